@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,8 @@ from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.native.llvm.compiler import compiler
 from primad.runtime.cache import Cache
+from primad.runtime.plan.interpreter import Plan
+from primad.simplify import simplify
 
 RNG = np.random.default_rng(3)
 SHAPES = {"tiny": (3,), "whole": (100, 64), "large": (700, 1000)}
@@ -70,6 +73,26 @@ def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest
     assert len(places) == min(fitting, 2)
     for i, a in enumerate(found):
         assert not any(np.shares_memory(a, b) for b in found[i + 1 :])
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_plan_of_single_steps_writes_where_nothing_reads_any_more(flow: str, turned: bool) -> None:
+    """Each result in the memory of each argument: also where another result shows that argument, as a view of it."""
+
+    def function(x: Any, y: Any) -> tuple[Any, ...]:
+        results = FLOWS[flow](x, y)
+        results = results if isinstance(results, tuple | list) else (results,)
+        return (*results, x[::-1]) if turned else tuple(results)
+
+    x, y = arrays(SHAPES["tiny"], 2)
+    program = simplify(primad.lower(primad.trace(function)(x, y)))
+    expected = [np.array(value) for value in function(x, y)]
+    for output, place in itertools.product(range(len(program.outputs)), range(2)):
+        if program.outputs[output].type == program.inputs[place].type:
+            found = Plan(program, donated=((output, place),)).run([x.copy(), y.copy()])
+            for got, want in zip(found, expected, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 OUTPUTS: dict[str, Callable[..., Any]] = {

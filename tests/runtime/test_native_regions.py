@@ -72,6 +72,20 @@ def largest(x):
     return np.max(x)
 
 
+def test_results_of_an_op_stay_with_it():
+    """What is too short for a part moves to a later one, but for results of an op that stays where it is."""
+
+    def function(x):
+        last, rows = primad.scan(lambda c, _: (c * 0.5 + 1.0, c * c), x, None, length=3)
+        found = rows[1] * ordered(last)
+        return np.sin(found) + np.cos(found) * np.exp(found)
+
+    x = np.linspace(0.1, 0.5, 5)
+    plan = partitioned(simplify(primad.lower(primad.trace(function)(x))))
+    assert len(parts_of(plan)) == 1
+    np.testing.assert_allclose(plan.run([x])[0], function(x), rtol=1e-12)
+
+
 def opaque_between(x):
     y = np.sin(x) * x
     for _ in range(5):

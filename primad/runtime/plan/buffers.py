@@ -163,10 +163,9 @@ def peak_bytes(
 
 
 def _exposed(step: NativeStep, owners: Owners) -> set[Node]:
-    """Return the owners of memory that a native step may read after it wrote there: no place for results."""
-    found: set[Node] = set()
-    for node in step.inputs:
-        owner = owners.get(node, set())
-        if node not in step.in_place or owner != {node}:
-            found |= owner
-    return found
+    """Return the owners of memory that a native step may read after it wrote there: no place for results.
+
+    What it reads element by element may be a view: those in another order than their owner are copied before.
+    """
+    exposed = [owners.get(node, set()) for node in step.inputs if node not in step.in_place]
+    return set().union(*exposed)
