@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -319,3 +320,18 @@ def test_a_step_that_decreases_enough_and_is_higher_than_a_shorter_one_ends_the_
 
     found = strong_wolfe(evaluate, LinePoint(0.0, 0.0, -1.0), 1.0)
     assert found is not None and lengths[0] < lengths[2] == found.length < lengths[1]
+
+
+@pytest.mark.parametrize(
+    "edge", [(-2.0, math.inf), (-2.0, -math.inf), (-2.0, math.nan), (math.inf, -1.0), (math.nan, -1.0)]
+)
+def test_a_trial_without_a_finite_value_or_slope_is_too_far(edge: tuple[float, float]) -> None:
+    """The search goes on nearer to the start, however low the value is there."""
+    lengths = []
+
+    def evaluate(length: float) -> LinePoint:
+        lengths.append(length)
+        return LinePoint(length, *(edge if length > 0.5 else (length * (length - 1), 2 * length - 1)))
+
+    found = strong_wolfe(evaluate, LinePoint(0.0, 0.0, -1.0), 1.0)
+    assert found is not None and 0 < found.length <= 0.5 and max(lengths) == lengths[0]

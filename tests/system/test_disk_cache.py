@@ -358,3 +358,21 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert disk_cache.folder() == tmp_path / "home" / ".cache" / "primad"
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+def test_what_a_text_depends_on_beside_its_program_is_part_of_its_key(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    programs = [primad.trace(function)(np.ones(3)) for function in (np.sin, np.cos)]
+    wanted = [
+        (kind, program, more)
+        for kind in ("a", "b")
+        for program in programs
+        for more in ((), (1,), (2,), (1, 2), ([1],))
+    ]
+    for number, (kind, program, more) in enumerate(wanted):
+        assert text_cache.kept(kind, program, more, lambda number=number: number, lambda found: found) == number
+    for number, (kind, program, more) in enumerate(wanted):  # made before: nothing is made again
+        assert text_cache.kept(kind, program, more, lambda: None, lambda found: found) == number
