@@ -71,6 +71,8 @@ AT_FIRST = 16
 """Tests of a file that are run before those of other files. Chosen: most slips are caught by the first."""
 
 
+PROOFS = {"ops": "verify", "simplify": "verify"}
+"""Packages whose records and laws the tests of another one prove."""
 MOST_OTHERS = 40
 """Cases that the map does not know, of one file. Chosen: there are a hundred for each test of some ops."""
 
@@ -78,7 +80,8 @@ MOST_OTHERS = 40
 def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     """Return the tests that run what a slip changes, those that are likely to catch it soon first.
 
-    These are the tests of few lines beside it, of the package that mirrors the file's, that take little time.
+    These are the tests of few lines beside it, of the package that mirrors the file's, that take little time, and above
+    all those of a case that has the name of what changes: `primad verify` asks everything about one op.
     """
     tests = covered.of(slip.path, slip.line, slip.last) or covered.of(slip.path, *slip.statement)
     tests = tests or _by_name(slip, covered, root)
@@ -90,9 +93,10 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     ranked: list[tuple[float, str]] = []
     for file, some in files.items():
         focus = len(some) / all_of[file]
-        mirrors = file.split("/")[1] == package
+        mirrors = file.split("/")[1] in (package, PROOFS.get(package))
+        named = any(_is_named(test, slip.names) for test in some) or bool(_siblings(some, covered, slip.names))
         cheapest = min(covered.seconds.get(test, 0.1) for test in some)
-        ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) / (0.5 + cheapest), file))
+        ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) * (2.0 if named else 1.0) / (0.5 + cheapest), file))
     ranked.sort(reverse=True)
     first, later, last = [], [], []
     for _, file in ranked:

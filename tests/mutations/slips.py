@@ -25,7 +25,8 @@ class Slip:
         line: the first line that changes, from 1.
         last: the last line of it.
         statement: the lines of the statement around it: what runs them runs it.
-        names: the names that the statement at the top of the file gives, or its own.
+        names: the names that the statement at the top of the file gives, or its own, and those that are made of them:
+            the op to whose record a function belongs.
     """
 
     path: str
@@ -98,6 +99,7 @@ class _Search:
             starts.append(starts[-1] + len(line))
         self.starts = starts
         self.rows = text.splitlines()
+        self._users = _users(self.tree)
 
     def found(self) -> Iterator[Slip]:
         yield from self._below(self.tree, (), (1, 1), ())
@@ -110,7 +112,18 @@ class _Search:
             if node.lineno <= line <= (node.end_lineno or line):
                 found, names = _lines_of(node), (*names, *_names_of(node)) if found != (line, line) else _names_of(node)
                 inside.extend(part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node)
-        return found, tuple(dict.fromkeys(names))
+        return found, self._with_users(names)
+
+    def _with_users(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return names, and those of the statements at the top of the file that are made of private ones."""
+        found = dict.fromkeys(names)
+        waiting = list(found)
+        while waiting:
+            name = waiting.pop()
+            more = [user for user in self._users.get(name, ()) if name.startswith("_") and user not in found]
+            found.update(dict.fromkeys(more))
+            waiting += more
+        return tuple(found)
 
     def _below(
         self, node: ast.AST, parents: tuple[ast.AST, ...], statement: tuple[int, int], names: tuple[str, ...]
@@ -134,7 +147,7 @@ class _Search:
         line = self.text.count("\n", 0, start) + 1
         last = line + self.text.count("\n", start, stop)
         before = self.text[start:stop]
-        return Slip(self.path, kind, start, stop, before, after, line, last, statement, names)
+        return Slip(self.path, kind, start, stop, before, after, line, last, statement, self._with_users(names))
 
     def _at(self, node: ast.AST, parents: tuple[ast.AST, ...]) -> Iterator[tuple[str, tuple[int, int], str]]:
         """Yield the slips of one node: kind, place, what to write there."""
@@ -318,6 +331,15 @@ def _lines_of(node: ast.stmt) -> tuple[int, int]:
     if isinstance(body, list) and body:
         last = max(node.lineno, body[0].lineno - 1)
     return node.lineno, last
+
+
+def _users(tree: ast.Module) -> dict[str, list[str]]:
+    """Return, for each name, the names that statements at the top of the file give with its help."""
+    found: dict[str, list[str]] = {}
+    for statement in tree.body:
+        for name in {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}:
+            found.setdefault(name, []).extend(_names_of(statement))
+    return found
 
 
 def _names_of(node: ast.stmt) -> tuple[str, ...]:
