@@ -67,7 +67,9 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "lcm": [(lambda n, x: n.lcm(x, [[4], [6]]), (np.arange(-3, 9),))],
     "bitwise_count": [(lambda n, x: n.bitwise_count(x), (np.arange(-3, 9),))],
     "packbits": [(lambda n, x: n.packbits(x > 0, axis=1, bitorder="little"), (normal(2, 11),))],
-    "unpackbits": [(lambda n, x: n.unpackbits(x, count=19), (np.array([3, 200, 7], np.uint8),))],
+    "unpackbits": [
+        (lambda n, x, c=c: n.unpackbits(x, count=c), (np.array([3, 200, 7], np.uint8),)) for c in (19, 24, 30)
+    ],
     # products of stacks
     "matvec": [(lambda n, x, y: n.matvec(x, y), (normal(2, 1, 2, 3), normal(4, 3)))],
     "vecmat": [(lambda n, x, y: n.vecmat(x, y), (normal(4, 2), normal(3, 1, 2, 3)))],
@@ -409,6 +411,7 @@ OPTIONS: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, x, y: n.pad(x, 1, constant_values=y), (normal(2, 2), normal())),
         (lambda n, x, y: n.pad(x, [(1, 0), (2, 1)], constant_values=y), (normal(2, 2), normal(2))),
         (lambda n, x: n.pad(x, {-1: (1, 2)}, "linear_ramp", end_values=2.0), (normal(2, 3),)),
+        (lambda n, x: n.pad(x, (2, 3), "linear_ramp"), (normal(2, 3),)),
         (lambda n, x: n.pad(x, 2, "linear_ramp", end_values=[(1.0, 2.0), (3.0, 4.0)]), (normal(2, 3),)),
         (lambda n, x: n.pad(x, (3, 1), "mean", stat_length=[(1, 2), (2, 9)]), (normal(2, 3),)),
         *[

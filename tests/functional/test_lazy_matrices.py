@@ -533,6 +533,13 @@ def test_forms_of_what_a_matrix_is_asked(which: str, use: str) -> None:
     np.testing.assert_allclose(ask(fresh(which)), ask(DENSE[which]), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["shape", "newshape"])
+def test_a_matrix_that_is_reshaped_by_name_stays_lazy(name: str) -> None:
+    if name not in inspect.signature(np.reshape).parameters:
+        pytest.skip("this NumPy calls it otherwise")
+    assert type(np.reshape(fresh("jacobian"), **{name: (-1,)})) is type(fresh("jacobian").reshape(-1))  # type: ignore[call-overload]
+
+
 def test_a_shape_that_does_not_fit_is_refused_as_numpy_does() -> None:
     for shape in ((5, 5), (-1, -1), (7, -1)):
         with pytest.raises(ValueError, match="cannot reshape"):

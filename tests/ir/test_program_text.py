@@ -375,3 +375,10 @@ def test_a_program_shows_itself_in_notebooks() -> None:
     for large in (primad.trace(np.sin)(np.ones(500)), primad.trace(np.sort)(np.ones(3))):
         assert large._repr_latex_() is None
         assert large._repr_html_() == f"<pre>{html_module.escape(str(large))}</pre>"
+
+
+def test_an_error_shows_the_text_just_before_it() -> None:
+    text = str(primad.trace(lambda x: np.sum(np.sin(np.cos(np.exp(x)))))(X)).replace("sum", "sum wrong=3")
+    with pytest.raises(ProgramError, match="wrong") as caught:
+        primad.parse(text)
+    assert "exp" not in str(caught.value)

@@ -411,6 +411,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
     "take_along_axis": [
         (lambda n, x: n.take_along_axis(x, INDICES, axis=-1), (normal(2, 3),)),
         (lambda n, x: n.take_along_axis(x, np.array([[-1, 0]]), axis=0), (normal(3, 2),)),
+        (lambda n, x: n.take_along_axis(x, np.array([4, -1, 0, 4]), axis=None), (normal(3, 2),)),
     ],
     "set_at": [
         (lambda n, x: pnp.set_at(x, 1, 5.0), (normal(3),)),

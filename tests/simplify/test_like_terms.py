@@ -79,6 +79,16 @@ def test_factors_that_a_dtype_cannot_tell_are_not_added_up():
         assert (ops_of(add_once(program)) < ops_of(program)) is fewer
 
 
+def test_factors_whose_sum_is_infinite_are_not_added_up():
+    def function(a, b, c):
+        return (1e308 * a + b) + (1e308 * a + c)
+
+    program = lower(primad.trace(function)(*[0.0] * 3))
+    for given in ((0.0, 1.0, 2.0), (1e-300, 0.0, 0.0), (0.5, 0.0, 0.0)):
+        (found,) = (primad.jit(add_once(program), backend="reference")(*given),)
+        np.testing.assert_array_equal(found, function(*given))
+
+
 def test_derivatives_of_a_unit_take_a_square_of_the_order():
     """Products of Taylor coefficients take a square of the order; additions by Pascal's triangle take a cube of it."""
 

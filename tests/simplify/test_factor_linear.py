@@ -1,0 +1,33 @@
+"""Sums in which one term is looked for and replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+import primad
+from primad import ops
+from primad.ir.node import Node, is_literal
+from primad.simplify.factor_linear import instead_in_sum
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 32, 33, 40])
+def test_as_many_additions_are_looked_into_as_is_said(length: int) -> None:
+    """The first term of a sum is the last that is looked at: it is found in sums of 32 additions, and not in longer."""
+
+    def function(first: float, *others: float) -> float:
+        for i, term in enumerate(others):
+            first = first - term if i % 2 else first + term
+        return first
+
+    program = primad.trace(function)(*[float(i) for i in range(length + 1)])
+    wanted = program.inputs[0]
+
+    def instead(node: Node, sign: int) -> Node | None:
+        return node.trace.literal(7.0, node.type) if node is wanted else None
+
+    found = instead_in_sum(program.outputs[0], instead)
+    assert (found is not None) == (length <= 32)
+    if found is not None:
+        while found.op in (ops.add, ops.sub):
+            found = found.inputs[0]
+        assert is_literal(found, 7.0)
