@@ -100,10 +100,10 @@ def adaptive(
         slope = fun(start, y0)
         if first is None:
             first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
+        status = np.where(np.all(np.isfinite(slope)), 0, -1)
         begun = {
-            "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest),
-            "refused": np.bool_(False), "status": np.where(np.all(np.isfinite(slope)), 0, -1),
-            "component": _first_bad(slope), "events": counts,
+            "t": start, "y": y0, "slope": slope, "h": np.minimum(first, longest), "refused": np.bool_(False),
+            "status": status, "component": _first_bad(slope), "events": counts,
         }  # fmt: skip
     longest_piece = most if piece is None else piece.length
     begun = {**begun, "left": np.int64(longest_piece)}
@@ -116,13 +116,10 @@ def adaptive(
 
     def step(state: Any) -> Any:
         t, y, h = state["t"], state["y"], state["h"]
-        shortest = 10 * np.finfo(np.float64).eps * np.abs(t) + 1e-300
-        is_last = direction * (t + direction * h - stop) >= 0
-        end = np.where(is_last, stop, t + stop_gradient(direction * h))
+        end = np.where(direction * (t + direction * h - stop) >= 0, stop, t + stop_gradient(direction * h))
         found = method.step(fun, t, y, state["slope"], end - t)
-        good, length = _judged(found.error(atol, rtol), np.abs(end - t), state["refused"], method.order)
-        length = np.minimum(length, longest)
-        short = ~good & (length < shortest)
+        good, length = _judged(found.error(atol, rtol), np.abs(end - t), state["refused"], method.order, longest)
+        short = ~good & (length < 10 * np.finfo(np.float64).eps * np.abs(t) + 1e-300)
         happened, is_over = counted(state["events"], good, t, y, end, found.y)
         status = np.where(short, -1, np.where(is_over, 1, 0))
         after = {
@@ -146,7 +143,7 @@ def adaptive(
     return SolutionPath(count, state["status"], state["component"], state["t"], t, h, end, y, inside, state["y"])
 
 
-def _judged(error: Any, taken: Any, refused: Any, order: int) -> tuple[Any, Any]:
+def _judged(error: Any, taken: Any, refused: Any, order: int, longest: float) -> tuple[Any, Any]:
     """Say whether a step is good enough, and how long the next one is to be; both are constants to derivatives.
 
     Args:
@@ -154,6 +151,7 @@ def _judged(error: Any, taken: Any, refused: Any, order: int) -> tuple[Any, Any]
         taken: length of the step.
         refused: whether the one before was not good enough: then the next one is no longer than this.
         order: of the method.
+        longest: the longest step.
     """
     error = stop_gradient(error)
     good = error < 1
@@ -161,7 +159,7 @@ def _judged(error: Any, taken: Any, refused: Any, order: int) -> tuple[Any, Any]
     growth = np.where(error == 0, LARGEST, np.minimum(LARGEST, wanted))
     growth = np.where(refused, np.minimum(1.0, growth), growth)
     shrink = np.maximum(SMALLEST, np.where(np.isfinite(wanted), wanted, SMALLEST))
-    return good, stop_gradient(taken) * np.where(good, growth, shrink)
+    return good, np.minimum(stop_gradient(taken) * np.where(good, growth, shrink), longest)
 
 
 def _to_blame(slope: Any, y: Any, found: Any) -> Any:
