@@ -84,9 +84,9 @@ def test_factors_whose_sum_is_infinite_are_not_added_up():
         return (1e308 * a + b) + (1e308 * a + c)
 
     program = lower(primad.trace(function)(*[0.0] * 3))
-    for given in ((0.0, 1.0, 2.0), (1e-300, 0.0, 0.0), (0.5, 0.0, 0.0)):
-        (found,) = (primad.jit(add_once(program), backend="reference")(*given),)
-        np.testing.assert_array_equal(found, function(*given))
+    for point in ((0.0, 1.0, 2.0), (1e-300, 0.0, 0.0), (0.5, 0.0, 0.0)):
+        (found,) = (primad.jit(add_once(program), backend="reference")(*point),)
+        np.testing.assert_array_equal(found, function(*point))
 
 
 def test_derivatives_of_a_unit_take_a_square_of_the_order():
