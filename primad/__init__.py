@@ -44,6 +44,7 @@ from primad.functional.derivatives.lazy_matrices import hessian as hessian
 from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
 from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
 from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
+from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
 from primad.functional.export.distribute import distribute as distribute
 from primad.functional.export.to_jax import to_jax as to_jax
 from primad.functional.export.to_torch import to_torch as to_torch
@@ -160,6 +161,7 @@ __all__ = [
     "vjp",
     "vmap",
     "while_loop",
+    "wirtinger",
 ]
 
 _LATE = {

@@ -255,7 +255,7 @@ class Selected:
         self.trees, self.positions = _places(self.call.in_tree, self.argnums)
         for number, positions in zip(self.argnums, self.positions, strict=True):
             for position in positions:
-                if types[position].dtype.kind != "f":
+                if types[position].dtype.kind != "f" and not types[position].is_complex:
                     check_differentiable(types[position], f"argument {number}", transform)
         chosen = {position for positions in self.positions for position in positions}
         self.active = tuple([i in chosen for i in range(len(types))])

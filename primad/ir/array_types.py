@@ -15,11 +15,11 @@ from primad.errors import ShapeError, TracingError
 MAX_BYTES = 2**46
 """An array type larger than this (64 TiB) is a mistake in a shape, and is refused when it is built."""
 
-_KINDS = "biuf"
+_KINDS = "biufc"
 _INSTEAD = MappingProxyType(
     {
         "f": "x.astype(np.float64) has the numbers in 64 bits.",
-        "c": "split complex arrays into real and imaginary parts: x.real, x.imag.",
+        "c": "x.astype(np.complex128) has the numbers in two parts of 64 bits.",
         "M": "count the time in a unit: (t - t[0]) / np.timedelta64(1, 's').",
         "m": "count the time in a unit: t / np.timedelta64(1, 's').",
         "U": "texts of numbers become numbers by np.array(x).astype(float).",
@@ -33,22 +33,36 @@ _KNOWN = frozenset(np.dtype(name) for name in ("float64", "float32", "int64", "b
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return `dtype` as a NumPy dtype that primad computes with (booleans, integers, floats up to 64 bits).
+    """Return `dtype` as a NumPy dtype that primad computes with: up to 64 bits, complex numbers of two such parts.
 
     Raises:
-        TracingError: for complex, object, string, structured and extended-precision dtypes.
+        TracingError: for object, string, structured and extended-precision dtypes.
     """
     found: np.dtype[Any] = np.dtype(dtype)
     if found in _KNOWN:
         return found
-    if found.kind not in _KINDS or found.itemsize > 8:
+    if found.kind not in _KINDS or found.itemsize > (16 if found.kind == "c" else 8):
         raise TracingError(
             f"arrays of dtype {found} are not supported",
-            why="primad computes with booleans, integers and real floats of 16, 32 or 64 bits.",
+            why="primad computes with booleans, integers, floats of 16, 32 or 64 bits and complex numbers of two.",
             fix=_INSTEAD.get(found.kind, "pass an array of numbers: np.asarray(x, float)."),
         )
     native: np.dtype[Any] = found.newbyteorder("=")
     return native
+
+
+def check_real(dtype: np.dtype[Any]) -> None:
+    """Raise where real numbers are needed and complex ones were given.
+
+    Raises:
+        TracingError: for a complex dtype.
+    """
+    if dtype.kind == "c":
+        raise TracingError(
+            f"arrays of dtype {dtype} are not supported here",
+            why="Real numbers are needed.",
+            fix="pass the parts as an array of their own, np.stack([z.real, z.imag]), and compute with x + 1j * y.",
+        )
 
 
 def in_machine_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -58,7 +72,23 @@ def in_machine_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Say whether values of this dtype can carry a derivative."""
-    return bool(dtype.kind == "f")
+    return dtype.kind in "fc"
+
+
+def is_complex(dtype: np.dtype[Any]) -> bool:
+    """Say whether values of this dtype have a real and an imaginary part."""
+    return bool(dtype.kind == "c")
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the parts of complex numbers; any other dtype as it is."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of complex numbers whose parts hold real numbers of a dtype."""
+    found: np.dtype[Any] = np.result_type(dtype, np.complex64)
+    return found
 
 
 class ArrayType:
@@ -71,6 +101,7 @@ class ArrayType:
     Attributes:
         size: number of elements.
         nbytes: bytes of the elements.
+        is_complex: whether they have a real and an imaginary part.
 
     Raises:
         TracingError: for dtypes that are not supported.
@@ -82,11 +113,12 @@ class ArrayType:
         float64[2,3]
     """
 
-    __slots__ = ("_hash", "dtype", "nbytes", "shape", "size")
+    __slots__ = ("_hash", "dtype", "is_complex", "nbytes", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape
         self.dtype: np.dtype[Any] = check_dtype(dtype)
+        self.is_complex = self.dtype.kind == "c"
         self.size = math.prod(shape)
         self.nbytes: int = self.size * self.dtype.itemsize
         self._hash = hash((shape, self.dtype))
@@ -103,7 +135,7 @@ class ArrayType:
     @property
     def is_float(self) -> bool:
         """Whether values of this type can carry a derivative."""
-        return self.dtype.kind == "f"
+        return self.dtype.kind in "fc"
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -135,6 +167,7 @@ class TupleType:
     Attributes:
         size: number of elements of all results.
         nbytes: bytes of all results.
+        is_complex: whether one of them is.
 
     Example:
         >>> import primad
@@ -142,13 +175,14 @@ class TupleType:
         (float64[2], int64[])
     """
 
-    __slots__ = ("_hash", "is_float", "nbytes", "size", "types")
+    __slots__ = ("_hash", "is_complex", "is_float", "nbytes", "size", "types")
 
     def __init__(self, types: tuple[ArrayType, ...]) -> None:
         self.types = types
         self.size = sum([type.size for type in types])
         self.nbytes = sum([type.nbytes for type in types])
         self.is_float = any(type.is_float for type in types)
+        self.is_complex = any(type.is_complex for type in types)
         self._hash = hash(types)
 
     def __eq__(self, other: object) -> bool:

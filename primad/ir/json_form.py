@@ -150,6 +150,8 @@ class _Packing:
             return [self._param(item) for item in value]
         if value is None or kind in (bool, int, str) or (kind is float and _is_said(value)):
             return value
+        if kind is complex and _is_said(value.real) and _is_said(value.imag):
+            return {"complex": [value.real, value.imag]}
         if kind is ClosedProgram:
             if id(value) not in self._places:
                 said = self._one(value.hoisted)  # the other values are operands
@@ -231,7 +233,7 @@ class _Head:
         if self.op is INPUT:
             return trace.input(self.type, weak=self._value is True)
         if self.op is LITERAL:
-            return trace.literal(self._value, self.type)
+            return trace.literal(_param_read(self._value, ()), self.type)
         if self.op is CAPTURED:
             data = base64.b64decode(self._value, validate=True)
             return trace.capture(np.frombuffer(data, self.type.dtype).reshape(self.type.shape))
@@ -250,4 +252,6 @@ def _param_read(said: Any, programs: Sequence[ClosedProgram]) -> Any:
     if not isinstance(said, dict):
         return said
     ((kind, value),) = said.items()
+    if kind == "complex":
+        return complex(*value)
     return np.dtype(value) if kind == "dtype" else programs[value]

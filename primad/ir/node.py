@@ -95,6 +95,8 @@ def is_literal(node: Node, value: float) -> bool:
     if node.op is not LITERAL:
         return False
     found = node.params[0][1]
+    if found.__class__ is complex:
+        return bool(param_key(found) == param_key(complex(value)))
     return bool(found == value) and not (
         found == 0 and struct.pack("d", float(found)) != struct.pack("d", float(value))
     )
@@ -121,6 +123,8 @@ def param_key(value: Any) -> Any:
         return ("bool", value)
     if kind is float:
         return ("float", struct.pack("d", value))
+    if kind is complex:
+        return ("complex", struct.pack("dd", value.real, value.imag))
     if kind is tuple:
         for item in value:
             if item.__class__ is not int:
@@ -148,8 +152,8 @@ def literal_key(value: Any, type: ArrayType) -> Any:
     dtype = type.dtype
     if dtype is not FLOAT64 or value.__class__ is not float:
         value = dtype.type(value).item()
-    # The dtype tells 1 from 1.0 and True; only zeros and NaN need their bits to be told apart.
-    return LITERAL, type, value if value and value == value else param_key(value)
+    # The dtype tells 1 from 1.0 and True; only zeros and NaN, alone or as a part, need their bits to be told apart.
+    return LITERAL, type, value if value and value == value and not type.is_complex else param_key(value)
 
 
 _ages = itertools.count()
@@ -346,8 +350,8 @@ def same_bits(x: np.ndarray[Any, Any], y: Any) -> bool:
         return True
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
-    if x.dtype.kind == "f":
-        integers = f"u{x.dtype.itemsize}"
+    if x.dtype.kind in "fc":
+        integers = f"u{x.dtype.itemsize // (1 if x.dtype.kind == 'f' else 2)}"
         x, y = np.ascontiguousarray(x).view(integers), np.ascontiguousarray(y).view(integers)
     return bool((x == y).all())
 

@@ -204,7 +204,7 @@ def _is_operand(tokens: _Tokens, names: Mapping[str, Node]) -> bool:
     word = tokens.peek()
     if tokens.peek(1) == "=" or (tokens.peek(1) == ":" and tokens.kind() == "word" and word in names):
         return False
-    return word in names or tokens.kind() == "number" or word in ("nan", "inf", "True", "False")
+    return word in names or tokens.kind() == "number" or word in ("nan", "inf", "True", "False", "complex")
 
 
 def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
@@ -245,7 +245,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 def _number(value: Any, type: ArrayType) -> Any:
     """Return the value of an element of an array, which must be one that the dtype has."""
-    kinds = {"b": (bool,), "i": (int,), "u": (int,)}.get(type.dtype.kind, (int, float))
+    kinds = {"b": (bool,), "i": (int,), "u": (int,), "c": (complex,)}.get(type.dtype.kind, (int, float))
     if value.__class__ not in kinds:
         raise ProgramError(f"program text: {value!r} is no element of an array of {type.dtype}")
     return value
@@ -261,7 +261,7 @@ def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str
     word = tokens.take()
     if word in names:
         return names[word]
-    value = _scalar(word)
+    value = _parts_of_number(tokens) if word == "complex" else _scalar(word)
     if tokens.peek() == ":":
         tokens.take()
         type = _type(tokens)
@@ -269,6 +269,16 @@ def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str
     if bare is None:
         raise ProgramError(f"program text: unknown name {word!r}")
     return value
+
+
+def _parts_of_number(tokens: _Tokens) -> complex:
+    """Read the parts of a complex number, which follow its name."""
+    tokens.take("(")
+    real = _scalar(tokens.take())
+    tokens.take(",")
+    imaginary = _scalar(tokens.take())
+    tokens.take(")")
+    return complex(real, imaginary)
 
 
 def _scalar(word: str) -> Any:
@@ -293,7 +303,7 @@ def _type(tokens: _Tokens) -> ArrayType:
         _comma(tokens, "]")
     tokens.take("]")
     try:
-        if not re.fullmatch(r"bool|u?int\d+|float\d+", dtype):
+        if not re.fullmatch(r"bool|u?int\d+|float\d+|complex\d+", dtype):
             raise ValueError(dtype)
         return ArrayType(tuple(shape), np.dtype(dtype))
     except (TracingError, TypeError, ValueError):
@@ -305,7 +315,8 @@ def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
         tokens.take()
         items = []
         while tokens.peek() != "]":
-            items.append(_number(_scalar(tokens.take()), type))
+            word = tokens.take()
+            items.append(_number(_parts_of_number(tokens) if word == "complex" else _scalar(word), type))
             _comma(tokens, "]")
         tokens.take("]")
         return np.array(items, type.dtype).reshape(type.shape)

@@ -7,8 +7,9 @@
     }
 
 An operand is a name or a literal; a bare literal has the type of the first named operand, otherwise its type follows a
-colon. Params follow as name=value. Captured arrays of at most 16 elements show their values. The results of an op that
-has several stand before it in their order (`q: float64[3,2], r: float64[2,2] = qr a`), those that nothing uses as `_`.
+colon. Complex numbers are written by their parts, complex(0.0, 1.0). Params follow as name=value. Captured arrays of at
+most 16 elements show their values. The results of an op that has several stand before it in their order
+(`q: float64[3,2], r: float64[2,2] = qr a`), those that nothing uses as `_`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from primad.ir.node import CAPTURED, LITERAL, Node, literal_value
 _SHOWN = 16
 UNUSED = "_"
 """Stands for a result that nothing uses."""
-RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None", UNUSED)
+RESERVED_NAMES = ("nan", "inf", "return", "True", "False", "None", "complex", UNUSED)
 """Words of program texts that cannot name a value."""
 
 
@@ -107,7 +108,7 @@ def _operands(node: Node, names: Mapping[Node, str]) -> list[str]:
 
 
 def _literal_text(node: Node, like: ArrayType | None) -> str:
-    value = repr(literal_value(node))
+    value = number_text(literal_value(node))
     return value if node.type == like else f"{value}:{node.type}"
 
 
@@ -119,7 +120,12 @@ def is_shown(array: np.ndarray[Any, Any]) -> bool:
 def _array_text(array: np.ndarray[Any, Any]) -> str:
     if not is_shown(array):
         return ""
-    return " [" + ", ".join(repr(item) for item in array.ravel().tolist()) + "]"
+    return " [" + ", ".join(map(number_text, array.ravel().tolist())) + "]"
+
+
+def number_text(value: Any) -> str:
+    """Return a number's text, which says all of its bits but those of NaN: a complex one by its parts."""
+    return f"complex({value.real!r}, {value.imag!r})" if isinstance(value, complex) else repr(value)
 
 
 def _param_text(value: Any, indent: str, is_program: bool = False) -> str:

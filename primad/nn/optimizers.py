@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.ir.array_types import check_real
 from primad.numpy.elementwise.ufuncs import sqrt
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
@@ -26,6 +27,7 @@ Tree = Any
 def _zeros(params: Tree) -> Tree:
     def zero(leaf: Any) -> Any:
         type = type_of(leaf)
+        check_real(type.dtype)
         if not type.is_float:
             raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
         return np.zeros(type.shape, type.dtype)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as _numpy
 
 from primad.numpy import linalg, names, objects, polynomial, special, ufunc_methods
-from primad.numpy.elementwise import bits, logic, rounding, ufuncs
+from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, ufuncs
 from primad.numpy.elementwise.bits import *
+from primad.numpy.elementwise.complex_numbers import *
 from primad.numpy.elementwise.logic import *
 from primad.numpy.elementwise.rounding import *
 from primad.numpy.elementwise.ufuncs import *
@@ -67,8 +68,8 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, bits, creation, diagonals, pairwise_einsum, ufuncs, histograms, indexing, logic, nans, ordering, padding,
-    coefficients, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
+    arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms, indexing,
+    logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

@@ -166,9 +166,9 @@ def _promotes_as(value: Any) -> Any:
             return value.dtype
         node = value.node
         if node.op is INPUT and node.params:
-            return 1.0 if node.type.is_float else 1
+            return 1j if node.type.is_complex else 1.0 if node.type.is_float else 1
         return node.type.dtype
-    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return value
     return check_dtype(plain(value).dtype)
 
@@ -241,10 +241,20 @@ def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def convert(x: TracedArray, dtype: Any) -> TracedArray:
-    """Convert to a dtype: cast to floats, truncate to integers and booleans."""
+    """Convert to a dtype: cast to floats and complex numbers, truncate to integers and booleans.
+
+    Raises:
+        TracingError: if imaginary parts would be dropped.
+    """
     dtype = check_dtype(dtype)
     if x.dtype == dtype:
         return x
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TracingError(
+            f"a conversion from {x.dtype} to {dtype}",
+            why="It would drop the imaginary parts, of which NumPy warns.",
+            fix="take the part that is meant: x.real, x.imag or abs(x).",
+        )
     if is_float(dtype):
         return cast(TracedArray, ops.cast(x, dtype=str(dtype)))
     if dtype.kind == "b" and x.dtype.kind != "b":
@@ -374,7 +384,7 @@ def keep_axes(result: TracedArray, x: TracedArray, axes: tuple[int, ...], keepdi
 
 
 def as_float(x: TracedArray) -> TracedArray:
-    """Promote integers and booleans to float64; floats stay."""
+    """Promote integers and booleans to float64; floats and complex numbers stay."""
     return x if is_float(x.dtype) else convert(x, np.float64)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, NotFiniteError, ShapeError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, check_real
 from primad.parallel.job import ranks
 from primad.parallel.shares import Share, shares_in
 from primad.recording import tree
@@ -70,6 +70,7 @@ def float_types(params: Tree) -> list[ArrayType]:
     """
     types = [type_of(leaf) for leaf in tree.leaves(params)]
     for type in types:
+        check_real(type.dtype)
         if not type.is_float:
             raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
     if not sum(type.size for type in types):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import TracingError
-from primad.ir.array_types import check_dtype
+from primad.ir.array_types import check_dtype, check_real
 
 _PLAIN = frozenset([
     np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool, complex, str, slice, type, type(None),
@@ -152,6 +152,8 @@ def plain(value: Any, dtype: Any = None) -> Any:
     if found.dtype.kind == "O" and not found.ndim:
         words, fix = kind_of(value) or (f"an object of type {type(value).__name__}", _PLAINLY)
         raise TracingError(f"a number or an array of numbers is needed, not {words}", fix=fix)
-    if found.dtype.kind == "O" or (dtype is not None and found.dtype.kind not in "biuf"):
+    if found.dtype.kind == "O" or (dtype is not None and found.dtype.kind not in "biufc"):
         check_dtype(found.dtype)  # what NumPy would convert: times since 1970, texts
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        check_real(found.dtype)  # what NumPy would drop
     return found if dtype is None else found.astype(dtype, copy=False)

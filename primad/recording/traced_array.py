@@ -139,20 +139,15 @@ class TracedArray(ArrayOperators):
         return METHODS["flat"](self)
 
     @property
-    def imag(self) -> np.ndarray[Any, Any]:
-        """Plain zeros, to be read, as NumPy's are, for traced arrays are real."""
-        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+    def imag(self) -> Any:
+        """The imaginary parts; of a real array plain zeros, to be read, as NumPy's are."""
+        return METHODS["imag"](self)
 
     @property
     def real(self) -> TracedArray:
-        """The array itself, for traced arrays are real."""
-        return self
-
-    def conj(self) -> TracedArray:
-        """Return the array itself: traced arrays are real."""
-        return self
-
-    conjugate = conj
+        """The real parts; a real array itself."""
+        result: TracedArray = METHODS["real"](self)
+        return result
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs:
@@ -225,7 +220,7 @@ class TracedArray(ArrayOperators):
         raise self._lost("x.tolist()")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self.dtype.kind == "f":
+        if self.node.type.is_float:
             if multiplied_by_sparse(sys._getframe(1)):
                 return as_object(self)
             if not self.shape and dtype in (None, OBJECTS):
@@ -303,7 +298,7 @@ def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any
         like = first.type
         for i, value in enumerate(inputs):
             kind = value.__class__
-            if kind is float or kind is int or kind is bool:
+            if kind is float or kind is int or kind is bool or (kind is complex and like.is_complex):
                 inputs[i] = trace.literal(value, like)
             elif type(operands[i]) is not TracedArray:
                 inputs[i] = lift(value, trace)
@@ -329,7 +324,7 @@ def lift(value: Any, trace: Trace) -> Node:
     if isinstance(value, Constant):
         return trace.capture(value)
     if not isinstance(value, np.ndarray):
-        if isinstance(value, (bool, int, float, np.generic)):
+        if isinstance(value, (bool, int, float, complex, np.generic)):
             array = np.asarray(value)
             return trace.literal(array.item(), ArrayType((), array.dtype))
         if isinstance(value, TracedArray):  # with a mutable face

@@ -49,7 +49,7 @@ def type_of(value: Any) -> ArrayType:
     refuse_foreign(value)
     if isinstance(value, Share):
         return value.type
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)) and not hasattr(value, "__array__"):
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)) and not hasattr(value, "__array__"):
         words, fix = kind_of(value) or ("", "pass arrays, numbers, or trees of them.")
         raise TracingError(
             f"an argument of type {type(value).__name__} cannot be traced",
@@ -68,7 +68,7 @@ def type_of(value: Any) -> ArrayType:
 
 def is_weak(value: Any) -> bool:
     """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
-    return type(value) is float or type(value) is int
+    return type(value) is float or type(value) is int or type(value) is complex
 
 
 def is_number(leaf: Any) -> bool:

@@ -26,7 +26,7 @@ from primad.runtime.executors.executor import PLAIN, Executable, Executor, Optio
 from primad.runtime.program_cache import kept_program
 from primad.simplify import simplify
 
-_AS_THEY_ARE = (TracedArray, float, int, bool)
+_AS_THEY_ARE = (TracedArray, float, int, bool, complex)
 
 
 class WithScalarsKey(NamedTuple):

@@ -146,6 +146,8 @@ class _Sums:
         """Return what two terms must have in common: a linear op, and the operands but for those it is linear in."""
         if self.uses[node] > 1 or isinstance(node.op, Leaf) or any(isinstance(x.type, TupleType) for x in node.inputs):
             return []
+        if not _takes_numbers(node):
+            return []
         groups = node.op.linear_groups(len(node.inputs))
         moving = [group for group in groups if all(node.inputs[i].op is not LITERAL for i in group)]
         return list(dict.fromkeys(_common(node, group) for group in moving))
@@ -176,6 +178,12 @@ class _Sums:
             total = term if total is None else apply(self.trace, ops.add, total, term)
         assert total is not None
         return total
+
+
+def _takes_numbers(node: Node) -> bool:
+    """Say whether numbers that multiply a term may multiply operands instead: all are real or none."""
+    complex_ones = [x.type.is_complex for x in (node, *node.inputs) if x.type.is_float]
+    return not any(complex_ones) or (all(complex_ones) and node.op.complex != "real-linear")
 
 
 def _common(node: Node, group: tuple[int, ...]) -> Any:

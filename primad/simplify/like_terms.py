@@ -61,7 +61,7 @@ def _sums(program: Program) -> dict[Node, Weights]:
 
 def _parts(node: Node) -> list[tuple[Node, float]]:
     """Return what a sum or a multiple adds up, with factors; nothing of other nodes."""
-    if not node.type.is_float:
+    if not node.type.is_float or node.type.is_complex:  # a factor of 1 + 0i is none where a part is infinite
         return []
     if node.op is ops.add:
         return [(operand, 1.0) for operand in node.inputs]

@@ -166,7 +166,7 @@ def _symbols(name: str, type: ArrayType) -> Any:
             if index
             else [name]
         )
-        assumed = {} if type.dtype == bool else {"real": True} if type.is_float else {"integer": True}
+        assumed = {"f": {"real": True}, "b": {}, "c": {}}.get(type.dtype.kind, {"integer": True})
         out[index] = sympy.Symbol(label, **assumed)
     return out
 

@@ -105,7 +105,6 @@ THINGS: dict[str, tuple[Any, str, Callable[[Any], Any], Any]] = {
     "long": (V.astype(np.longdouble), "x.astype(np.float64)", lambda x: x.astype(np.float64), V),
     "times": (TIMES, "(t - t[0]) / np.timedelta64(1, 's')", lambda t: (t - t[0]) / np.timedelta64(1, "s"), [0, 1, 3]),
     "spans": (TIMES - TIMES[0], "t / np.timedelta64(1, 's')", lambda t: t / np.timedelta64(1, "s"), [0, 1, 3]),
-    "complex": (V + 2j, "x.real, x.imag", lambda x: x.real + x.imag, V + 2),
     "texts": (V.astype(str), "np.array(x).astype(float)", lambda x: np.array(x).astype(float), V),
     "fields": (FIELDS, "x[name], of each name in x.dtype.names", lambda x: sum(x[n] for n in x.dtype.names), 0 * V),
     "objects": (V.astype(object), "np.array(x, float)", lambda x: np.array(x, float), V),

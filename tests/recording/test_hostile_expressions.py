@@ -64,7 +64,6 @@ EXPRESSIONS: dict[str, str] = {
     "scipy.stats.norm.cdf(x)": r"primad\.opaque",
     "scipy.stats.norm.pdf(x[0])": r"primad\.opaque",
     "np.datetime64(x[0])": "",
-    "x.astype(complex)": "split complex",
     "x.astype('S')": "",
     "x.sort()": r"np\.sort\(x\)",
     "x.fill(0.0)": r"primad\.numpy\.copy\(x\)",

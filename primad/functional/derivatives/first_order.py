@@ -44,7 +44,8 @@ def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: s
         if found.shape != type.shape:
             raise ShapeError(f"{what}: expected the type {type}, got {found}")
         safe = found.dtype.kind in "biu"
-        if type.is_float and isinstance(leaf, (np.ndarray, TracedArray)) and found.dtype != type.dtype and not safe:
+        given = isinstance(leaf, (np.ndarray, TracedArray)) or (found.is_complex and not type.is_complex)
+        if type.is_float and given and found.dtype != type.dtype and not safe:
             raise ShapeError(
                 f"{what}: expected dtype {type.dtype}, got {found.dtype}",
                 fix=f"convert with .astype({str(type.dtype)!r}).",

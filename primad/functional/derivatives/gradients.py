@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.functional.complex_checks import check_gradient
 from primad.functional.derivatives.first_order import function_name
 from primad.functional.derived_calls import Selected, check_differentiable
 from primad.functional.transformed import transform
@@ -31,23 +32,26 @@ class Derivative(Protocol[P, R_co]):
 
 # A function of one argument comes first, without names for the others: of a lambda nothing more is known.
 @overload
-def value_and_grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+def value_and_grad(
+    function: np.ufunc, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function: ...
 @overload
 def value_and_grad(function: Callable[[A], R]) -> Derivative[..., tuple[R, A]]: ...
 @overload
 def value_and_grad(function: Callable[Concatenate[A, P], R]) -> Derivative[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(
-    function: Callable[P, R], argnums: Any = 0, has_aux: bool = False
+    function: Callable[P, R], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Derivative[P, tuple[R, Any]]: ...
 @transform
-def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Return a function that computes a scalar function's value and gradient together.
 
     Args:
         function: a function with a scalar float result.
         argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
         has_aux: whether the function returns (value, aux).
+        holomorphic: whether it is a holomorphic function of complex arguments (see `grad`).
 
     Returns:
         a function of the same arguments that returns (value, gradient) or ((value, aux), gradient). The gradient has
@@ -65,14 +69,16 @@ def value_and_grad(function: Function, argnums: Any = 0, has_aux: bool = False) 
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        values, structure, gradient = _value_and_grad("value_and_grad", function, args, kwargs, argnums, has_aux)
+        values, structure, gradient = _value_and_grad(
+            "value_and_grad", function, args, kwargs, argnums, has_aux, holomorphic
+        )
         return tree.unflatten(structure, values), gradient
 
     return value_and_gradient
 
 
 def _value_and_grad(
-    name: str, function: Function, args: Any, kwargs: dict[str, Any], argnums: Any, has_aux: bool
+    name: str, function: Function, args: Any, kwargs: dict[str, Any], argnums: Any, has_aux: bool, holomorphic: bool
 ) -> tuple[list[Any], Any, Any]:
     """Return the results of a function, their structure, and the gradient."""
     selected = Selected(function, args, kwargs, argnums, name, has_aux)
@@ -91,6 +97,8 @@ def _value_and_grad(
     seeds: list[Any] = [types[0].dtype.type(1)]  # a scalar, so that inside a trace it is the literal 1
     seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
     positions = [i for i, on in enumerate(selected.active) if on]
+    if holomorphic or types[0].is_complex:
+        check_gradient([call.types[i] for i in positions], types[0], holomorphic, name)
     n = len(types)
     results = call.run(vjp_, seeds, active=selected.active)
     gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
@@ -98,29 +106,34 @@ def _value_and_grad(
 
 
 @overload
-def grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False) -> Function: ...
+def grad(function: np.ufunc, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function: ...
 @overload
 def grad(function: Callable[[A], Any]) -> Derivative[..., A]: ...
 @overload
 def grad(function: Callable[Concatenate[A, P], Any]) -> Derivative[Concatenate[A, P], A]: ...
 @overload
-def grad(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False) -> Derivative[P, Any]: ...
+def grad(
+    function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Derivative[P, Any]: ...
 @transform
-def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def grad(function: Function, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function:
     """Return the gradient function of a scalar function.
 
     Args:
         function: a function with a scalar float result.
         argnums: the argument, or tuple of arguments, to differentiate; they may be pytrees.
         has_aux: whether the function returns (value, aux); then the result is (gradient, aux).
+        holomorphic: whether it is a holomorphic function of complex arguments, whose derivative is wanted.
 
     Returns:
         a function of the same arguments. Its result has the structure, shapes and dtypes of the chosen argument; what
-        the result does not depend on gets zeros.
+        the result does not depend on gets zeros. Of a real function of complex z = x + iy it is ∂f/∂x − i ∂f/∂y, and
+        its conjugate is the direction of steepest ascent.
 
     Raises:
         ShapeError: if the result is not scalar.
-        NotDifferentiableError: for integer arguments or results, or an op without a rule.
+        NotDifferentiableError: for integer arguments or results, an op without a rule, or a complex result of a
+            function that is not said to be holomorphic.
 
     Example:
         >>> import numpy as np, primad
@@ -132,7 +145,7 @@ def grad(function: Function, argnums: Any = 0, has_aux: bool = False) -> Functio
 
     @wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        values, structure, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux)
+        values, structure, result = _value_and_grad("grad", function, args, kwargs, argnums, has_aux, holomorphic)
         return (result, tree.unflatten(structure, values)[1]) if has_aux else result
 
     return gradient

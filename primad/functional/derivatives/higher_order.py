@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
+from primad.functional.complex_checks import check_holomorphic, check_real
 from primad.functional.derivatives.first_order import function_name, jvp, matching_leaves
 from primad.functional.derivatives.gradients import grad
 from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
@@ -76,6 +77,7 @@ def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
     def laplacian_of(*args: Any, **kwargs: Any) -> Any:
         selected = Selected(function, args, kwargs, argnums, "laplacian")
         call = selected.call
+        check_real([call.types[i] for i in selected.positions[0]], "laplacian")
         results = []
         for output, type in enumerate(call.program.out_types):
             check_differentiable(type, "the result", "laplacian")
@@ -90,12 +92,13 @@ def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
 
 
 @transform
-def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
+def derivative(function: Callable[[A], R], order: int = 1, holomorphic: bool = False) -> Callable[[A], R]:
     """Return the order-th derivative of an elementwise function of one array.
 
     Args:
         function: a function whose result at an index depends on its argument at that index only.
         order: how often to differentiate, 0 or more.
+        holomorphic: whether it is a holomorphic function of a complex array.
 
     Returns:
         a function of an array (or number) with a result of the same shape.
@@ -118,6 +121,9 @@ def derivative(function: Callable[[A], R], order: int = 1) -> Callable[[A], R]:
             return of_x(x)
         call = Call(of_x, (x,))
         _check_elementwise(call, function_name(function))
+        check_holomorphic(call.program.in_types, call.program.out_types[0], holomorphic, "derivative")
+        if call.program.in_types[0].is_complex and not holomorphic:
+            check_real(call.program.in_types, "derivative of a real function")
         ones = np.ones(call.program.in_types[0].shape, call.program.in_types[0].dtype)
 
         def once(g: Function) -> Function:

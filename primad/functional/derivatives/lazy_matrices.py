@@ -8,6 +8,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.functional.complex_checks import check_holomorphic, check_mode, check_real
 from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMatrix
 from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.functional.transformed import transform
@@ -29,7 +30,9 @@ def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: di
 
 
 @transform
-def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -> Callable[P, Jacobian]:
+def jacobian(
+    function: Callable[P, Any], argnums: Any = 0, mode: str = "auto", holomorphic: bool = False
+) -> Callable[P, Jacobian]:
     """Return the function that computes the Jacobian, as a lazy matrix.
 
     Args:
@@ -37,6 +40,8 @@ def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -
         argnums: the argument, or tuple of arguments, to differentiate.
         mode: 'forward' (a direction per element of the argument), 'reverse' (one per element of the result), or 'auto',
             which takes the fewer.
+        holomorphic: whether it is a holomorphic function of complex arguments. Complex functions of real arguments and
+            real ones of complex arguments need no word: the one has complex derivatives, the other ∂f/∂x − i ∂f/∂y.
 
     Returns:
         a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a
@@ -53,11 +58,13 @@ def jacobian(function: Callable[P, Any], argnums: Any = 0, mode: str = "auto") -
         >>> J[0, 0], J @ np.ones(2)
         (np.float64(2.0), array([2., 4.]))
     """
-    return _jacobian(function, argnums, mode, lazy=True, name="jacobian")
+    return _jacobian(function, argnums, mode, holomorphic, lazy=True, name="jacobian")
 
 
 @transform
-def jacfwd(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
+def jacfwd(
+    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False
+) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in forward mode, as plain arrays (see `jacobian`).
 
     Example:
@@ -66,11 +73,13 @@ def jacfwd(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarr
         array([[1., 0.],
                [0., 1.]])
     """
-    return _jacobian(function, argnums, "forward", lazy=False, name="jacfwd")
+    return _jacobian(function, argnums, "forward", holomorphic, lazy=False, name="jacfwd")
 
 
 @transform
-def jacrev(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarray[Any, Any]]:
+def jacrev(
+    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False
+) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in reverse mode, as plain arrays (see `jacobian`).
 
     Example:
@@ -78,10 +87,10 @@ def jacrev(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, np.ndarr
         >>> primad.jacrev(lambda x: np.sum(x**2))(np.ones(2))
         array([2., 2.])
     """
-    return _jacobian(function, argnums, "reverse", lazy=False, name="jacrev")
+    return _jacobian(function, argnums, "reverse", holomorphic, lazy=False, name="jacrev")
 
 
-def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str) -> Function:
+def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, lazy: bool, name: str) -> Function:
     if mode not in ("auto", "forward", "reverse"):
         raise ShapeError(f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}")
 
@@ -94,6 +103,8 @@ def _jacobian(function: Function, argnums: Any, mode: str, lazy: bool, name: str
             blocks = {}
             for argument in [i for i, on in enumerate(selected.active) if on]:
                 x = call.program.in_types[argument]
+                check_holomorphic([x], y, holomorphic, name)
+                check_mode(x, y, mode, name)
                 options = {
                     "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns":
                     whole(x.shape),
@@ -136,6 +147,7 @@ def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian
         rows = []
         for output, y in enumerate(call.program.out_types):
             check_differentiable(y, "the result", "hessian")
+            check_real([types[i] for i in active], "hessian")
 
             def block(first: int, second: int, output: int = output, y: ArrayType = y) -> Any:
                 options = {

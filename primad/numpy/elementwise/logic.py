@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_complex, is_float
 from primad.numpy.elementwise.ufuncs import AS_NUMPY, absolute, agree
 from primad.numpy.promotion import (
     as_float,
@@ -165,12 +165,16 @@ def isnan(x: Any, /) -> Any:
 @implements(np.isfinite, ufunc=True)
 def isfinite(x: Any, /) -> Any:
     """np.isfinite."""
+    if is_complex(x.dtype):
+        return isfinite(ops.real_part(x)) & isfinite(ops.imaginary_part(x))
     return ops.abs(as_float(x)) < math.inf
 
 
 @implements(np.isinf, ufunc=True)
 def isinf(x: Any, /) -> Any:
     """np.isinf."""
+    if is_complex(x.dtype):
+        return isinf(ops.real_part(x)) | isinf(ops.imaginary_part(x))
     return ops.equal(ops.abs(as_float(x)), math.inf)
 
 

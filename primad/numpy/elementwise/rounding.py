@@ -1,4 +1,4 @@
-"""NumPy's rounding, signs and scales of numbers, and what complex numbers make of real ones."""
+"""NumPy's rounding, signs and scales of numbers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_complex, is_float
 from primad.numpy.elementwise.logic import isnan
-from primad.numpy.elementwise.ufuncs import arctan2, ceil, difference, maximum, minimum, where
+from primad.numpy.elementwise.ufuncs import absolute, ceil, difference, maximum, minimum, where
 from primad.numpy.promotion import as_float, as_ufunc, convert, harmonize, implements, loop_dtype, refuse_out
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
-from primad.recording.protocols import METHODS
 
 __all__ = [
-    "angle", "around", "conj", "conjugate", "copysign", "deg2rad", "degrees", "fix", "fmax", "fmin", "imag",
-    "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal", "isrealobj", "logaddexp2", "modf", "nan_to_num",
-    "rad2deg", "radians", "real", "real_if_close", "rint", "round", "signbit", "sinc", "trunc",
+    "around", "copysign", "deg2rad", "degrees", "fix", "fmax", "fmin", "isneginf", "isposinf", "logaddexp2", "modf",
+    "nan_to_num", "rad2deg", "radians", "rint", "round", "signbit", "sinc", "trunc",
 ]  # fmt: skip
 
 
@@ -32,11 +30,18 @@ def rint(x: Any, /, out: Any = None) -> Any:
     """np.rint: the nearest integer, the even one of two; its derivative is 0."""
     refuse_out("rint", out)
     x = convert(x, loop_dtype(np.rint, x))
+    if is_complex(x.dtype):
+        return _of_parts(rint, x)
     low = ops.floor(x)
     rest = x - low
     odd = ops.equal(low - 2.0 * ops.floor(low * 0.5), 1)
     nearest = ops.select((rest > 0.5) | (ops.equal(rest, 0.5) & odd), low + 1.0, low)
     return ops.select(ops.equal(nearest, 0), _zero_of(x), nearest)
+
+
+def _of_parts(function: Any, z: Any, *args: Any) -> Any:
+    """Return the complex numbers whose parts a function makes of those of others."""
+    return ops.complex_of(function(ops.real_part(z), *args), function(ops.imaginary_part(z), *args))
 
 
 def _zero_of(x: Any) -> Any:
@@ -63,6 +68,8 @@ def fix(x: Any, out: Any = None) -> Any:
 def round(x: Any, decimals: int = 0, out: Any = None) -> Any:
     """np.round: to a number of decimals; a half becomes even. Its derivative is 0."""
     refuse_out("round", out)
+    if is_complex(x.dtype):
+        return _of_parts(round, x, decimals)
     if x.dtype.kind == "b" and decimals:
         raise TracingError("np.round of booleans to decimals", fix="convert with .astype(float).")
     integers = x.dtype.kind in "iu"
@@ -137,10 +144,16 @@ radians = _scaled(math.pi, 180.0, np.radians)
 deg2rad = _scaled(math.pi, 180.0, np.deg2rad)
 
 
+def _refuse_complex(name: str, x: Any) -> None:
+    if is_complex(x.dtype):
+        raise TracingError(f"np.{name} of complex numbers, which have no sign", fix="ask for x.real and x.imag.")
+
+
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
     """np.isposinf."""
     refuse_out("isposinf", out)
+    _refuse_complex("isposinf", x)
     return ops.equal(as_float(x), math.inf)
 
 
@@ -148,6 +161,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
 def isneginf(x: Any, out: Any = None) -> Any:
     """np.isneginf."""
     refuse_out("isneginf", out)
+    _refuse_complex("isneginf", x)
     return ops.equal(as_float(x), -math.inf)
 
 
@@ -156,6 +170,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """np.nan_to_num: numbers in place of NaN and infinities; they have no derivative."""
     if not copy:
         raise TracingError("np.nan_to_num with copy=False writes into an array", fix="assign its result.")
+    if is_complex(x.dtype):
+        return _of_parts(lambda part: nan_to_num(part, nan=nan, posinf=posinf, neginf=neginf), x)
     if not is_float(x.dtype):
         return x
     info = np.finfo(x.dtype)
@@ -206,7 +222,7 @@ SERIES = [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(10)]
 def sinc(x: Any) -> Any:
     """np.sinc: sin(πx)/(πx); near 0 its series, so that derivatives of all orders are right there."""
     y = as_float(x) * math.pi
-    near = ops.abs(y) < 1.0
+    near = absolute(y) < 1.0
     t = ops.select(near, y, full(0.0, y))
     t = t * t
     total: Any = full(SERIES[-1], t)
@@ -214,68 +230,3 @@ def sinc(x: Any) -> Any:
         total = total * t + coefficient
     far = ops.select(near, full(1.0, y), y)
     return ops.select(near, total, ops.sin(far) / far)
-
-
-# -- real arrays as complex ones ---------------------------------------------------------------------------------------
-
-
-@implements(np.real)
-def real(x: Any) -> Any:
-    """np.real: the array itself."""
-    return x
-
-
-@implements(np.imag)
-def imag(x: Any) -> Any:
-    """np.imag: plain zeros."""
-    return x.imag
-
-
-@implements(np.conjugate, ufunc=True)
-def conjugate(x: Any, /, out: Any = None) -> Any:
-    """np.conjugate: the array itself."""
-    refuse_out("conjugate", out)
-    return convert(x, loop_dtype(np.conjugate, x))
-
-
-conj = conjugate
-
-
-@implements(np.real_if_close)
-def real_if_close(x: Any, tol: float = 100) -> Any:
-    """np.real_if_close: the array itself."""
-    return x
-
-
-@implements(np.iscomplex)
-def iscomplex(x: Any) -> Any:
-    """np.iscomplex: nowhere."""
-    return np.zeros(x.shape, bool)
-
-
-@implements(np.isreal)
-def isreal(x: Any) -> Any:
-    """np.isreal: everywhere."""
-    return np.ones(x.shape, bool)
-
-
-@implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
-    """np.iscomplexobj: traced arrays are real."""
-    return False
-
-
-@implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
-    """np.isrealobj: traced arrays are real."""
-    return True
-
-
-@implements(np.angle)
-def angle(x: Any, deg: bool = False) -> Any:
-    """np.angle: 0, or π where x is negative."""
-    found = arctan2(0, x)
-    return found * (180 / math.pi) if deg else found
-
-
-METHODS["conj"] = METHODS["conjugate"] = conjugate

@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
-from primad.ir.array_types import ArrayType, is_float
+from primad.ir.array_types import ArrayType, is_complex, is_float
 from primad.ir.node import LITERAL, literal_value
 from primad.numpy.promotion import (
     any_traced,
@@ -130,8 +130,14 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
     return as_ufunc(function, f"{primitive.doc} {AS_NUMPY}", *ufuncs)
 
 
-def unary(primitive: Primitive, *ufuncs: Any) -> Any:
-    """Make NumPy's function of one operand from a primitive, and register it for the ufuncs."""
+def unary(primitive: Primitive, *ufuncs: Any, over_complex: Callable[[Any], Any] | None = None) -> Any:
+    """Make NumPy's function of one operand from a primitive, and register it for the ufuncs.
+
+    Args:
+        primitive: what it does.
+        ufuncs: NumPy's.
+        over_complex: what it does with complex operands, where that is something else.
+    """
     name = ufuncs[0].__name__
 
     def function(x: Any, /, out: Any = None) -> Any:
@@ -139,9 +145,18 @@ def unary(primitive: Primitive, *ufuncs: Any) -> Any:
             refuse_out(name, out)
         if x.dtype.kind != "f":
             x = convert(x, loop_dtype(ufuncs[0], x))
+            if over_complex is not None and is_complex(x.dtype):
+                return over_complex(x)
         return bind(primitive, (x,), {})
 
     return as_ufunc(function, primitive.doc, *ufuncs)
+
+
+def _direction(x: Any, y: Any) -> Any:
+    """Return z/|z|, 0 at 0, for z = x + iy; NaN where both parts are infinite, as NumPy's sign."""
+    both = ops.equal(ops.abs(x), math.inf) & ops.equal(ops.abs(y), math.inf)
+    cosine, sine = [ops.select(both, full(math.nan, x), ops.direction(*each)) for each in ((x, y), (y, x))]
+    return ops.complex_of(cosine, sine)
 
 
 add = binary(ops.add, np.add)
@@ -160,7 +175,7 @@ right_shift = binary(ops.right_shift, np.right_shift)
 
 
 negative = unary(ops.neg, np.negative)
-absolute = unary(ops.abs, np.absolute)
+absolute = unary(ops.abs, np.absolute, over_complex=lambda z: ops.hypot(ops.real_part(z), ops.imaginary_part(z)))
 fabs = unary(ops.abs, np.fabs)
 exp = unary(ops.exp, np.exp)
 expm1 = unary(ops.expm1, np.expm1)
@@ -183,7 +198,7 @@ arcsinh = unary(ops.arcsinh, np.arcsinh)
 arccosh = unary(ops.arccosh, np.arccosh)
 arctanh = unary(ops.arctanh, np.arctanh)
 cbrt = unary(ops.cbrt, np.cbrt)
-sign = unary(ops.sign, np.sign)
+sign = unary(ops.sign, np.sign, over_complex=lambda z: _direction(ops.real_part(z), ops.imaginary_part(z)))
 floor = unary(ops.floor, np.floor)
 
 
@@ -198,7 +213,7 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
         return ops.power(x, float(y))
     constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
     if constant and result_dtype(x, y) == x.dtype:
-        return ops.power(x, float(y))
+        return ops.power(x, complex(y) if is_complex(x.dtype) else float(y))
     a, b = harmonize("power", x, y, dtype=loop_dtype(np.power, x, y))
     if b.node.op is LITERAL and literal_value(b.node) < 0 and not is_float(b.dtype):
         raise DomainError(

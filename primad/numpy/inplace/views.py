@@ -51,7 +51,7 @@ class ArrayView(TracedArray):
         if type(array) is TracedArray:
             numbers = np.empty(array.shape, array.dtype)
             return cls(ArrayMemory(numbers, trace, array), numbers)
-        if type(array) is not np.ndarray or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        if type(array) is not np.ndarray or array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
             return array
         if not array.flags.writeable:
             array = array.copy("K")

@@ -100,7 +100,7 @@ class WritableArray(ArrayView):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Numbers:
         now = self.__settled__()
         if type(now) is TracedArray:
-            if not self.shape and self.dtype.kind == "f":  # NumPy's array of objects would hold what is written later
+            if not self.shape and self.dtype.kind in "fc":  # NumPy's array of objects would hold what is written later
                 raise now._lost("np.asarray(y) of an array that may be written to")
             return now.__array__(dtype, copy)
         if copy is False:

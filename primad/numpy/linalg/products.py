@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.linalg.sparse_products import sparse_product
 from primad.numpy.promotion import (
@@ -226,7 +227,10 @@ METHODS["dot"] = lambda x, y: dot(x, y)
 @implements(np.vecdot, ufunc=True)
 @as_product
 def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = -1, axes: Any = None, keepdims: bool = False) -> Any:
-    """np.vecdot: products summed along one axis of each operand, the last by default; the others broadcast."""
+    """np.vecdot: products summed along one axis of each operand, the last by default; the others broadcast.
+
+    Of complex operands the first is conjugated.
+    """
     refuse_out("vecdot", out)
     if axes is not None and (axis != -1 or keepdims):
         raise ShapeError("vecdot: axes= goes with neither axis= nor keepdims=")
@@ -236,7 +240,7 @@ def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = -1, axes: Any = No
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit")
     a, b = harmonize("vecdot", a, b)
-    result = ops.sum(a * b, axes=(a.ndim - 1,))
+    result = ops.sum(conjugated(a) * b, axes=(a.ndim - 1,))
     return expand_dims(result, first) if keepdims else result
 
 
@@ -264,13 +268,13 @@ def matvec(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
 @implements(getattr(np, "vecmat", _vecmat), ufunc=True)
 @as_product
 def vecmat(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
-    """np.vecmat: products of vectors and matrices; leading axes broadcast.
+    """np.vecmat: products of conjugated vectors and matrices; leading axes broadcast.
 
     `axes` says which axes of the operands and of the result are those of the vectors and matrices.
     """
     refuse_out("vecmat", out)
     a, b = _of_rank("vecmat", (1, 2), axes, x, y)
-    found = matmul_(expand_dims(a, -2), b)[..., 0, :]
+    found = matmul_(expand_dims(conjugated(a), -2), b)[..., 0, :]
     return found if axes is None else _back(found, axes[2])
 
 
@@ -298,8 +302,9 @@ def inner(x: Any, y: Any) -> Any:
 @implements(np.vdot)
 @as_product
 def vdot(x: Any, y: Any) -> Any:
-    """np.vdot of real arrays."""
+    """np.vdot: products summed over all elements, of the conjugate of the first array."""
     a, b = product_operands(x, y)
+    a = conjugated(a)
     return dot(ops.reshape(a, shape=(a.size,)), ops.reshape(b, shape=(b.size,)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import is_complex
 from primad.numpy.elementwise.ufuncs import absolute, where
 from primad.numpy.linalg.linear_systems import inv, square_matrices
 from primad.numpy.promotion import (
@@ -142,7 +143,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     At 0 the derivative is 0. The Euclidean norm neither overflows nor vanishes for large and small elements. Norms of
     order 2, −2 and 'nuc' of matrices are made of singular values: see `svd` for where they have no derivative.
     """
-    x = as_float(x)
+    x = _sizes(as_float(x), ord)
     if axis is None and ord is None:
         return keep_axes(norm_(x, axes=tuple(range(x.ndim))), x, tuple(range(x.ndim)), keepdims)
     axes = (axis,) if not isinstance(axis, (tuple, list)) and axis is not None else axis
@@ -157,7 +158,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return keep_axes(result, x, found, keepdims)
 
 
+def _sizes(x: Any, ord: Any) -> Any:
+    """Return the absolute values of complex numbers, of which all norms are made but those of singular values."""
+    return absolute(x) if is_complex(x.dtype) and ord not in (2, -2, "nuc") else x
+
+
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    x = _sizes(x, None)
     size = absolute(x)
     if isinstance(ord, str):
         raise ShapeError(f"norm: vectors have no norm of order {ord!r}")
@@ -197,7 +204,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """np.linalg.vector_norm: norms of vectors along an axis, or of all elements along several."""
-    x = as_float(x)
+    x = _sizes(as_float(x), None)
     axes = normalize_axes("vector_norm", axis, x.ndim)
     return keep_axes(_vector_norm(x, 2 if ord is None else ord, axes), x, axes, keepdims)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_float, real_dtype
+from primad.numpy.elementwise.complex_numbers import real, squares
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import defined_where, safe_sqrt, where
 from primad.numpy.promotion import convert, implements, refuse_out
@@ -144,9 +145,10 @@ def _variance(
     x = x if dtype is None else convert(x, dtype)
     middle = nanmean(x, axis, keepdims=True, where=chosen) if middle is None else middle
     deviation = where(isnan(x), 0.0, x - middle)
-    left = counted(x, axis, keepdims, chosen) - corrected(ddof, correction)
-    squares = sum(deviation * deviation, axis, keepdims=keepdims, where=chosen)
-    return defined_where(left > 0, squares / where(left > 0, left, 1.0).astype(x.dtype)).astype(x.dtype)
+    dtype = real_dtype(x.dtype)
+    left = real(counted(x, axis, keepdims, chosen)) - corrected(ddof, correction)
+    total = sum(squares(deviation), axis, keepdims=keepdims, where=chosen)
+    return defined_where(left > 0, total / where(left > 0, left, 1.0).astype(dtype)).astype(dtype)
 
 
 @without_nan(np.nanvar, var)

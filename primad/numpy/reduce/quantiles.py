@@ -10,7 +10,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_complex, is_float
+from primad.numpy.elementwise.complex_numbers import conjugated, imag, real
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.rounding import rint
 from primad.numpy.elementwise.ufuncs import ceil, clip, defined_where, floor, maximum, minimum, sqrt, where
@@ -351,7 +352,7 @@ def cov(
         total = maximum(total, 0.0)  # no degrees of freedom: as NumPy, infinities
     variables = variables - average(variables, 1, weights)[:, None]
     weighted = variables if weights is None else variables * weights
-    return squeeze(dot(variables, transpose(weighted)) * (1.0 / total))
+    return squeeze(dot(variables, transpose(conjugated(weighted))) * (1.0 / total))
 
 
 def _variables(x: Any, rowvar: bool) -> Any:
@@ -366,5 +367,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return found / found
-    spread = sqrt(diagonal(found))
-    return clip(found / spread[:, None] / spread[None, :], -1, 1)
+    spread = sqrt(real(diagonal(found)))
+    scaled = found / spread[:, None] / spread[None, :]
+    if is_complex(scaled.dtype):
+        return ops.complex_of(clip(real(scaled), -1, 1), clip(imag(scaled), -1, 1))
+    return clip(scaled, -1, 1)

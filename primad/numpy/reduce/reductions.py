@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_float, real_dtype
+from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import safe_sqrt, where
 from primad.numpy.promotion import (
@@ -58,7 +59,7 @@ def _mean(x: Any, *, axes: Axes) -> Any:
 def _variance(x: Any, *, axes: Axes, ddof: Any) -> Any:
     d = x - _over(x, mean_(x, axes=axes), axes)
     left = _count(x, axes) - ddof
-    return ops.sum(d * d, axes=axes) / float(left if left > 0 else 0)  # as NumPy: ∞, or NaN where nothing deviates
+    return ops.sum(squares(d), axes=axes) / float(left if left > 0 else 0)  # as NumPy: ∞, or NaN where nothing deviates
 
 
 def _product(x: Any, *, axes: Axes) -> Any:
@@ -278,9 +279,10 @@ def _spread(
         return keep_axes(record(x, axes=axes, ddof=ddof), x, axes, keepdims)
     middle = mean(x, axes, keepdims=True, where=where) if middle is None else middle
     deviation = x - middle
-    left = sum(chosen(full(1, x), where, 0), axes, keepdims=keepdims) - ddof
-    found = sum(deviation * deviation, axes, keepdims=keepdims, where=where) / ops.maximum(left, full(0, left))
-    return convert(safe_sqrt(found) if record is std_ else found, x.dtype)
+    total = sum(squares(deviation), axes, keepdims=keepdims, where=where)
+    left = sum(chosen(full(1, squares(x)), where, 0), axes, keepdims=keepdims) - ddof
+    found = total / ops.maximum(left, full(0, left))
+    return convert(safe_sqrt(found) if record is std_ else found, real_dtype(x.dtype))
 
 
 @implements(np.ptp)

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.rounding import nan_to_num
 from primad.numpy.elementwise.ufuncs import absolute, where
@@ -85,8 +86,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """np.correlate."""
+    """np.correlate: products with the conjugate of v, which moves along a."""
     a, v = _vectors("correlate", a, v)
+    v = conjugated(v)
     if v.shape[0] > a.shape[0]:
         return flip(_correlate("correlate", v, a, mode))
     return _correlate("correlate", a, v, mode)
@@ -252,7 +254,9 @@ def kaiser(M: Any, beta: Any) -> Any:
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """np.interp: linear between points, whose order is not checked; at one, the derivative is that to its right."""
-    x, xp, fp = (convert(each, np.float64) for each in traced_operands(x, xp, fp))
+    x, xp, fp = traced_operands(x, xp, fp)
+    x, xp = convert(x, np.float64), convert(xp, np.float64)
+    fp = convert(fp, np.result_type(fp.dtype, np.float64))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"interp: points of shapes {xp.shape} and {fp.shape}")
     if period is not None:

@@ -135,6 +135,7 @@ broadcast: Primitive = linear(
             lambda x: (broadcast(x, shape=(2, 3), axes=()), x),
             ((2, 3),),
             _broadcast_nothing,
+            complex="bitwise",
         ),
         Law(
             "two broadcasts are one",
@@ -146,6 +147,7 @@ broadcast: Primitive = linear(
             ((3,),),
             _broadcast_twice,
             ("broadcast",),
+            complex="bitwise",
         ),
     ],
 )
@@ -259,7 +261,14 @@ sum: Primitive = linear(
     work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1)),
     doc="Add up along axes.",
     laws=[
-        Law("a sum over no axis does nothing", "real", lambda x: (sum(x, axes=()), x), ((2, 3),), _sum_nothing),
+        Law(
+            "a sum over no axis does nothing",
+            "real",
+            lambda x: (sum(x, axes=()), x),
+            ((2, 3),),
+            _sum_nothing,
+            complex="real",
+        ),
         Law(
             "two sums are one",
             "real",
@@ -267,6 +276,7 @@ sum: Primitive = linear(
             ((2, 3, 4),),
             _sum_twice,
             ("sum",),
+            complex="real",
         ),
         Law(
             "summing n equal terms is multiplying by n",
@@ -283,6 +293,7 @@ sum: Primitive = linear(
             ((),),
             _sum_identity,
             ("eye",),
+            complex="real",
         ),
         Law(
             "a diagonal matrix adds up to its diagonal",
@@ -291,6 +302,7 @@ sum: Primitive = linear(
             ((3,),),
             _sum_diagonal,
             ("mul",),
+            complex="finite",
         ),
     ],
 )

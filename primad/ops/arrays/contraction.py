@@ -322,6 +322,7 @@ contract: Primitive = multilinear(
             ((3, 2),),
             _contract_identity,
             ("eye",),
+            complex="finite",
         ),
         Law(
             "identity matrices meet on their diagonals",
@@ -330,6 +331,7 @@ contract: Primitive = multilinear(
             ((3,),),
             _contract_identities,
             ("eye",),
+            complex="real",
         ),
         Law(
             "a broadcast is outermost: contract",
@@ -341,6 +343,7 @@ contract: Primitive = multilinear(
             ((2, 3), (3, 2)),
             _contract_broadcast,
             ("broadcast",),
+            complex="real",
         ),
         Law(
             "a permutation of an operand is absorbed into the letters",
@@ -352,6 +355,7 @@ contract: Primitive = multilinear(
             ((3, 2), (3, 4)),
             _contract_permuted,
             ("permute",),
+            complex="real",
         ),
         Law(
             "contracting with a filled array is a scaled sum",

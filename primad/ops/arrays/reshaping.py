@@ -99,6 +99,7 @@ reshape: Primitive = linear(
             lambda x: (reshape(x, shape=(2, 3)), x),
             ((2, 3),),
             _reshape_same,
+            complex="bitwise",
         ),
         Law(
             "two reshapes are one",
@@ -107,6 +108,7 @@ reshape: Primitive = linear(
             ((2, 3),),
             _reshape_twice,
             ("reshape",),
+            complex="bitwise",
         ),
     ],
 )
@@ -178,6 +180,7 @@ permute: Primitive = linear(
             lambda x: (permute(x, order=(0, 1)), x),
             ((2, 3),),
             _permute_nothing,
+            complex="bitwise",
         ),
         Law(
             "two permutations are one",
@@ -186,6 +189,7 @@ permute: Primitive = linear(
             ((2, 3, 4),),
             _permute_twice,
             ("permute",),
+            complex="bitwise",
         ),
         Law(
             "a broadcast is outermost: permute",
@@ -197,6 +201,7 @@ permute: Primitive = linear(
             ((2, 4),),
             _permute_broadcast,
             ("broadcast",),
+            complex="bitwise",
         ),
     ],
 )
@@ -244,6 +249,7 @@ flip: Primitive = linear(
             ((2, 3),),
             _flip_back,
             ("flip",),
+            complex="bitwise",
         ),
         Law("a flip over no axis does nothing", "bitwise", lambda x: (flip(x, axes=()), x), ((2, 3),), _flip_nothing),
     ],

@@ -135,6 +135,7 @@ slice_: Primitive = linear(
             lambda x: (slice_(x, start=(0, 0), stop=(2, 3), step=(1, 1)), x),
             ((2, 3),),
             _slice_nothing,
+            complex="bitwise",
         ),
         Law(
             "two slices are one",
@@ -146,6 +147,7 @@ slice_: Primitive = linear(
             ((12,),),
             _slice_twice,
             ("slice",),
+            complex="bitwise",
         ),
         Law(
             "a slice of joined arrays that lies in one of them is a slice of that one",
@@ -157,6 +159,7 @@ slice_: Primitive = linear(
             ((2, 2), (3, 2)),
             _slice_joined,
             ("concatenate",),
+            complex="bitwise",
         ),
         Law(
             "a broadcast is outermost: slice",
@@ -168,6 +171,7 @@ slice_: Primitive = linear(
             ((3,),),
             _slice_broadcast,
             ("broadcast",),
+            complex="bitwise",
         ),
     ],
 )
@@ -262,6 +266,7 @@ pad: Primitive = linear(
             lambda x: (pad(x, low=(0, 0), high=(0, 0), interior=(0, 0)), x),
             ((2, 3),),
             _pad_nothing,
+            complex="bitwise",
         ),
         Law(
             "a broadcast is outermost: pad",
@@ -273,6 +278,7 @@ pad: Primitive = linear(
             ((3,),),
             _pad_broadcast,
             ("broadcast", "literal"),
+            complex="bitwise",
         ),
     ],
 )
@@ -367,6 +373,7 @@ concatenate: Primitive = linear(
             lambda x: (concatenate(x, axis=0), x),
             ((2, 3),),
             lambda trace, inputs, params: inputs[0] if len(inputs) == 1 else None,
+            complex="bitwise",
         ),
         Law(
             "a concatenation of concatenations is one",
@@ -375,6 +382,7 @@ concatenate: Primitive = linear(
             ((2, 3), (1, 3)),
             _concatenate_nested,
             ("concatenate",),
+            complex="bitwise",
         ),
         Law(
             "slices that follow one another are one",
@@ -395,6 +403,7 @@ concatenate: Primitive = linear(
             ((7, 3),),
             _concatenate_following,
             ("slice",),
+            complex="bitwise",
         ),
     ],
 )

@@ -13,7 +13,8 @@ from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.slicing import concatenate, pad
 from primad.ops.record.fields import CHEAP, SAME, Law, Outermost, Rewrite
-from primad.ops.record.kinds import linear, multilinear, same_type
+from primad.ops.record.kinds import linear, multilinear
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["add", "mul", "neg", "sub"]
@@ -36,7 +37,7 @@ def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, 
     def statement() -> tuple[Any, Any]:
         return op()(np.float64(x), np.float64(y)), np.float64(result)
 
-    return Law(name, "bitwise", statement, (), rewrite, ("literal",))
+    return Law(name, "bitwise", statement, (), rewrite, ("literal",), complex="bitwise")
 
 
 def _commute(op: Callable[[], Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
@@ -119,8 +120,17 @@ neg: Primitive = linear(
             ((3,),),
             _neg_law,
             ("neg", "literal"),
+            complex="bitwise",
         ),
-        Law("−(x − y) = y − x", "real", lambda x, y: (neg(sub(x, y)), sub(y, x)), ((3,), (3,)), _neg_sub, ("sub",)),
+        Law(
+            "−(x − y) = y − x",
+            "real",
+            lambda x, y: (neg(sub(x, y)), sub(y, x)),
+            ((3,), (3,)),
+            _neg_sub,
+            ("sub",),
+            complex="real",
+        ),
     ],
 )
 
@@ -193,8 +203,15 @@ add: Primitive = linear(
     doc="x + y.",
     laws=[
         of_literals("literals add up", lambda: add, np.add, 2, 3, 5),
-        Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero, ("literal",)),
-        Law("x + y = y + x", "bitwise", lambda x, y: (add(x, y), add(y, x)), ((3,), (3,)), _commute(lambda: add)),
+        Law("x + 0 = x", "real", lambda x: (add(x, 0.0), x), ((3,),), _add_zero, ("literal",), complex="real"),
+        Law(
+            "x + y = y + x",
+            "bitwise",
+            lambda x, y: (add(x, y), add(y, x)),
+            ((3,), (3,)),
+            _commute(lambda: add),
+            complex="bitwise",
+        ),
         Law(
             "x + (−y) = x − y",
             "bitwise",
@@ -202,6 +219,7 @@ add: Primitive = linear(
             ((3,), (3,)),
             _add_neg,
             ("neg", "broadcast"),
+            complex="bitwise",
         ),
         Law(
             "(−x) + y = y − x",
@@ -210,6 +228,7 @@ add: Primitive = linear(
             ((3,), (3,)),
             _neg_add,
             ("neg", "broadcast"),
+            complex="bitwise",
         ),
         Law(
             "like terms: a·x + b·x = (a + b)·x",
@@ -229,6 +248,7 @@ add: Primitive = linear(
             ((3,), (2,)),
             _add_pads,
             ("pad",),
+            complex="real",
         ),
         Law(
             "terms side by side among zeros are joined",
@@ -243,6 +263,7 @@ add: Primitive = linear(
             ((3,), (2,), (5,)),
             _add_third_pad,
             ("pad",),
+            complex="real",
         ),
     ],
 )
@@ -277,8 +298,8 @@ sub: Primitive = linear(
     doc="x − y.",
     laws=[
         of_literals("literals subtract", lambda: sub, np.subtract, 2, 3, -1),
-        Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",)),
-        Law("0 − x = −x", "real", lambda x: (sub(0.0, x), neg(x)), ((3,),), _zero_sub, ("literal",)),
+        Law("x − 0 = x", "bitwise", lambda x: (sub(x, 0.0), x), ((3,),), _sub_zero, ("literal",), complex="bitwise"),
+        Law("0 − x = −x", "real", lambda x: (sub(0.0, x), neg(x)), ((3,),), _zero_sub, ("literal",), complex="real"),
         Law(
             "x − (−y) = x + y",
             "bitwise",
@@ -286,6 +307,7 @@ sub: Primitive = linear(
             ((3,), (3,)),
             _sub_neg,
             ("neg", "broadcast"),
+            complex="bitwise",
         ),
         Law(
             "(−x) − y = −(x + y)",
@@ -294,6 +316,7 @@ sub: Primitive = linear(
             ((3,), (3,)),
             _neg_minus,
             ("neg",),
+            complex="real",
         ),
     ],
 )
@@ -356,7 +379,14 @@ mul: Primitive = multilinear(
         ),
         of_literals("literals multiply", lambda: mul, np.multiply, 2, 3, 6),
         Law("x · 1 = x, x · (−1) = −x", "bitwise", lambda x: (mul(x, 1.0), x), ((3,),), _mul_one, ("literal",)),
-        Law("x · y = y · x", "bitwise", lambda x, y: (mul(x, y), mul(y, x)), ((3,), (3,)), _commute(lambda: mul)),
+        Law(
+            "x · y = y · x",
+            "bitwise",
+            lambda x, y: (mul(x, y), mul(y, x)),
+            ((3,), (3,)),
+            _commute(lambda: mul),
+            complex="real",
+        ),
         Law(
             "(−x) · y = −(x · y)",
             "bitwise",
@@ -364,6 +394,7 @@ mul: Primitive = multilinear(
             ((3,), (3,)),
             _mul_neg,
             ("neg", "broadcast"),
+            complex="real",
         ),
         Law(
             "a · (b · x) = (a · b) · x",

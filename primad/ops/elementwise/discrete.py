@@ -10,7 +10,8 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, is_float
 from primad.ir.node import Node, Trace
 from primad.ops.record.fields import CHEAP, Law, Memory
-from primad.ops.record.kinds import piecewise_constant, same_type
+from primad.ops.record.kinds import piecewise_constant
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, full
 
 __all__ = [
@@ -59,7 +60,13 @@ less_equal: Primitive = piecewise_constant(
     doc="x ≤ y.",
 )
 equal: Primitive = piecewise_constant(
-    "equal", numpy=np.equal, infer=_to_bool, meaning=lambda n, x, y: n.equal(x, y), work=CHEAP, doc="x = y."
+    "equal",
+    numpy=np.equal,
+    infer=_to_bool,
+    meaning=lambda n, x, y: n.equal(x, y),
+    work=CHEAP,
+    complex="analytic",
+    doc="x = y.",
 )
 logical_and: Primitive = piecewise_constant(
     "logical_and",
@@ -121,5 +128,6 @@ stop_gradient: Primitive = piecewise_constant(
     exempt="its derivative is zero by decree: stopping derivatives is what it is for",
     memory=Memory(views=True),
     work=CHEAP,
+    complex="analytic",
     doc="x, as a constant: every derivative through it is zero.",
 )

@@ -8,7 +8,8 @@ import numpy as np
 
 from primad.ops.elementwise.discrete import sign
 from primad.ops.elementwise.kinks import abs
-from primad.ops.record.kinds import elementwise, piecewise_constant, same_type
+from primad.ops.record.kinds import elementwise, piecewise_constant
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, full
 
 __all__ = ["floor_divide", "fmod", "remainder"]

@@ -31,23 +31,30 @@ __all__ = [
 ]  # fmt: skip
 
 exp: Primitive = elementwise(
-    "exp", numpy=np.exp, partials=[lambda out, x: out], meaning=lambda n, x: n.exp(x), doc="eˣ."
+    "exp", numpy=np.exp, partials=[lambda out, x: out], meaning=lambda n, x: n.exp(x), complex="analytic", doc="eˣ."
 )
 expm1: Primitive = elementwise(
     "expm1",
     numpy=np.expm1,
     partials=[lambda out, x: exp(x)],
     meaning=lambda n, x: n.exp(x) - 1,
+    complex="analytic",
     doc="eˣ − 1, accurate near 0.",
 )
 log: Primitive = elementwise(
-    "log", numpy=np.log, partials=[lambda out, x: 1.0 / x], meaning=lambda n, x: n.log(x), doc="Natural logarithm."
+    "log",
+    numpy=np.log,
+    partials=[lambda out, x: 1.0 / x],
+    meaning=lambda n, x: n.log(x),
+    complex="analytic",
+    doc="Natural logarithm.",
 )
 log1p: Primitive = elementwise(
     "log1p",
     numpy=np.log1p,
     partials=[lambda out, x: 1.0 / (1.0 + x)],
     meaning=lambda n, x: n.log(1 + x),
+    complex="analytic",
     doc="log(1 + x), accurate near 0.",
 )
 exp2: Primitive = elementwise(
@@ -55,6 +62,7 @@ exp2: Primitive = elementwise(
     numpy=np.exp2,
     partials=[lambda out, x: math.log(2.0) * out],
     meaning=lambda n, x: n.exp(n.log(n.number(2)) * x),
+    complex="analytic",
     doc="2ˣ.",
 )
 log2: Primitive = elementwise(
@@ -62,6 +70,7 @@ log2: Primitive = elementwise(
     numpy=np.log2,
     partials=[lambda out, x: (1.0 / x) / math.log(2.0)],
     meaning=lambda n, x: n.log(x) / n.log(n.number(2)),
+    complex="analytic",
     doc="Logarithm to base 2.",
 )
 log10: Primitive = elementwise(
@@ -69,6 +78,7 @@ log10: Primitive = elementwise(
     numpy=np.log10,
     partials=[lambda out, x: (1.0 / x) / math.log(10.0)],
     meaning=lambda n, x: n.log(x) / n.log(n.number(10)),
+    complex="analytic",
     doc="Logarithm to base 10.",
 )
 sqrt: Primitive = elementwise(
@@ -77,6 +87,7 @@ sqrt: Primitive = elementwise(
     partials=[lambda out, x: 0.5 / out],
     meaning=lambda n, x: n.sqrt(x),
     work=CHEAP,
+    complex="analytic",
     doc="√x; its derivative at 0 is ∞.",
 )
 sin: Primitive = elementwise(
@@ -84,6 +95,7 @@ sin: Primitive = elementwise(
     numpy=np.sin,
     partials=[lambda out, x: cos(x)],
     meaning=lambda n, x: n.sin(x),
+    complex="analytic",
     doc="Sine of an angle in radians.",
 )
 cos: Primitive = elementwise(
@@ -91,6 +103,7 @@ cos: Primitive = elementwise(
     numpy=np.cos,
     partials=[lambda out, x: -sin(x)],
     meaning=lambda n, x: n.cos(x),
+    complex="analytic",
     doc="Cosine of an angle in radians.",
 )
 tan: Primitive = elementwise(
@@ -98,6 +111,7 @@ tan: Primitive = elementwise(
     numpy=np.tan,
     partials=[lambda out, x: 1.0 + out * out],
     meaning=lambda n, x: n.sin(x) / n.cos(x),
+    complex="analytic",
     doc="sin x / cos x.",
 )
 sinh: Primitive = elementwise(
@@ -105,6 +119,7 @@ sinh: Primitive = elementwise(
     numpy=np.sinh,
     partials=[lambda out, x: cosh(x)],
     meaning=lambda n, x: (n.exp(x) - n.exp(-x)) / 2,
+    complex="analytic",
     doc="(eˣ − e⁻ˣ)/2.",
 )
 cosh: Primitive = elementwise(
@@ -112,13 +127,20 @@ cosh: Primitive = elementwise(
     numpy=np.cosh,
     partials=[lambda out, x: sinh(x)],
     meaning=lambda n, x: (n.exp(x) + n.exp(-x)) / 2,
+    complex="analytic",
     doc="(eˣ + e⁻ˣ)/2.",
 )
 
 
 def _sech2(x: Any, out: Any = None) -> Any:
-    """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0."""
+    """4e/(1 + e)² with e = exp(−2|x|): accurate in the tails, where 1 − tanh²x is 0.
+
+    It is even, so that of complex numbers those to the right of the imaginary axis are as good as |x|.
+    """
     x = np.asarray(x)
+    if x.dtype.kind == "c":
+        e = np.exp(-2 * np.where(x.real < 0, -x, x))
+        return np.divide(4 * e, (1 + e) * (1 + e), out=out)
     if x.dtype == np.dtype(object):
         e = np.exp(-2 * np.absolute(x))
         return 4 * e / (1 + e) ** 2
@@ -137,7 +159,12 @@ def _sech2(x: Any, out: Any = None) -> Any:
 
 
 tanh: Primitive = elementwise(
-    "tanh", numpy=np.tanh, partials=[lambda out, x: sech2(x)], meaning=lambda n, x: n.tanh(x), doc="Hyperbolic tangent."
+    "tanh",
+    numpy=np.tanh,
+    partials=[lambda out, x: sech2(x)],
+    meaning=lambda n, x: n.tanh(x),
+    complex="analytic",
+    doc="Hyperbolic tangent.",
 )
 sech2: Primitive = elementwise(
     "sech2",
@@ -145,6 +172,7 @@ sech2: Primitive = elementwise(
     partials=[lambda out, x: -2.0 * (out * tanh(x))],
     memory=Memory(out=always),
     meaning=lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2,
+    complex="analytic",
     doc="sech²x, the derivative of tanh, accurate in the tails.",
 )
 arctan: Primitive = elementwise(
@@ -152,5 +180,6 @@ arctan: Primitive = elementwise(
     numpy=np.arctan,
     partials=[lambda out, x: 1.0 / (1.0 + x * x)],
     meaning=lambda n, x: n.atan(x),
+    complex="analytic",
     doc="Inverse tangent.",
 )

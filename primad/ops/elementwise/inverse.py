@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import is_complex
 from primad.ops.elementwise.elementary import exp, sqrt
 from primad.ops.elementwise.plane import hypot
 from primad.ops.record.fields import CHEAP
@@ -18,6 +19,8 @@ __all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cbrt", "erfinv"
 
 
 def _leg(x: Any) -> Any:
+    if np.asarray(x).dtype.kind == "c":  # on both sides of a branch cut the factors are on theirs
+        return np.sqrt(1 - x) * np.sqrt(1 + x)
     return np.sqrt((1 - x) * (1 + x))
 
 
@@ -27,6 +30,7 @@ leg: Primitive = elementwise(
     partials=[lambda out, x: -x / out],
     meaning=lambda n, x: n.sqrt(1 - x * x),
     work=CHEAP,
+    complex="analytic",
     doc="√(1 − x²), the other leg of a right triangle with the longest side 1: accurate near ±1, and its derivatives, "
     "written with its value, near 0.",
 )
@@ -35,6 +39,7 @@ arcsin: Primitive = elementwise(
     numpy=np.arcsin,
     partials=[lambda out, x: 1.0 / leg(x)],
     meaning=lambda n, x: n.atan(n.divide(x, n.sqrt(1 - x * x))),
+    complex="analytic",
     doc="Inverse sine, of −1 ≤ x ≤ 1; its derivative at ±1 is ∞.",
 )
 arccos: Primitive = elementwise(
@@ -42,13 +47,15 @@ arccos: Primitive = elementwise(
     numpy=np.arccos,
     partials=[lambda out, x: -1.0 / leg(x)],
     meaning=lambda n, x: n.number(math.pi) / 2 - n.atan(n.divide(x, n.sqrt(1 - x * x))),
+    complex="analytic",
     doc="Inverse cosine, of −1 ≤ x ≤ 1; its derivative at ±1 is −∞.",
 )
 arcsinh: Primitive = elementwise(
     "arcsinh",
     numpy=np.arcsinh,
-    partials=[lambda out, x: 1.0 / hypot(x, full(1.0, x))],
+    partials=[lambda out, x: 1.0 / (leg(full(1j, x) * x) if is_complex(x.dtype) else hypot(x, full(1.0, x)))],
     meaning=lambda n, x: n.log(x + n.sqrt(1 + x * x)),
+    complex="analytic",
     doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",
 )
 arccosh: Primitive = elementwise(
@@ -56,6 +63,7 @@ arccosh: Primitive = elementwise(
     numpy=np.arccosh,
     partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0))],
     meaning=lambda n, x: n.log(x + n.sqrt(x * x - 1)),
+    complex="analytic",
     doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
 )
 arctanh: Primitive = elementwise(
@@ -63,6 +71,7 @@ arctanh: Primitive = elementwise(
     numpy=np.arctanh,
     partials=[lambda out, x: (1.0 / leg(x)) * (1.0 / leg(x))],
     meaning=lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2),
+    complex="analytic",
     doc="Inverse hyperbolic tangent, of −1 < x < 1.",
 )
 cbrt: Primitive = elementwise(

@@ -9,7 +9,8 @@ import numpy as np
 from primad.ops.elementwise.discrete import sign
 from primad.ops.elementwise.selection import select
 from primad.ops.record.fields import CHEAP
-from primad.ops.record.kinds import elementwise, same_type
+from primad.ops.record.kinds import elementwise
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive
 
 __all__ = ["abs", "maximum", "minimum"]

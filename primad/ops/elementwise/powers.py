@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, is_complex
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ops.elementwise.arithmetic import Inputs, Params, mul
+from primad.ops.elementwise.conversion import real_part
 from primad.ops.elementwise.elementary import log
 from primad.ops.elementwise.quotient import div
 from primad.ops.elementwise.selection import select
 from primad.ops.record.fields import Law
-from primad.ops.record.kinds import elementwise, same_type
+from primad.ops.record.kinds import elementwise
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["power"]
@@ -30,7 +32,8 @@ def _power_base(out: Any, x: Any, y: Any) -> Any:
 
 def _power_exponent(out: Any, x: Any, y: Any) -> Any:
     """x^y·log x, and 0 at x = 0 < y."""
-    return select((x == 0) & (y > 0), x * 0, out * log(x))
+    positive = (real_part(y) if is_complex(y.dtype) else y) > 0
+    return select((x == 0) & positive, x * 0, out * log(x))
 
 
 def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
@@ -45,7 +48,7 @@ def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if exponent in (2, 3):
         square = apply(trace, mul, x, x)
         return square if exponent == 2 else apply(trace, mul, square, x)
-    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.is_float else None
+    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.dtype.kind == "f" else None
 
 
 def _number_type(*types: ArrayType) -> ArrayType:
@@ -62,6 +65,7 @@ power: Primitive = elementwise(
     infer=_number_type,
     static_operands=(1,),
     meaning=lambda n, x, y: n.power(x, y),
+    complex="analytic",
     doc="x to the power y. Integers stay integers; one to a negative power is an error.",
     laws=[
         Law(
@@ -71,6 +75,7 @@ power: Primitive = elementwise(
             ((3,),),
             _power_law,
             ("literal",),
+            complex="real",
         )
     ],
 )

@@ -12,7 +12,8 @@ from primad.ir.array_types import ArrayType, Zero
 from primad.ir.node import Node, Trace, is_literal
 from primad.ops.elementwise.arithmetic import Inputs, Params, neg, of_literals
 from primad.ops.record.fields import CHEAP, Law
-from primad.ops.record.kinds import custom, same_type
+from primad.ops.record.kinds import custom
+from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, apply, full
 
 __all__ = ["div"]
@@ -65,5 +66,6 @@ div: Primitive = custom(
     ],
     meaning=lambda n, x, y: n.divide(x, y),
     work=CHEAP,
+    complex="analytic",
     doc="x / y. The quotient rule is (dx − out·dy)/y: it stays right where dx/y − x·dy/y² overflows.",
 )

@@ -49,6 +49,7 @@ select: Primitive = linear(
             lambda c, x: (select(c > 0, x, x), x),
             ((2, 3), (2, 3)),
             _select_trivial,
+            complex="bitwise",
         )
     ],
 )
@@ -130,6 +131,7 @@ mask: Primitive = linear(
             ((2, 3), (2, 3)),
             _mask_trivial,
             ("literal", "mask"),
+            complex="bitwise",
         )
     ],
 )

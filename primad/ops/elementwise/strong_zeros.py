@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from primad.ir.array_types import is_complex
 from primad.ir.node import LITERAL, Node
 from primad.ops.elementwise.conversion import cast
 from primad.ops.elementwise.discrete import equal
 from primad.ops.elementwise.selection import mask
+from primad.ops.record.primitive import full
 from primad.recording.traced_array import TracedArray
 
 
@@ -19,7 +21,8 @@ def is_masked(x: Any) -> bool:
 def keep_masked(node: Node, position: int, cotangent: TracedArray, operands: list[Any], found: Any) -> Any:
     """Keep the zeros of a masked cotangent strong where a structural op (a sum, a pad, a scatter, …) hides its mask.
 
-    What the op makes of the condition is nonzero exactly where something unmasked arrives.
+    What the op makes of the condition is nonzero exactly where something unmasked arrives: of complex numbers both
+    parts, since an op may take one of them.
 
     Args:
         node: the op that is transposed.
@@ -31,6 +34,8 @@ def keep_masked(node: Node, position: int, cotangent: TracedArray, operands: lis
     if node.op.kind != "linear" or isinstance(found, tuple) or found.node.op in (mask, LITERAL):
         return found
     condition = cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
+    if is_complex(cotangent.dtype):
+        condition = condition * full(1 + 1j, condition)
     arrives: TracedArray = node.op.derivative.transpose(condition, *operands, **dict(node.params))[position]
     result: TracedArray = mask(~equal(arrives, 0), found)
     return result

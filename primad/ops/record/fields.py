@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite", "program"]
 LawClass = Literal["bitwise", "real", "finite"]
+ComplexRole = Literal["refused", "analytic", "real-linear", "as defined"]
 Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
 
@@ -37,6 +38,7 @@ class Law:
         at: names of ops of which an operand must be one for the constructor form to find anything ('literal' among
             them), or `SAME` for operands that are one node; None where it must always be tried. Of a law in
             `consumed`, names of the ops that consume.
+        complex: the class in which it holds where an operand is complex; None where it is not to be applied there.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Law:
     shapes: tuple[tuple[int, ...], ...]
     rewrite: Rewrite | None = None
     at: tuple[str, ...] | None = None
+    complex: LawClass | None = None
 
     def may_apply(self, operands: Collection[str]) -> bool:
         """Say whether the constructor form can find something where the operands have these ops."""
@@ -131,6 +134,8 @@ class LoopForm(NamedTuple):
         return int(self.ends) + self.carry
 
 
+COMPLEX = "complex"
+"""Stands before the operands' ops where an operand is complex."""
 SAME = "same"
 """Stands among the names of the operands' ops where two operands are one node."""
 

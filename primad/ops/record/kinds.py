@@ -16,11 +16,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.axes import AxisMap, pointwise, same_params
 from primad.ops.record.definitions import Definition
-from primad.ops.record.fields import Axes, Derivative, DomainOfDefinition, Indexing, Law, Laws, Memory, Outermost, Work
+from primad.ops.record.fields import (
+    Axes,
+    ComplexRole,
+    Derivative,
+    DomainOfDefinition,
+    Indexing,
+    Law,
+    Laws,
+    Memory,
+    Outermost,
+    Work,
+)
+from primad.ops.record.operand_types import checked, float_type, same_type
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import (
     Rule,
@@ -34,29 +45,6 @@ from primad.recording.traced_array import TracedArray
 
 AxisRule = Callable[..., AxisMap] | None
 AdaptRule = Callable[..., dict[str, Any] | None] | None
-
-
-def same_type(*types: ArrayType, **params: Any) -> ArrayType:
-    """Infer the type of a pointwise op: its operands must agree in shape and dtype."""
-    first = types[0]
-    for other in types[1:]:
-        if other is not first and other != first:
-            raise ShapeError(
-                f"a pointwise primitive got operands of types {', '.join(map(str, types))}",
-                why="Primitives neither broadcast nor promote.",
-                fix="call the function of primad.numpy (or the operator), which inserts broadcast and cast.",
-            )
-    return first
-
-
-def _float_type(name: str) -> Callable[..., ArrayType]:
-    def infer(*types: ArrayType, **params: Any) -> ArrayType:
-        type = same_type(*types)
-        if not type.is_float:
-            raise ShapeError(f"{name} needs floating-point operands, got {type}", fix="convert with .astype(float).")
-        return type
-
-    return infer
 
 
 def _axes(map: AxisRule, adapt: AdaptRule) -> Axes:
@@ -73,6 +61,7 @@ def elementwise(
     memory: Memory = Memory(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
+    complex: ComplexRole = "refused",
     doc: str = "",
 ) -> Primitive:
     """Make an elementwise primitive.
@@ -87,6 +76,7 @@ def elementwise(
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
+        complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
 
     Returns:
@@ -107,13 +97,14 @@ def elementwise(
         kind="elementwise",
         numpy=numpy,
         meaning=meaning,
-        infer=infer or _float_type(name),
+        infer=checked(name, infer, complex) if infer else float_type(name, "f" if complex == "refused" else "fc"),
         static_operands=static_operands,
         derivative=Derivative(jvp=sum_of_partials(rules), partials=rules),
         axes=_axes(pointwise, same_params),
         laws=Laws(own=tuple(laws)),
         memory=memory,
         work=work,
+        complex=complex,
         doc=doc,
     )
 
@@ -132,6 +123,7 @@ def linear(
     indexing: Indexing = Indexing(),
     memory: Memory = Memory(),
     work: Work = Work(),
+    complex: ComplexRole = "analytic",
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in the listed operands, jointly.
@@ -151,6 +143,7 @@ def linear(
         indexing: which rows or windows it reads or writes (see `primad.ops.record.fields`).
         memory: what its definition can do with memory, as that its result is a view (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
+        complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
 
     Example:
@@ -178,7 +171,7 @@ def linear(
         name=name,
         kind="linear",
         numpy=numpy,
-        infer=infer,
+        infer=checked(name, infer, complex),
         domain=domain,
         derivative=Derivative(jvp=jvp, transpose=rule, linear_operands=linear_operands),
         axes=_axes(axes, adapt),
@@ -186,6 +179,7 @@ def linear(
         indexing=indexing,
         memory=memory,
         work=work,
+        complex=complex,
         doc=doc,
     )
     return primitive
@@ -201,6 +195,7 @@ def multilinear(
     laws: Sequence[Law] = (),
     memory: Memory = Memory(),
     work: Work = Work(),
+    complex: ComplexRole = "analytic",
     doc: str = "",
 ) -> Primitive:
     """Make a primitive that is linear in each operand alone.
@@ -215,6 +210,7 @@ def multilinear(
         laws: constructor identities.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
+        complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
 
@@ -231,12 +227,13 @@ def multilinear(
         name=name,
         kind="multilinear",
         numpy=numpy,
-        infer=infer,
+        infer=checked(name, infer, complex),
         derivative=Derivative(jvp=jvp, transpose=transpose_by_operand(name, transpose), linear_operands=None),
         axes=_axes(axes, adapt),
         laws=Laws(own=tuple(laws)),
         memory=memory,
         work=work,
+        complex=complex,
         doc=doc,
     )
     return primitive
@@ -253,6 +250,7 @@ def piecewise_constant(
     memory: Memory = Memory(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
+    complex: ComplexRole = "refused",
     doc: str = "",
 ) -> Primitive:
     """Make a primitive whose derivative is zero wherever it exists.
@@ -268,6 +266,7 @@ def piecewise_constant(
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
+        complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
 
@@ -279,12 +278,13 @@ def piecewise_constant(
         kind="piecewise constant",
         numpy=numpy,
         meaning=meaning,
-        infer=infer,
+        infer=checked(name, infer, complex),
         derivative=Derivative(jvp=jvp, exempt=exempt),
         axes=_axes(axes, adapt),
         laws=Laws(own=tuple(laws)),
         memory=memory,
         work=work,
+        complex=complex,
         doc=doc,
     )
 
@@ -303,6 +303,7 @@ def custom(
     memory: Memory = Memory(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
+    complex: ComplexRole = "refused",
     doc: str = "",
 ) -> Primitive:
     """Make a primitive from one JVP contribution `(tangent, out, *inputs, **params)` per operand.
@@ -323,6 +324,7 @@ def custom(
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
+        complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
     return Primitive(
@@ -330,7 +332,7 @@ def custom(
         kind="custom",
         numpy=numpy,
         meaning=meaning,
-        infer=infer,
+        infer=checked(name, infer, complex),
         domain=domain,
         derivative=Derivative(
             jvp=jvp if callable(jvp) else sum_of_contributions(jvp),
@@ -342,6 +344,7 @@ def custom(
         laws=Laws(own=tuple(laws)),
         memory=memory,
         work=work,
+        complex=complex,
         doc=doc,
     )
 

@@ -13,6 +13,9 @@ derivative, what it does with axes, the programs that it holds, its laws, its ro
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
 - `static_operands`: operands whose literal values rules look at (exponents): programs that differ in them are others.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
+- `complex`: what it does with complex numbers: refuses them, or computes with them by the rules it has, because they
+  hold over the complex numbers too ("analytic"), or by rules of real-linear maps, as a conjugate is ("real-linear").
+  Composites and ops that hold programs do as their programs do ("as defined"). See decision 0075.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.
 """
@@ -31,8 +34,10 @@ from primad.ir.node import PACK, Leaf, Node, Params, Trace, named
 from primad.ir.program import Cost
 from primad.ir.replay import newest
 from primad.ops.record.fields import (
+    COMPLEX,
     SAME,
     Axes,
+    ComplexRole,
     Derivative,
     DomainOfDefinition,
     Indexing,
@@ -68,6 +73,7 @@ class Primitive:
     indexing: Indexing = Indexing()
     memory: Memory = Memory()
     work: Work = Work()
+    complex: ComplexRole = "as defined"
     doc: str = ""
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
@@ -98,6 +104,10 @@ class Primitive:
         if rewriters is None:
             rewriters = self._contexts[context] = self._laws_in(context)
         if rewriters:
+            for operand in inputs:
+                if operand.type.is_complex:
+                    rewriters = self._over_complex(context)
+                    break
             options = dict(params)
             for rewriter in rewriters:
                 node = rewriter(trace, inputs, options)
@@ -109,17 +119,28 @@ class Primitive:
     def _contexts(self) -> dict[tuple[Any, ...], tuple[Rewrite, ...]]:
         return {}
 
-    def _laws_in(self, context: tuple[Any, ...]) -> tuple[Rewrite, ...]:
+    def _over_complex(self, context: tuple[Any, ...]) -> tuple[Rewrite, ...]:
+        """Return the constructor forms that are worth trying, and hold, where operands are complex."""
+        key = (COMPLEX, *context)
+        found = self._contexts.get(key)
+        if found is None:
+            found = self._contexts[key] = self._laws_in(context, over_complex=True)
+        return found
+
+    def _laws_in(self, context: tuple[Any, ...], over_complex: bool = False) -> tuple[Rewrite, ...]:
         """Return the constructor forms that are worth trying where the operands have these ops."""
         if len(self._contexts) >= MOST_CONTEXTS:
             self._contexts.clear()
         ops = [op for op in context if op is not SAME]
         names = {SAME if op is SAME else op.name for op in context}
+        laws = [law for law in self.laws.own if law.may_apply(names) and (law.complex is not None or not over_complex)]
+        own = [law.rewrite for law in laws if law.rewrite is not None]
+        if over_complex:
+            return (*self.families(ops).values(), *own)
         consumed = [rewrite for op in dict.fromkeys(ops) for rewrite in consuming(self, op)]
         if project in ops:
             consumed.append(partial(_consume_results, self))
-        laws = [law.rewrite for law in self.laws.own if law.rewrite is not None and law.may_apply(names)]
-        return (*consumed, *self.families(ops).values(), *laws)
+        return (*consumed, *self.families(ops).values(), *own)
 
     def families(self, operands: Sequence[Any]) -> dict[Any, Rewrite]:
         """Return how operands leave this op, applied to operands of these ops, where laws keep them further outside."""

@@ -15,7 +15,7 @@ from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derivatives.higher_order import taylor
 from primad.functional.derivatives.lazy_matrices import jacrev
 from primad.functional.jit import jit
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, check_real
 from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
 from primad.numpy.shapes.shaping import concatenate, reshape
@@ -55,6 +55,7 @@ class RecordedResiduals:
         whole = self._program(function, self.types)
         self.out_types, self.out_tree = whole.out_types, whole.out_tree
         for type in self.out_types:
+            check_real(type.dtype)
             if not type.is_float:
                 raise ShapeError(f"a residual must be a float array, got {type}", fix="convert with .astype(float).")
         if not sum(type.size for type in self.out_types):

@@ -11,7 +11,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import MatrixError, NotFiniteError, ShapeError, TracingError
 from primad.functional.derivatives.lazy_matrices import jacobian
-from primad.ir.array_types import check_dtype
+from primad.ir.array_types import check_dtype, check_real
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Tree, check_plain, first_bad
@@ -125,7 +125,7 @@ def _column(value: Any) -> Any:
     refuse_among((value,))
     if isinstance(value, (list, tuple, np.ndarray)):
         value = np.asarray(value)
-        check_dtype(value.dtype)
+        check_real(check_dtype(value.dtype))
     return value
 
 

@@ -12,7 +12,7 @@ from primad.errors import PACKAGE, NotFiniteError, ShapeError, TracingError, is_
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE, jacobian_of
 from primad.functional.jit import jit
-from primad.ir.array_types import check_dtype
+from primad.ir.array_types import check_dtype, check_real
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space, Tree, Vector, check_plain, first_bad
@@ -264,7 +264,7 @@ def as_floats(values: Tree, what: str) -> Tree:
 
     def leaf(given: Any) -> Any:
         found = plain(given)
-        check_dtype(found.dtype)
+        check_real(check_dtype(found.dtype))
         return found if found.dtype.kind == "f" else found.astype(np.float64)
 
     return tree.map(leaf, values)

@@ -44,6 +44,7 @@ from primad.programs.jacobians.jacobian_products import added_up, are_few, arran
 from primad.programs.jacobians.jacobian_programs import (
     Types,
     build_jacobian,
+    matrix_dtype,
     pullback_,
     pushforward_,
 )
@@ -64,7 +65,8 @@ def _jacobian_types(
     known: Any = None,
 ) -> Types:
     shape = (*block_shape(rows), *block_shape(columns))
-    return [ArrayType(arranged_shape(shape, order), of.out_types[output].dtype)]
+    dtype = matrix_dtype(of.program.in_types[argument], of.out_types[output])
+    return [ArrayType(arranged_shape(shape, order), dtype)]
 
 
 def _jacobian_times(node: Node, inputs: Inputs, params: Params) -> Node | None:

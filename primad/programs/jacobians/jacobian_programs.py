@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, complex_dtype
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.ops.record.primitive import Primitive
@@ -61,6 +64,11 @@ def only(program: Program, argument: int) -> list[bool]:
     return [i == argument for i in range(len(program.inputs))]
 
 
+def matrix_dtype(x: ArrayType, y: ArrayType) -> np.dtype[Any]:
+    """Return the dtype of the Jacobian of a result with respect to an argument, which is complex if one of them is."""
+    return complex_dtype(y.dtype) if x.is_complex and not y.is_complex else y.dtype
+
+
 FEW = 8
 """With so few results, or one direction, the fewer directions are taken without counting what they cost."""
 FEW_ROWS = 64
@@ -75,7 +83,8 @@ def build_jacobian(
 
     Forward mode takes one direction per column. Reverse mode pulls all rows back together: one pullback for all points
     that stay apart, one per row otherwise (see `primad.programs.jacobians.pullback_rows`). 'auto' takes what costs
-    less, 'columns' forward mode; both take the other where an op has no rule for it.
+    less, 'columns' forward mode; both take the other where an op has no rule for it. Of a real argument and a complex
+    result the columns are the derivatives, of a complex argument and a real result the rows (see decision 0075).
     """
     x, y = program.in_types[argument], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
@@ -84,8 +93,10 @@ def build_jacobian(
     (y,) = of.out_types
     x_part = ArrayType(block_shape(columns), x.dtype)
     if x_part.size == 0 or y.size == 0:
-        none = ArrayType((*y.shape, *x_part.shape), y.dtype)
+        none = ArrayType((*y.shape, *x_part.shape), matrix_dtype(x, y))
         return program_of(of.in_types, lambda *xs: [TracedArray(xs[0].node.trace.literal(0, none))], of.names)
+    if x.is_complex != y.is_complex:
+        return (_by_rows if x.is_complex else _by_columns)(of, argument, columns)
     if mode == "reverse" or (mode == "auto" and x_part.size > y.size):
         return _by_rows(of, argument, columns)
     built = _by_columns(of, argument, columns)
@@ -164,7 +175,7 @@ def _pulled_rows(of: Program, argument: int, columns: Block) -> Program:
             (found,) = inline(together, operands)
         else:
             (found,) = inline(stacked, [*operands, basis(operands[0].node.trace, y, whole(y.shape))])
-        found = ops.cast(ops.reshape(found, shape=(*y.shape, *x.shape)), dtype=str(y.dtype))
+        found = ops.cast(ops.reshape(found, shape=(*y.shape, *x.shape)), dtype=str(matrix_dtype(x, y)))
         return [take_block(found, (*whole(y.shape), *columns))]
 
     return program_of(of.in_types, matrix, of.names)

@@ -1,0 +1,104 @@
+"""NumPy's functions of the parts of complex numbers, which real arrays have too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import is_complex
+from primad.numpy.elementwise.ufuncs import arctan2
+from primad.numpy.promotion import convert, implements, loop_dtype, refuse_out
+from primad.recording.protocols import METHODS
+
+__all__ = [
+    "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "real", "real_if_close",
+]  # fmt: skip
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    """np.real: the real parts; a real array itself."""
+    return ops.real_part(val) if is_complex(val.dtype) else val
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    """np.imag: the imaginary parts; of a real array plain zeros, to be read, as NumPy's are."""
+    return ops.imaginary_part(val) if is_complex(val.dtype) else np.broadcast_to(np.zeros((), val.dtype), val.shape)
+
+
+@implements(np.conjugate, ufunc=True)
+def conjugate(x: Any, /, out: Any = None) -> Any:
+    """np.conjugate: x − iy for x + iy; a real array itself."""
+    refuse_out("conjugate", out)
+    x = convert(x, loop_dtype(np.conjugate, x))
+    return ops.conj(x) if is_complex(x.dtype) else x
+
+
+conj = conjugate
+
+
+def conjugated(x: Any) -> Any:
+    """Return the conjugates of complex numbers; anything else as it is, of which NumPy's makes integers of booleans."""
+    return ops.conj(x) if is_complex(x.dtype) else x
+
+
+def squares(x: Any) -> Any:
+    """Return |x|² of each element: x·x of real ones."""
+    if not is_complex(x.dtype):
+        return x * x
+    re, im = ops.real_part(x), ops.imaginary_part(x)
+    return re * re + im * im
+
+
+@implements(np.real_if_close)
+def real_if_close(x: Any, tol: float = 100) -> Any:
+    """np.real_if_close: the real parts where all imaginary parts are nearly 0, which is asked of their values."""
+    if not is_complex(x.dtype):
+        return x
+    limit = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    far = ops.sum(ops.truncate(~(ops.abs(ops.imaginary_part(x)) < limit), dtype="int64"), axes=tuple(range(x.ndim)))
+    return x if far > 0 else ops.real_part(x)
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    """np.iscomplex: where the imaginary part is not 0."""
+    return ~isreal(x) if is_complex(x.dtype) else np.zeros(x.shape, bool)
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Any:
+    """np.isreal: where the imaginary part is 0."""
+    return ops.equal(ops.imaginary_part(x), 0) if is_complex(x.dtype) else np.ones(x.shape, bool)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    """np.iscomplexobj: whether the dtype is complex."""
+    return is_complex(x.dtype)
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    """np.isrealobj: whether the dtype is not complex."""
+    return not is_complex(x.dtype)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """np.angle: the angle of the point in the plane, from −π to π; at 0 its derivative is 0.
+
+    Args:
+        z: an array; of a real one the angles are 0 and π.
+        deg: whether the result is in degrees.
+    """
+    found = arctan2(ops.imaginary_part(z), ops.real_part(z)) if is_complex(z.dtype) else arctan2(0, z)
+    return found * (180 / math.pi) if deg else found
+
+
+METHODS["conj"] = METHODS["conjugate"] = conjugate
+METHODS["real"], METHODS["imag"] = real, imag

@@ -1,0 +1,100 @@
+"""NumPy's functions of complex arrays: values, dtypes and derivatives, or a refusal; never another number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.numpy as pnp
+from primad import PrimadError
+from tests.numpy.test_numpy_surface import CASES
+
+RTOL = 1e-9
+WIDE = {"full_like", "polydiv"}
+"""Functions whose cases are of 128 bits only: one names its dtype, and one cuts off what rounding leaves of 0."""
+
+
+def as_complex(args: tuple[Any, ...], dtype: str = "complex128") -> tuple[Any, ...] | None:
+    """Return the arguments with complex numbers in place of real ones; None where there are none."""
+    rng = np.random.default_rng(7)
+
+    def turned(x: Any) -> Any:
+        if isinstance(x, np.ndarray) and x.dtype == np.float64:
+            return (x + 1j * rng.uniform(0.2, 0.9, x.shape)).astype(dtype)
+        return x
+
+    found = tuple([turned(x) for x in args])
+    return found if any(isinstance(x, np.ndarray) and x.dtype.kind == "c" for x in found) else None
+
+
+def computed(function: Any, args: tuple[Any, ...]) -> Any:
+    """Return what NumPy gives, as an array; None where it refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(np, *args))
+    except (TypeError, ValueError, np.linalg.LinAlgError):
+        return None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_values_and_dtypes(name: str) -> None:
+    """Where NumPy takes complex arrays, so is the recorded value, or it is refused with a way out."""
+    for function, args in CASES[name]:
+        for dtype in ("complex128",) if name in WIDE else ("complex128", "complex64"):
+            given = as_complex(args, dtype)
+            if given is None:
+                continue
+            expected = computed(function, given)
+            try:
+                with np.errstate(all="ignore"):
+                    found = np.asarray(primad.jit(lambda *z, f=function: f(pnp, *z))(*given))
+            except (PrimadError, TypeError) as error:
+                assert isinstance(error, PrimadError) or expected is None
+                continue
+            assert expected is not None, f"{name}: NumPy refuses complex numbers"
+            assert found.dtype == expected.dtype and found.shape == expected.shape
+            np.testing.assert_allclose(found, expected, rtol=RTOL if dtype == "complex128" else 1e-4, atol=1e-6)
+
+
+def differences(function: Any, point: list[Any], along: list[Any]) -> Any:
+    """Return the derivative along a direction by central differences of fourth order."""
+    h = 1e-3
+    near = [function(*[x + k * h * v for x, v in zip(point, along, strict=True)]) for k in (-2, -1, 1, 2)]
+    return (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_derivatives(name: str) -> None:
+    """Forward mode gives central differences, reverse mode its transpose in the pairing Re Σ ct·t."""
+    rng = np.random.default_rng(11)
+    for function, args in CASES[name][:2]:
+        given = as_complex(args)
+        if given is None or any(not np.all(np.isfinite(x)) for x in given if isinstance(x, np.ndarray)):
+            continue
+        places = [i for i, x in enumerate(given) if isinstance(x, np.ndarray) and x.dtype.kind == "c"]
+
+        def of(*zs: Any, f: Any = function, given: Any = given, places: Any = places) -> Any:
+            full = dict(enumerate(given)) | dict(zip(places, zs, strict=True))
+            return f(pnp, *full.values())
+
+        point = [given[i] for i in places]
+        along = [rng.standard_normal(x.shape) + 1j * rng.standard_normal(x.shape) for x in point]
+        try:
+            with np.errstate(all="ignore"):
+                value, tangent = primad.jvp(of, tuple(point), tuple(along))
+        except PrimadError:
+            continue
+        if np.asarray(value).dtype.kind not in "fc" or not np.all(np.isfinite(value)):
+            continue
+        np.testing.assert_allclose(tangent, differences(of, point, along), rtol=1e-6, atol=1e-7)
+        weights = rng.standard_normal(np.shape(value))
+        if np.asarray(value).dtype.kind == "c":
+            weights = weights + 1j * rng.standard_normal(np.shape(value))
+        pulled = primad.vjp(of, *point)[1](weights if np.shape(value) else weights[()])
+        paired = sum(np.sum(ct * v) for ct, v in zip(pulled, along, strict=True)).real
+        np.testing.assert_allclose(paired, np.sum(weights * np.asarray(tangent)).real, rtol=1e-10, atol=1e-11)
