@@ -231,7 +231,11 @@ def _real(symbols: Sequence[Any], caller: str) -> dict[Any, Any]:
     found: dict[Any, Any] = {}
     for symbol in symbols:
         if symbol.is_extended_real is False:
-            raise TracingError(f"{caller}: the symbol {symbol} is not real", why="primad's arrays are real.")
+            raise TracingError(
+                f"{caller}: the symbol {symbol} is not real",
+                why="Formulas are read as real ones.",
+                fix="give the parts: expression.as_real_imag().",
+            )
         known = symbol.is_extended_real and isinstance(symbol, sympy.Symbol)  # and no element of a matrix
         real = symbol if known else sympy.Symbol(str(symbol), real=True)
         found[symbol] = sympy.Dummy(str(symbol), real=True) if real is not symbol and real in symbols else real

@@ -29,6 +29,8 @@ class Formulas(Symbols):
         """Return the number that a scalar stands for: a fraction or constant that rounds to it, or the float."""
         if isinstance(value, int):
             return sympy.Integer(value)
+        if isinstance(value, complex):
+            return self.number(value.real) + sympy.I * self.number(value.imag)
         if not np.isfinite(value):
             return super().number(value)
         fraction = Fraction(value).limit_denominator(SIMPLE)
@@ -138,6 +140,10 @@ POINTWISE: dict[Primitive, Definition] = {
     ops.defined_where: pointwise(lambda n, c, x: _select(n, c, x, n.number(math.nan))),
     ops.truncate: pointwise(_truncate),
     ops.cast: lambda n, x, *, dtype: pointwise(_number)(n, x),
+    ops.real_part: _of(sympy.re),
+    ops.imaginary_part: _of(sympy.im),
+    ops.conj: _of(sympy.conjugate),
+    ops.complex_of: _of(lambda x, y: x + sympy.I * y),
     ops.stop_gradient: lambda n, x: x,
     ops.barrier: lambda n, x: x,
 }

@@ -291,7 +291,11 @@ def real_number(expression: Any, caller: str) -> Any:
         return math.nan
     if not value.is_extended_real or not (value.is_Number or value.is_infinite):
         if value.is_number and value.is_extended_real is False:
-            raise TracingError(f"{caller}: {expression} is not a real number", why="primad's arrays are real.")
+            raise TracingError(
+                f"{caller}: {expression} is not a real number",
+                why="Formulas are read as real ones.",
+                fix="give the parts: expression.as_real_imag().",
+            )
         raise _unknown(expression, caller)
     return float(value)
 

@@ -18,6 +18,7 @@ from primad.ops.record.primitive import Primitive
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks.axis_checks import check_axis_map
+from primad.verify.checks.complex_checks import complex_row
 from primad.verify.checks.consumer_checks import consumers_row
 from primad.verify.checks.decide import FAULTS, Wrong
 from primad.verify.checks.function_checks import RULED, FunctionCase, function_case, function_rows
@@ -177,7 +178,11 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
     constructed = _guarded(op, "rewrites", lambda: constructor_row(subject, op, source))
     if constructed is not None:
         yield constructed
-    for what, special in (("special values", special_row), ("special points", slopes_row)):
+    for what, special in (
+        ("special values", special_row),
+        ("special points", slopes_row),
+        ("complex numbers", complex_row),
+    ):
         found = _guarded(op, what, lambda special=special: special(subject, op, source))  # type: ignore[misc]
         if found is not None:
             yield found

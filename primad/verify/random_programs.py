@@ -66,6 +66,8 @@ class Pool:
         if operand.array is not None:
             return TracedArray(lift(operand.array, like.node.trace))
         value = self.of_shape(operand.type.shape)
+        if operand.type.is_complex:
+            return self._of_parts(value, self.of_shape(operand.type.shape))
         if operand.independent:
             # Elements of other values may repeat; what they are added to does not.
             points = [float(point) for point in sample(self.choose, operand, set())]
@@ -73,6 +75,12 @@ class Pool:
         elif (operand.low, operand.high) != ANY or self.choose.integer(0, 3) == 0:
             value = inside(value, operand.low, operand.high)
         return ops.cast(value, dtype=str(operand.type.dtype)) if operand.type.dtype != np.float64 else value
+
+    def _of_parts(self, x: Any, y: Any) -> Any:
+        """Return complex numbers of two values, or a function of them."""
+        z = ops.complex_of(ops.sin(x), ops.sin(y))
+        w = ops.exp(z)
+        return self.choose.among((z, w, ops.sin(z) * ops.conj(w), ops.conj(w) / (z + 2.5), ops.sqrt(w + 2.5)))
 
 
 def refilled(x: Any, shape: Shape) -> Any:
@@ -107,6 +115,8 @@ def step(pool: Pool, case: Case) -> Any:
     value = pool.choose.among(listed(result))
     if not value.size:
         return like
+    if value.dtype == np.complex128:
+        return ops.real_part(value) + 0.5 * ops.imaginary_part(value)
     if value.dtype == np.float64 and operands:
         return value
     # What depends on no value, or does so in steps only, weighs one.

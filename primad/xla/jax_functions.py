@@ -113,7 +113,7 @@ def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
 def _sech2(x: Any) -> Any:
     import jax.numpy as jnp
 
-    e = jnp.exp(-2 * jnp.abs(x))
+    e = jnp.exp(-2 * (jnp.where(x.real < 0, -x, x) if jnp.iscomplexobj(x) else jnp.abs(x)))
     return 4 * e / ((1 + e) * (1 + e))
 
 
@@ -257,7 +257,7 @@ def functions() -> dict[str, Function]:
     by_name = {op.name: _same(op.numpy.__name__) for op in shipped}
     return {
         **by_name,
-        "leg": lambda x: jnp.sqrt((1 - x) * (1 + x)),
+        "leg": lambda x: jnp.sqrt(1 - x) * jnp.sqrt(1 + x) if jnp.iscomplexobj(x) else jnp.sqrt((1 - x) * (1 + x)),
         "sech2": _sech2,
         "direction": _direction,
         "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),
@@ -268,6 +268,9 @@ def functions() -> dict[str, Function]:
         "stop_gradient": lax.stop_gradient,
         "barrier": lax.optimization_barrier,
         "cast": lambda x, *, dtype: x.astype(dtype),
+        "real_part": jnp.real,
+        "imaginary_part": jnp.imag,
+        "complex_of": lax.complex,
         "truncate": lambda x, *, dtype: x.astype(narrow(np.dtype(dtype))),
         "select": jnp.where,
         "mask": lambda condition, x: jnp.where(condition, x, jnp.zeros((), x.dtype)),

@@ -29,7 +29,9 @@ from tests.guarded import agree, check, drawn, needs_llvm, run_natively, written
 from tests.sweeps import ANY_WIDTHS, WIDTHS, thinned
 
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
-EXCEPTIONS = {"draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm"}
+EXCEPTIONS = {
+    "draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm", "real_part", "imaginary_part", "conj", "complex_of",
+}  # fmt: skip
 """The primitives without native code."""
 PARTLY = {"bessel_i", "cofactors_along", "polygamma", "project"}
 """Those among the cases that have it for some params only."""

@@ -97,6 +97,9 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.gaps: Loops(write_gaps),
     ops.slopes: Loops(write_slopes, limit=not_exported(LAPACK, "syevd"), memory=memory_of_blocks),
     ops.spread: Loops(write_spread),
+    **dict.fromkeys(
+        (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
+    ),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
     ops.draw: Missing("random words are those of NumPy's generator"),

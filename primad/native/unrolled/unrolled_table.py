@@ -140,7 +140,18 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
     **dict.fromkeys((ops.qr, ops.eigh, ops.svd, ops.slopes), Missing("LAPACK reads and writes matrices in memory")),
     **dict.fromkeys((ops.gaps, ops.spread), Missing("LAPACK wrote the spectra that it reads, in memory")),
     **dict.fromkeys(
-        (ops.expm, ops.expm_frechet, ops.solve_sylvester, ops.sqrtm, ops.draw), Missing("it has no native code at all")
+        (
+            ops.expm,
+            ops.expm_frechet,
+            ops.solve_sylvester,
+            ops.sqrtm,
+            ops.draw,
+            ops.real_part,
+            ops.imaginary_part,
+            ops.conj,
+            ops.complex_of,
+        ),
+        Missing("it has no native code at all"),
     ),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""

@@ -12,6 +12,7 @@ from primad import numpy as pnp
 from primad.ir.array_types import ArrayType
 from primad.ops.arrays.contraction import letters
 from primad.ops.record.primitive import Primitive
+from primad.verify.cases.complex_cases import COMPLEX_CASES
 from primad.verify.cases.definitions import MEANINGS
 from primad.verify.cases.drawn_cases import (
     ANY,
@@ -384,6 +385,9 @@ MORE_EXAMPLES = {
 }
 
 
+OTHERS = (COMPLEX_CASES, FACTORIZATION_CASES, SLIDING_CASES, PROGRAM_OP_CASES, LOOP_CASES)
+
+
 @cache
 def cases() -> dict[str, Case]:
     """Return the case of every built-in op, by name."""
@@ -393,5 +397,8 @@ def cases() -> dict[str, Case]:
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
     return {
         **table,
-        **{case.op.name: case for case in (*FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES, *LOOP_CASES)},
+        **{
+            case.op.name: case
+            for case in (*COMPLEX_CASES, *FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES, *LOOP_CASES)
+        },
     }

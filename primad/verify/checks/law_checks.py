@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import sympy
 
+from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LOCAL, without
 from primad.ir.node import INPUT
 from primad.ir.program import Program
-from primad.ops.record.fields import Law
+from primad.ops.record.fields import Law, LawClass
 from primad.ops.record.primitive import Primitive
 from primad.recording.tracing import trace
 from primad.simplify.collapse import collapse
@@ -65,7 +66,9 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
     left, right = (_exact(side) for side in _sides(law, types, arguments, symbols))
     how = decide(law.name, right, left, symbols)
     for _ in range(ROUNDS):
-        _on_floats(law, choose)
+        _on_floats(law, choose, law.holds)
+    if law.complex is not None:
+        _over_complex(law, choose)
     program = trace(law.statement)(*types)
     if program.outputs[0] is program.outputs[1]:
         return how, law.holds
@@ -76,10 +79,13 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
 
 
 def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbols: Symbols) -> Sequence[Any]:
-    """Return both sides of a statement on symbols; ops that hold a program are built for it, and no law is applied."""
+    """Return both sides of a statement on symbols; no law is applied.
+
+    Ops that hold a program are built for it; those of complex numbers do not run on symbols.
+    """
     with without(LOCAL, DIRECTIONS):
         program = trace(law.statement)(*types)
-        if not any(getattr(node.op, "holds_program", False) for node in program.nodes):
+        if not any(getattr(node.op, "holds_program", False) or node.type.is_complex for node in program.nodes):
             return law.statement(*arguments)
         return Evaluator(symbols).run(program, arguments)
 
@@ -134,16 +140,34 @@ def _exact(side: Any) -> Any:
     return out
 
 
-def _on_floats(law: Law, choose: Choices) -> None:
-    arguments = []
-    for shape in law.shapes:
-        pool = SPECIAL if law.holds == "bitwise" else SPECIAL[:7]
-        values = [choose.among(pool) for _ in range(int(np.prod(shape)))]
+def _over_complex(law: Law, choose: Choices) -> None:
+    """The law holds for complex arguments as it says, and is applied to them; conditions and parts are real."""
+    names = inspect.signature(law.statement).parameters
+    wide = [name != "c" for name in names]
+    types = [ArrayType(shape, complex if on else float) for shape, on in zip(law.shapes, wide, strict=True)]
+    try:
+        program = trace(law.statement)(*types)
+    except ShapeError:  # it is of parts
+        return
+    if law.rewrite is not None and program.outputs[0] is not program.outputs[1]:
+        raise Wrong(f"{law.name}: the rewrite, of complex numbers", "one node for both sides", str(program))
+    for _ in range(ROUNDS):
+        _on_floats(law, choose, law.complex, wide)
+
+
+def _on_floats(law: Law, choose: Choices, holds: LawClass | None, wide: Sequence[bool] = ()) -> None:
+    arguments: list[Any] = []
+    for i, shape in enumerate(law.shapes):
+        pool = SPECIAL if holds == "bitwise" else SPECIAL[:7]
+        parts = [
+            [choose.among(pool) for _ in range(int(np.prod(shape)))] for _ in range(2 if any(wide[i : i + 1]) else 1)
+        ]
+        values = [complex(*both) for both in zip(*parts, strict=True)] if len(parts) > 1 else parts[0]
         arguments.append(np.array(values).reshape(shape))
     with np.errstate(all="ignore"):
         left, right = (np.asarray(side) for side in law.statement(*arguments))
     names = dict(zip(inspect.signature(law.statement).parameters, (x.tolist() for x in arguments), strict=True))
-    if law.holds == "bitwise":
+    if holds == "bitwise":
         same = left.shape == right.shape and left.dtype == right.dtype and _bits(left, right)
         if not same:
             raise Wrong(f"{law.name}: bits", left.tolist(), right.tolist(), names)
@@ -155,6 +179,8 @@ def _on_floats(law: Law, choose: Choices) -> None:
 
 def _bits(x: Any, y: Any) -> bool:
     """Say whether two arrays have the same bits, any NaN being as good as another."""
+    if x.dtype.kind == "c":
+        return _bits(x.real, y.real) and _bits(x.imag, y.imag)
     if x.dtype.kind != "f":
         return bool(np.array_equal(x, y))
     equal = (x == y) & (np.signbit(x) == np.signbit(y))

@@ -28,14 +28,16 @@ FAMILIES: dict[Any, LawClass] = {ops.broadcast: "bitwise", ops.neg: "real", ops.
 
 def rewriters(op: Primitive, nodes: Sequence[Node]) -> list[tuple[str, LawClass, Rewrite]]:
     """Return the laws of an op that could be applied to operands, and what each promises."""
-    found = [(law.name, law.holds, law.rewrite) for law in op.laws.own if law.rewrite is not None]
+    over = any(node.type.is_complex for node in nodes)
+    promised = [(law, law.complex if over else law.holds) for law in op.laws.own]
+    found = [(law.name, held, law.rewrite) for law, held in promised if law.rewrite is not None and held is not None]
     families = op.families([node.op for node in nodes])
     return [*found, *[(f"{x.name} is outside", FAMILIES[x], rewrite) for x, rewrite in families.items()]]
 
 
 def others(values: Sequence[Any]) -> list[Any]:
     """Return arrays of the same types, with other floats."""
-    return [x if x.dtype.kind != "f" else (x * 0.5 + 0.25).astype(x.dtype) for x in values]
+    return [x if x.dtype.kind not in "fc" else (x * 0.5 + 0.25).astype(x.dtype) for x in values]
 
 
 def traced(value: Any, arrays: Sequence[Any]) -> Any:
@@ -111,20 +113,34 @@ def _forms(x: Any, z: Any, first: Any, second: Any) -> list[Any]:
     kind, fill = x.dtype.kind, _literals(x, FILLS if x.dtype.kind != "b" else (0, 1))
     if kind == "b":
         return [x, *fill, ops.logical_not(x)]
-    below, twice, thrice = ops.less(x, z), fill[3], *_literals(x, (3.0,))
+    below, twice, thrice = _below(x, z), fill[3], *_literals(x, (3.0,))
     forms = [
         x, z, *fill, *_literals(x, (-0.0,)), ops.neg(x), ops.neg(z), ops.mul(twice, x), ops.mul(x, thrice),
         ops.sub(x, z), ops.mask(below, x), ops.mask(below, z), ops.mask(below, ops.mask(below, x)),
     ]  # fmt: skip
-    if kind == "f":
+    if kind in "fc":
         forms += [ops.div(x, z), ops.div(z, z)]
+    if kind == "c":
+        forms += [*_literals(x, (1j, complex(1.0, -0.0))), *_of_parts(x, z)]
     if x.type == first.type and x is not first:
-        forms += [first, ops.mul(twice, first), ops.mask(ops.less(first, second), x), ops.neg(first)]
-        forms += [ops.div(x, second)] if kind == "f" else []
+        forms += [first, ops.mul(twice, first), ops.mask(_below(first, second), x), ops.neg(first)]
+        forms += [ops.div(x, second)] if kind in "fc" else []
     return [*forms, *_moved(x, z), *[form for axis in range(x.ndim) for form in _along(x, z, first, axis)]]
 
 
-def _literals(x: Any, values: Sequence[float]) -> list[Any]:
+def _below(x: Any, z: Any) -> Any:
+    """Return where x is below z; of complex numbers, where their real parts are."""
+    return ops.less(ops.real_part(x), ops.real_part(z)) if x.dtype.kind == "c" else ops.less(x, z)
+
+
+def _of_parts(x: Any, z: Any) -> list[Any]:
+    """Return complex numbers that are made of parts, and of real ones."""
+    part, other = ops.real_part(x), ops.imaginary_part(z)
+    forms = [ops.conj(x), ops.complex_of(part, other), ops.conj(ops.complex_of(part, other))]
+    return [*forms, ops.cast(part, dtype=str(x.dtype))]
+
+
+def _literals(x: Any, values: Sequence[complex]) -> list[Any]:
     """Return arrays of the type of x that are filled with one number."""
     return [TracedArray(x.node.trace.literal(value, x.type)) for value in values]
 
@@ -166,7 +182,7 @@ def _along(x: Any, z: Any, first: Any, axis: int) -> list[Any]:
     """Return forms that are made of others along an axis."""
     ndim, n, shape = x.ndim, x.shape[axis], x.shape
     forms = [ops.broadcast(_first(x, axis), shape=shape, axes=(axis,)), ops.flip(x, axes=(axis,))]
-    if x.type == first.type and x.dtype.kind == "f":
+    if x.type == first.type and x.dtype.kind in "fc":
         forms += [_part_of_common(first, axis, 0 if x is first else n, step) for step in (1, 2)]
     if n > 1:
         head = ops.slice_(x, start=(0,) * ndim, stop=_replaced(shape, axis, 1), step=(1,) * ndim)
@@ -179,7 +195,7 @@ def _first(x: Any, axis: int) -> Any:
     """Return what stands at the first index of an axis; of an axis without any, infinities."""
     if not x.shape[axis]:
         total = ops.sum(x, axes=(axis,))
-        return ops.log(total) if x.dtype.kind == "f" else total
+        return ops.log(total) if x.dtype.kind in "fc" else total
     row = ops.slice_(x, start=(0,) * x.ndim, stop=_replaced(x.shape, axis, 1), step=(1,) * x.ndim)
     return ops.reshape(row, shape=x.shape[:axis] + x.shape[axis + 1 :])
 
@@ -208,12 +224,12 @@ def _refused(x: Any, z: Any, first: Any, second: Any, pointwise: bool) -> list[A
 
     Factors that overflow are for pointwise ops: in sums the order of terms decides whether they do.
     """
-    literals = _literals(x, FACTORS if x.dtype.kind == "f" else WHOLE_FACTORS)
-    literals += _literals(x, EXTREME_FACTORS) if pointwise and x.dtype.kind == "f" else []
+    literals = _literals(x, FACTORS if x.dtype.kind in "fc" else WHOLE_FACTORS)
+    literals += _literals(x, EXTREME_FACTORS) if pointwise and x.dtype.kind in "fc" else []
     found = [*literals, *[ops.mul(literal, x) for literal in literals]]
     if x.type == first.type:
         found += [ops.mul(literal, first) for literal in literals]
-        found += [ops.sub(second, first), ops.mask(ops.less(second, first), x)]
+        found += [ops.sub(second, first), ops.mask(_below(second, first), x)]
     for axis in range(x.ndim):
         n, none = x.shape[axis], (0,) * x.ndim
         found += [_among_zeros(y, a, n, axis) for y, a in ((x, n // 2), (z, max(0, n - 1)), (z, n))]

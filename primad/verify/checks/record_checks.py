@@ -23,6 +23,8 @@ from primad.verify.exact.high_precision import Precise
 from primad.verify.exact.object_arrays import Evaluator
 from primad.verify.verdicts import How
 
+SINGLE = {np.dtype(np.float64): np.float32, np.dtype(np.complex128): np.complex64}
+"""The dtypes of single precision, by those of double precision."""
 Check = Callable[[Trial], How | None]
 """None says that the check does not apply."""
 
@@ -44,8 +46,8 @@ def check_type(trial: Trial) -> How | None:
         operands, types = [], []
         values = iter(trial.values)
         for operand in trial.example.operands:
-            narrow = single and operand.type.dtype == np.float64
-            type = ArrayType(operand.type.shape, np.float32) if narrow else operand.type
+            narrow = single and operand.type.dtype in SINGLE
+            type = ArrayType(operand.type.shape, SINGLE[operand.type.dtype]) if narrow else operand.type
             value = operand.literal if operand.literal is not None else next(values)
             operands.append(np.asarray(value, type.dtype) if operand.literal is None else type.dtype.type(value))
             types.append(type)
@@ -254,12 +256,13 @@ def _adjoint(trial: Trial, what: str, out: Any, pulled: Any, operands: Any, cota
 
 
 def _inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+    """Return the pairing Σ xy, of complex numbers its real part."""
     total = sympy.Integer(0)
     for x, y in zip(xs, ys, strict=True):
         if x.shape != y.shape:
             raise Wrong("shape of a cotangent", y.shape, x.shape)
         total = sum((a * b for a, b in zip(x.flat, y.flat, strict=True)), total)
-    return total
+    return total.as_real_imag()[0] if total.has(sympy.I) else total
 
 
 def _bit_exact(trial: Trial, linear: Sequence[bool], backward: Any) -> None:
@@ -272,9 +275,9 @@ def _bit_exact(trial: Trial, linear: Sequence[bool], backward: Any) -> None:
     out = run_floats(trial.program, arrays)
     others = [x for x, on in zip(arrays, linear, strict=True) if not on]
     pulled = run_floats(backward, [*others, *cotangents])
-    left = sum(float(np.sum(w * y)) for w, y in zip(cotangents, out, strict=True))
+    left = sum(float(np.sum(w * y).real) for w, y in zip(cotangents, out, strict=True))
     chosen = [x for x, on in zip(arrays, linear, strict=True) if on]
-    right = sum(float(np.sum(x * y)) for x, y in zip(chosen, pulled, strict=True))
+    right = sum(float(np.sum(x * y).real) for x, y in zip(chosen, pulled, strict=True))
     if left != right:
         raise Wrong(f"{trial.where()}: adjoint identity on integers", left, right)
 

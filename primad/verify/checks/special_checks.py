@@ -70,7 +70,7 @@ def special_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
 
 
 def _whole(values: Sequence[Any]) -> list[Any]:
-    return [np.zeros(x.shape, np.int64) if x.dtype.kind == "f" else x for x in values]
+    return [np.zeros(x.shape, np.int64) if x.dtype.kind in "fc" else x for x in values]
 
 
 def _at_special_values(trial: Trial, values: Sequence[Any], pools: Pools, most: int) -> int:
@@ -130,6 +130,11 @@ def _drawn(choose: Choices, given: Sequence[Any], pool: Sequence[float]) -> list
     found, kind = [], "i" if pool is INTEGERS else "f"
     for x in given:
         values = [choose.among(pool) for _ in range(1 if pool is DISTANT else x.size)]
+        if x.dtype.kind == "c" and kind == "f":
+            others = [choose.among(pool) for _ in values]
+            drawn = np.array([complex(*parts) for parts in zip(values, others, strict=True)])
+            found.append(np.resize(drawn, x.shape) if x.size else x)
+            continue
         with np.errstate(over="ignore"):
             found.append(np.resize(values, x.shape).astype(x.dtype) if x.size and x.dtype.kind == kind else x)
     return found
@@ -147,6 +152,13 @@ def agree(what: str, promise: LawClass, before: Any, after: Any, inputs: dict[st
 
 
 def _equal(promise: LawClass, x: Any, y: Any, distant: bool) -> bool:
+    if x.dtype.kind == "c":
+        if promise == "real" and not distant:  # a number is infinite in one part or in both, by the order of operations
+            kept = np.isfinite(x)
+            if not np.array_equal(kept, np.isfinite(y)):
+                return False
+            promise, x, y = "finite", x[kept], y[kept]
+        return all(_equal(promise, *parts, distant) for parts in ((x.real, y.real), (x.imag, y.imag)))
     if x.dtype.kind != "f":
         return bool(np.array_equal(x, y))
     if promise == "bitwise":

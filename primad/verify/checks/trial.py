@@ -61,18 +61,22 @@ class Trial:
                 self.inputs.append(operand.array)
                 self.values.append(operand.array)
                 continue
-            points = sample(choose, operand, self._taken)
+            parts = [sample(choose, operand, self._taken) for _ in range(2 if operand.type.is_complex else 1)]
             positive = True if operand.low >= 0 else None
-            self.inputs.append(self._symbols(name, operand.type, points, positive))
-            self.values.append(
-                np.array([float(point) for point in points], operand.type.dtype).reshape(operand.type.shape)
-            )
+            self.inputs.append(self._symbols(name, operand.type, *parts, positive=positive))
+            flat = [complex(*map(float, part)) if len(part) > 1 else float(*part) for part in zip(*parts, strict=True)]
+            self.values.append(np.array(flat, operand.type.dtype).reshape(operand.type.shape))
 
-    def _symbols(self, name: str, type: ArrayType, points: Sequence[Fraction], positive: bool | None = None) -> Any:
+    def _symbols(
+        self, name: str, type: ArrayType, points: Sequence[Fraction], *imaginary: Sequence[Fraction],
+        positive: bool | None = None,
+    ) -> Any:  # fmt: skip
+        """Return an array of symbols, or of numbers, of a type; complex ones are numbers, of two parts."""
         out = np.empty(type.shape, object)
-        for place, point in zip(np.ndindex(type.shape), points, strict=True):
+        for place, point, *other in zip(np.ndindex(type.shape), points, *imaginary, strict=True):
             if self.case.numeric:
-                out[place] = self.symbols.exactly(point)
+                number = self.symbols.exactly(point)
+                out[place] = self.symbols.context.mpc(number, *map(self.symbols.exactly, other)) if other else number
                 continue
             symbol = sympy.Symbol("_".join([name, *map(str, place)]), real=True, positive=positive)
             self.symbols.add(symbol, point)
@@ -82,23 +86,28 @@ class Trial:
     def directions(self, name: str, types: Sequence[ArrayType]) -> list[Any]:
         """Return symbol arrays for tangents or cotangents."""
         return [
-            self._symbols(f"{name}{i}", type, [self._direction() for _ in range(type.size)])
+            self._symbols(f"{name}{i}", type, *[self._directions(type) for _ in range(1 + type.is_complex)])
             for i, type in enumerate(types)
         ]
 
-    def _direction(self) -> Fraction:
+    def _directions(self, type: ArrayType) -> list[Fraction]:
+        return [self._direction(2000 if type.is_complex else 200) for _ in range(type.size)]
+
+    def _direction(self, most: int) -> Fraction:
         while True:
-            value = Fraction(self.choose.integer(-200, 200) | 1, 64)
+            value = Fraction(self.choose.integer(-most, most) | 1, 64)
             if value not in self._taken:
                 self._taken.add(value)
                 return value
 
     def integers(self, types: Sequence[ArrayType]) -> list[Any]:
         """Return arrays of small integers, as floats: sums and products of them are exact."""
-        return [
-            np.array([self.choose.integer(-4, 4) for _ in range(type.size)], type.dtype).reshape(type.shape)
-            for type in types
-        ]
+        found = []
+        for type in types:
+            parts = [[self.choose.integer(-4, 4) for _ in range(type.size)] for _ in range(1 + type.is_complex)]
+            flat = [complex(*part) for part in zip(*parts, strict=True)] if type.is_complex else parts[0]
+            found.append(np.array(flat, type.dtype).reshape(type.shape))
+        return found
 
     def results(self, operands: Sequence[Any], params: dict[str, Any] | None = None) -> list[Any]:
         """Return what the NumPy function gives on operands, as arrays; with the example's params if none are given."""
@@ -178,11 +187,11 @@ def close(what: str, expected: Any, got: Any, trial: Trial | None = None, tolera
     inputs = {f"input {i}": x.tolist() for i, x in enumerate(trial.values)} if trial is not None else None
     if expected.shape != got.shape:
         raise Wrong(what, f"shape {expected.shape}", f"shape {got.shape}", inputs)
-    if expected.dtype.kind != "f":
+    if expected.dtype.kind not in "fc":
         if not np.array_equal(expected, got):
             raise Wrong(what, expected.tolist(), got.tolist(), inputs)
         return
     scale = float(np.max(np.abs(expected), initial=1.0, where=np.isfinite(expected)))
-    tolerance = max(tolerance, 1e-4 if np.float32 in (expected.dtype, got.dtype) else 0.0)
+    tolerance = max(tolerance, 1e-4 if {np.dtype("f4"), np.dtype("c8")} & {expected.dtype, got.dtype} else 0.0)
     if not np.allclose(got, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
         raise Wrong(what, expected.tolist(), got.tolist(), inputs)

@@ -15,7 +15,7 @@ class UndefinedError(ArithmeticError):
 
 
 class Precise:
-    """Real numbers with `digits` decimal digits.
+    """Real and complex numbers with `digits` decimal digits.
 
     Attributes:
         context: the mpmath context, private to this object.
@@ -46,6 +46,8 @@ class Precise:
 
     def number(self, value: Any) -> Any:
         """Return the number that a scalar stands for."""
+        if isinstance(value, complex):
+            return self.context.mpc(self.number(value.real), self.number(value.imag))
         if isinstance(value, float) and (value != value or abs(value) == float("inf")):
             return self.context.mpf(value)
         ratio, names = recognize(float(value))
@@ -60,10 +62,12 @@ class Precise:
 
     def divide(self, x: Any, y: Any) -> Any:
         """Return x / y; NaN where y is zero."""
-        return self.context.nan if y == 0 else self.context.mpf(x) / y
+        return self.context.nan if y == 0 else self.context.convert(x) / y
 
     def power(self, x: Any, y: Any) -> Any:
-        """Return x to the power y; NaN where that is not a real number."""
+        """Return x to the power y; NaN where that is not a real number, of real ones."""
+        if any(isinstance(z, self.context.mpc) for z in (x, y)):
+            return self.context.power(x, y)
         if (x == 0 and y < 0) or (x < 0 and y != int(y)):
             return self.context.nan
         return self.context.mpf(x) ** y
@@ -94,6 +98,14 @@ class Precise:
         """Return x if a condition holds, else y."""
         return x if condition else y
 
+    def real(self, z: Any) -> Any:
+        """Return the real part."""
+        return self.context.re(z)
+
+    def imag(self, z: Any) -> Any:
+        """Return the imaginary part."""
+        return self.context.im(z)
+
     def _note(self, x: Any, y: Any) -> None:
-        gap = abs(float(x - y))
+        gap = float(abs(x - y))
         self.margin = gap if gap < self.margin else self.margin if gap == gap else 0.0

@@ -40,6 +40,12 @@ class Numbers(Protocol):
     def power(self, x: Any, y: Any) -> Any:
         """Return x to the power y."""
 
+    def real(self, z: Any) -> Any:
+        """Return the real part."""
+
+    def imag(self, z: Any) -> Any:
+        """Return the imaginary part."""
+
     def less(self, x: Any, y: Any) -> bool:
         """Decide x < y."""
 

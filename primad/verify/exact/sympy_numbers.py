@@ -57,6 +57,8 @@ class Symbols:
 
     def number(self, value: Any) -> Any:
         """Return an exact number: a rational, or the irrational constant that was meant."""
+        if isinstance(value, complex):
+            return self.number(value.real) + sympy.I * self.number(value.imag)
         if isinstance(value, float) and value != value:
             return sympy.nan
         if isinstance(value, float) and abs(value) == float("inf"):
@@ -74,6 +76,14 @@ class Symbols:
     def power(self, x: Any, y: Any) -> Any:
         """Return x to the power y."""
         return sympy.sympify(x) ** sympy.sympify(y)
+
+    def real(self, z: Any) -> Any:
+        """Return the real part."""
+        return sympy.re(z)
+
+    def imag(self, z: Any) -> Any:
+        """Return the imaginary part."""
+        return sympy.im(z)
 
     def value(self, expression: Any) -> Any:
         """Return the value of an expression at the sample, to `DIGITS` digits."""
