@@ -74,7 +74,11 @@ def _mask(condition: Any, x: Any, out: Any = None) -> Any:
     """Multiply the bits of x, read as integers, by 1 or 0: a tenth of the time of np.where, and exact for NaN too."""
     x = np.asarray(x)
     if x.dtype.kind != "f":
-        return np.where(condition, x, np.zeros((), x.dtype))
+        chosen = np.where(condition, x, np.zeros((), x.dtype))
+        if out is None:
+            return chosen
+        np.copyto(out, chosen)
+        return out
     bits = np.dtype(f"i{x.itemsize}")
     found = np.multiply(x.view(bits), condition, out=None if out is None else out.view(bits), dtype=bits)
     return found.view(x.dtype) if out is None else out
