@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as _numpy
 
-from primad.numpy import linalg, names, objects, polynomial, special, ufunc_methods
+from primad.numpy import fft, linalg, names, objects, polynomial, special, ufunc_methods
 from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, ufuncs
 from primad.numpy.elementwise.bits import *
 from primad.numpy.elementwise.complex_numbers import *
@@ -75,9 +75,9 @@ for _module in (
 
 _METHODS["__array_namespace__"] = lambda x, *, api_version=None: _sys.modules[__name__]
 
-_NUMPYS = frozenset(names.numpys_own({*TRACEABLE, *objects.__all__, "linalg", "polynomial"}))
+_NUMPYS = frozenset(names.numpys_own({*TRACEABLE, *objects.__all__, "fft", "linalg", "polynomial"}))
 
-__all__ = ["linalg", "polynomial", "special"]
+__all__ = ["fft", "linalg", "polynomial", "special"]
 __all__ += objects.__all__
 __all__ += TRACEABLE
 __all__ += sorted(_NUMPYS)

@@ -8,6 +8,7 @@ from primad.ops.arrays.broadcasting import *
 from primad.ops.arrays.contraction import *
 from primad.ops.arrays.draws import *
 from primad.ops.arrays.extrema import *
+from primad.ops.arrays.fourier import *
 from primad.ops.arrays.gather_scatter import *
 from primad.ops.arrays.generators import *
 from primad.ops.arrays.reshaping import *

@@ -15,6 +15,7 @@ from primad.errors import TracingError
 from primad.ir.array_types import TupleType
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases.case_table import cases
+from primad.verify.exact import exact_fourier
 from primad.verify.exact.object_arrays import Definition, Evaluator, pointwise
 from primad.verify.exact.sympy_numbers import Symbols
 
@@ -152,6 +153,9 @@ POINTWISE: dict[Primitive, Definition] = {
 WHOLE: dict[Primitive, Definition] = {
     ops.reduce_max: _extremum(sympy.Max),
     ops.reduce_min: _extremum(sympy.Min),
+    ops.fft: exact_fourier.fft,
+    ops.rfft: exact_fourier.rfft,
+    ops.irfft: exact_fourier.irfft,
 }
 """Ops of arrays that are not what NumPy makes of them."""
 

@@ -31,6 +31,7 @@ from tests.sweeps import ANY_WIDTHS, WIDTHS, thinned
 PRIMITIVES = {op for op in ops.ALL if op.kind not in ("composite", "program")}
 EXCEPTIONS = {
     "draw", "expm", "expm_frechet", "solve_sylvester", "sqrtm", "real_part", "imaginary_part", "conj", "complex_of",
+    "fft", "rfft", "irfft",
 }  # fmt: skip
 """The primitives without native code."""
 PARTLY = {"bessel_i", "cofactors_along", "polygamma", "project"}

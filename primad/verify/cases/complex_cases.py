@@ -30,13 +30,38 @@ def _of_two_parts(choose: Choices) -> Example:
     return Example((floats(common), floats(common)))
 
 
+NORMS = ("backward", "ortho", "forward")
+
+
+def _transform(choose: Choices) -> Example:
+    common = choose.among(((3,), (4,), (2, 3), (3, 2)))
+    axes = tuple([axis for axis in range(len(common)) if choose.integer(0, 1)]) or (len(common) - 1,)
+    return Example(
+        (complexes(common),), {"axes": axes, "inverse": choose.among((False, True)), "norm": choose.among(NORMS)}
+    )
+
+
+def _transform_of_real(choose: Choices) -> Example:
+    common = choose.among(((4,), (5,), (2, 3), (4, 2), (1,)))
+    return Example((floats(common),), {"axis": choose.integer(0, len(common) - 1), "norm": choose.among(NORMS)})
+
+
+def _transform_to_real(choose: Choices) -> Example:
+    n, axis = choose.among((1, 2, 3, 4, 5)), choose.integer(0, 1)
+    common = (n // 2 + 1, 2) if axis == 0 else (2, n // 2 + 1)
+    return Example((complexes(common),), {"axis": axis, "n": n, "norm": choose.among(NORMS)})
+
+
 _DRAWN: dict[Primitive, Callable[[Choices], Example]] = {
     ops.real_part: _of_one,
     ops.imaginary_part: _of_one,
     ops.conj: _of_one,
     ops.complex_of: _of_two_parts,
+    ops.fft: _transform,
+    ops.rfft: _transform_of_real,
+    ops.irfft: _transform_to_real,
 }
-COMPLEX_CASES = tuple([Case(op, draw, numeric=True) for op, draw in _DRAWN.items()])
+COMPLEX_CASES = tuple([Case(op, draw, 6, numeric=True) for op, draw in _DRAWN.items()])
 
 
 def over_complex(case: Case) -> Case:

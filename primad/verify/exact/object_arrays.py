@@ -21,7 +21,7 @@ from primad.ir.program import Program
 from primad.ops.record.primitive import Primitive, one_or_all
 from primad.recording.tracing import trace
 from primad.transforms import lower
-from primad.verify.exact import exact_matrices
+from primad.verify.exact import exact_fourier, exact_matrices
 from primad.verify.exact.exact_philox import draw
 from primad.verify.exact.number_systems import Numbers
 
@@ -135,6 +135,9 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.iota: lambda numbers, /, *, n, dtype: _numbers(numbers, list(range(n))),
     ops.draw: draw,
     ops.cast: lambda n, x, *, dtype: _numbers(n, x),
+    ops.fft: exact_fourier.fft,
+    ops.rfft: exact_fourier.rfft,
+    ops.irfft: exact_fourier.irfft,
     ops.real_part: pointwise(lambda n, z: n.real(z)),
     ops.imaginary_part: pointwise(lambda n, z: n.imag(z)),
     ops.conj: pointwise(lambda n, z: n.real(z) - n.number(1j) * n.imag(z)),

@@ -15,7 +15,8 @@ from primad.compat.autograd.numpy import random as _random
 from primad.numpy import *
 from primad.recording.traced_array import TracedArray
 
-fft: ModuleType = _fft  # these three over what primad.numpy has under the names
+# These three over what primad.numpy has under the names.
+fft: ModuleType = _fft  # type: ignore[no-redef]
 linalg: ModuleType = _linalg  # type: ignore[no-redef]
 random: ModuleType = _random
 __version__ = _np.__version__
