@@ -14,6 +14,8 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import is_complex
+from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
 from primad.ops.linalg.factorization import transposed as turned
@@ -34,11 +36,11 @@ def __getattr__(name: str) -> Any:
     raise other_names.missing("scipy.linalg", name, __all__)
 
 
-def _is_turned(trans: Any) -> bool:
-    """Return whether a system is that of the transposed matrix."""
+def _read(a: Any, trans: Any) -> tuple[Any, bool]:
+    """Return a matrix, conjugated if `trans` says so, and whether a system is that of the transposed one."""
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
-    return trans not in (0, "N")
+    return conjugated(a) if trans in (2, "C") else a, trans not in (0, "N")
 
 
 # -- systems -----------------------------------------------------------------------------------------------------------
@@ -76,6 +78,8 @@ def _solved(a: Any, b: Any, kind: str, lower: bool, transposed: bool) -> Any:
     """Solve with a matrix of a kind, of which nothing is read but what the kind says there is."""
     if kind in ("pos", "positive definite"):
         return by_cholesky(ops.cholesky(a if lower else turned(a)), b)
+    if kind in ("her", "hermitian") and is_complex(a.dtype):
+        raise ShapeError("scipy.linalg.solve: complex matrices are not read as Hermitian", fix="leave assume_a out.")
     if kind in ("sym", "her", "symmetric", "hermitian"):
         return pn.linalg.solve(mirrored(a, lower), b)
     if kind in ("upper triangular", "lower triangular", "diagonal"):
@@ -94,7 +98,8 @@ def solve_triangular(
 ) -> Any:  # fmt: skip
     """scipy.linalg.solve_triangular: the other triangle is not read, and has no derivative."""
     a, columns, vector = system("scipy.linalg.solve_triangular", a, b)
-    found = ops.solve_triangular(a, columns, lower=bool(lower), transpose=_is_turned(trans), unit=bool(unit_diagonal))
+    a, is_turned = _read(a, trans)
+    found = ops.solve_triangular(a, columns, lower=bool(lower), transpose=is_turned, unit=bool(unit_diagonal))
     return found[..., 0] if vector else found
 
 
@@ -140,7 +145,8 @@ def lu_solve(
         )
     factors, columns, vector = system("scipy.linalg.lu_solve", factors, b)
     order = pn.broadcast_to(order, columns.shape[:-1])
-    if _is_turned(trans):
+    factors, is_turned = _read(factors, trans)
+    if is_turned:
         half = ops.solve_triangular(factors, columns, lower=False, transpose=True, unit=False)
         whole = ops.solve_triangular(factors, half, lower=True, transpose=True, unit=True)
         found = _rows(whole, pn.argsort(order, -1))

@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.ir.array_types import is_complex
 from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
 from primad.ops.linalg import factorization
 from primad.recording.traced_array import settled
@@ -59,5 +60,7 @@ def within(a: Any, bands: int) -> Any:
 
 def by_cholesky(factor: Any, b: Any) -> Any:
     """Solve with the lower factor of positive definite matrices."""
+    if is_complex(factor.dtype):
+        raise ShapeError("Cholesky's factors of complex matrices are not recorded", fix="use np.linalg.solve.")
     half = ops.solve_triangular(factor, b, lower=True, transpose=False, unit=False)
     return ops.solve_triangular(factor, half, lower=True, transpose=True, unit=False)

@@ -9,6 +9,7 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.linear_systems import system
 from primad.ops.linalg.factorization import transposed
 from primad.scipy.mirrors import by_cholesky, floats, mirrors
@@ -37,9 +38,13 @@ def block_diag(*arrs: Any) -> Any:
 def toeplitz(c: Any, r: Any = None) -> Any:
     """scipy.linalg.toeplitz: of a first column, and a first row whose first element is not read.
 
+    Without a row it is the column's, conjugated.
+
     Axes before the last are a batch, as SciPy has it from 1.17 on.
     """
-    c, r = (pn.atleast_1d(x) for x in floats(c, c if r is None else r))
+    alone = r is None
+    c, r = (pn.atleast_1d(x) for x in floats(c, c if alone else r))
+    r = conjugated(r) if alone else r
     try:
         lead = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     except ValueError:

@@ -8,7 +8,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.numpy.elementwise.ufuncs import sign
+from primad.ir.array_types import is_complex
+from primad.numpy.elementwise.ufuncs import absolute, sign
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.promotion import as_float, implements, traced_operands
 from primad.numpy.reduce.reductions import prod_
@@ -183,6 +184,8 @@ def slogdet(a: Any) -> SlogdetResult:
     a = square_matrices("slogdet", a)
     factors, _, parity = ops.lu(a)
     signs = prod_(sign(_pivots(factors)), axes=(a.ndim - 2,))
+    if is_complex(a.dtype):
+        return SlogdetResult(parity * signs, ops.sum(ops.log(absolute(_pivots(factors))), axes=(a.ndim - 2,)))
     return SlogdetResult(parity * signs, logabsdet_(a))
 
 

@@ -60,9 +60,12 @@ def _where_regular(by_inverse: Callable[..., Any], by_svd: Callable[..., Any], a
 
 
 def _decomposed(n: Any, a: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the singular value decomposition, and the product of the determinants of u and v, which is 1 or −1."""
+    """Return the singular value decomposition, with u⁻ᵀ for u and v⁻ᵀ for v, and the product of their determinants.
+
+    That is 1 or −1 for real matrices, where u⁻ᵀ is u.
+    """
     u, s, vh = n.linalg.svd(a)
-    return u, s, vh, each(n.linalg.det(u) * n.linalg.det(vh))
+    return n.conj(u), s, n.conj(vh), each(n.linalg.det(u) * n.linalg.det(vh))
 
 
 def _others(n: Any, s: Any, count: int) -> Any:
@@ -90,6 +93,7 @@ cofactors: Primitive = custom(
     infer=lambda a: square("cofactors", a),
     jvp=[lambda t, out, a: cofactors_along(a, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    complex="analytic",
     doc="The cofactors of matrices, det a · a⁻ᵀ where there is an inverse: the gradient of the determinant. They "
     "are not defined for matrices that are not finite: there some are NaN.",
 )
@@ -150,5 +154,6 @@ cofactors_along: Primitive = custom(
     transpose=[None, lambda ct, a, b: cofactors_along(a, ct)],
     operands=(1,),
     axes=lambda a, b: stacks(a.ndim - 2, [2, 2], [2]),
+    complex="analytic",
     doc="How the cofactors of a change along b: the second derivative of the determinant, which is symmetric.",
 )

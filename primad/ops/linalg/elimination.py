@@ -124,6 +124,7 @@ lu: Primitive = custom(
     jvp=[_lu_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 0]),
     work=Work(flops=lambda node: _cubic(node, 2 / 3)),
+    complex="analytic",
     doc="Gaussian elimination with partial pivoting: the factors l (below the diagonal, which is 1) and u in one "
     "array, the rows of a in the order that makes them l u, and the sign of that order.",
 )

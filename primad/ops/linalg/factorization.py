@@ -65,8 +65,8 @@ def domain_of_matrices(operand: int, own_axes: int, **options: Any) -> DomainOfD
 
 
 def square(name: str, a: ArrayType) -> ArrayType:
-    """Return the type of a stack of square matrices of floats; raise for others."""
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype not in (np.float64, np.float32):
+    """Return the type of a stack of square matrices of floats, real or complex; raise for others."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype.char not in "fdFD":
         raise ShapeError(f"{name}: {a} is no stack of square matrices of 32 or 64 bit floats")
     return a
 
@@ -208,6 +208,7 @@ solve_triangular: Primitive = custom(
     ),
     memory=Memory(out=always),
     work=Work(flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1)),
+    complex="analytic",
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "
     "the diagonal, which is then 1; or (transpose) a⁻ᵀ b.",
 )

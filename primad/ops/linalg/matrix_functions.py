@@ -214,6 +214,9 @@ def _expm(a: Any) -> Any:
 
     finite = _finite(a)
     with np.errstate(all="ignore"):
+        if a.dtype.kind == "c":
+            found = np.asarray(exponential(np.where(finite[..., None, None], a, a.dtype.type(0))))
+            return np.where(finite[..., None, None], found, a.dtype.type(np.nan))
         mean = _mean_to_take_off(a)
         centred = np.where(finite[..., None, None], a, a.dtype.type(0)) - mean * np.eye(a.shape[-1], dtype=a.dtype)
         found = np.asarray(exponential(centred) * np.exp(mean))
@@ -335,6 +338,7 @@ expm: Primitive = custom(
     jvp=[lambda t, out, a: expm_frechet(a, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
     work=Work(flops=lambda node: _multiple_of_cube(node, 20)),  # about ten products
+    complex="analytic",
     doc="The exponential of matrices, 1 + a + a²/2 + …, by scaling and squaring.",
 )
 
@@ -358,5 +362,6 @@ expm_frechet: Primitive = custom(
     operands=(1,),
     axes=lambda a, e: stacks(a.ndim - 2, [2, 2], [2]),
     work=Work(flops=lambda node: _multiple_of_cube(node, 160)),  # an exponential of twice as many rows
+    complex="analytic",
     doc="The derivative of the exponential at a along e, which is linear in e.",
 )
