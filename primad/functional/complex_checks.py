@@ -1,4 +1,4 @@
-"""What derivatives between real and complex numbers must be asked for in words (decision 0075)."""
+"""What derivatives between real and complex numbers must be asked for in words (decision 0076)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Changing the dtype: casts and the parts of complex numbers are linear, truncate to integers is piecewise constant.
 
-The transposes belong to the pairing Re Σ ct·t, without a conjugate (decision 0075): what reaches a real number of a
+The transposes belong to the pairing Re Σ ct·t, without a conjugate (decision 0076): what reaches a real number of a
 cotangent is its real part.
 """
 

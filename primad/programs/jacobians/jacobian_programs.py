@@ -84,7 +84,7 @@ def build_jacobian(
     Forward mode takes one direction per column. Reverse mode pulls all rows back together: one pullback for all points
     that stay apart, one per row otherwise (see `primad.programs.jacobians.pullback_rows`). 'auto' takes what costs
     less, 'columns' forward mode; both take the other where an op has no rule for it. Of a real argument and a complex
-    result the columns are the derivatives, of a complex argument and a real result the rows (see decision 0075).
+    result the columns are the derivatives, of a complex argument and a real result the rows (see decision 0076).
     """
     x, y = program.in_types[argument], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
