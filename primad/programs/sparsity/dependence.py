@@ -263,14 +263,14 @@ def _through_loop(
     carried = [given[x] for x in body.inputs[: form.carry]]
     head = [()] if form.ends else []
     if not form.ends and not form.lead and form.length * len(body.nodes) <= MOST_STEPPED:
-        steps: list[list[Reached]] = []
+        steps: list[list[Reached]] = [[]] * form.length
         for number in range(form.length)[:: -1 if form.reverse else 1]:
             own_rows = {x: tuple([Labels(y.places[number, ...], y.sets) for y in given[x]]) for x in stacks}
             start = dict(zip(body.inputs, carried, strict=False))
             inner = constants.within_row(fixed, stacks, number)
             found = follow(body, {**given, **own_rows, **start}, inner, size)
             carried = found[: form.carry]
-            steps.append(found[form.carry :])
+            steps[number] = found[form.carry :]
         stacks_of = result_types(node.type)[form.carry :]
         results = [_stacked([step[i] for step in steps], type) for i, type in enumerate(stacks_of)]
         return [*carried, *results]
