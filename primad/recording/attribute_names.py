@@ -19,6 +19,10 @@ _ELSEWHERE = (
         "arrays have a fixed length: primad.numpy.append(x, value), or primad.numpy.array of a list.",
     ),
     ("at", "x = primad.numpy.set_at(x, i, value), or add_at."),
+    (
+        "sparse pattern coloring",
+        "outside of jit, grad and vmap primad.jacobian(f)(x) is lazy and has that; inside, J @ v and J[i, j].",
+    ),
     ("iloc loc", "x[i] takes elements by their places."),
 )
 """What to write for attributes that arrays of other systems have, and lists."""

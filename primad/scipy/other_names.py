@@ -16,7 +16,7 @@ INSTEAD = {
     },
     "scipy": {
         "special": "primad.numpy.special; traced arrays may be given to scipy.special's ufuncs themselves.",
-        "optimize": "primad.optimize has its solvers.",
+        "optimize": "primad.optimize has its solvers, and primad.implicit those whose results are differentiated.",
         "integrate": "primad.integrate has its solvers.",
     },
 }
