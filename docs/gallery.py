@@ -31,7 +31,8 @@ TOPICS = {
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
     "lotka_volterra reaction_diffusion laplace_logistic",
-    "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w",
+    "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
+    "quantum_gate",
     "Stiff systems": "robertson reaction_network brusselator",
     "Many dimensions": "poisson_5d pinnacle_poisson_5d biharmonic_5d sine_gordon",
     "Devices and many processes": "burgers_jax burgers_mpi",
