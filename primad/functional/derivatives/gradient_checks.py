@@ -34,7 +34,7 @@ def check_grads(
     """Compare a function's derivatives with central differences along random directions.
 
     Args:
-        function: a function of float64 arrays (or pytrees), smooth near `args`.
+        function: a function of float64 or complex128 arrays (or pytrees), smooth near `args`.
         args: its arguments.
         order: up to which order; each order checks the derivative of the one before.
         modes: 'fwd', 'rev' or both.
@@ -45,7 +45,7 @@ def check_grads(
 
     Raises:
         AssertionError: where they disagree, saying the order, the mode and both values.
-        NotDifferentiableError: for arguments that are not float64, whose differences would be too coarse.
+        NotDifferentiableError: for arguments in less than 64 bits, whose differences would be too coarse.
 
     Example:
         >>> import numpy as np, primad
@@ -53,9 +53,9 @@ def check_grads(
     """
     check_function(function)
     for leaf in tree.leaves(tuple(args)):
-        if np.asarray(leaf).dtype != np.float64:
+        if np.asarray(leaf).dtype not in (np.float64, np.complex128):
             raise NotDifferentiableError(
-                f"check_grads needs float64 arguments, got {np.asarray(leaf).dtype}",
+                f"check_grads needs float64 or complex128 arguments, got {np.asarray(leaf).dtype}",
                 why="Differences in lower precision are too coarse to judge a derivative.",
             )
     rng = np.random.default_rng(seed)
@@ -65,7 +65,12 @@ def check_grads(
 
 
 def _direction(rng: np.random.Generator, like: Any) -> Any:
-    return tree.map(lambda leaf: rng.normal(size=np.shape(leaf)) / max(1.0, np.sqrt(np.size(leaf))), like)
+    def one(leaf: Any) -> Any:
+        found = rng.normal(size=np.shape(leaf))
+        found = found + 1j * rng.normal(size=np.shape(leaf)) if np.iscomplexobj(leaf) else found
+        return found / max(1.0, np.sqrt(np.size(leaf)))
+
+    return tree.map(one, like)
 
 
 def _check(
@@ -101,7 +106,8 @@ def _check(
 
 
 def _inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:
-    return sum(np.vdot(np.asarray(x), np.asarray(y)) for x, y in zip(xs, ys, strict=True))
+    """Return the pairing Σ xy, of complex numbers its real part."""
+    return sum(np.sum(np.asarray(x) * np.asarray(y)).real for x, y in zip(xs, ys, strict=True))
 
 
 def _difference(function: Function, args: tuple[Any, ...], tangents: Any, step: float = 2e-2) -> list[Any]:

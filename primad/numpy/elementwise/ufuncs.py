@@ -153,10 +153,16 @@ def unary(primitive: Primitive, *ufuncs: Any, over_complex: Callable[[Any], Any]
 
 
 def _direction(x: Any, y: Any) -> Any:
-    """Return z/|z|, 0 at 0, for z = x + iy; NaN where both parts are infinite, as NumPy's sign."""
-    both = ops.equal(ops.abs(x), math.inf) & ops.equal(ops.abs(y), math.inf)
-    cosine, sine = [ops.select(both, full(math.nan, x), ops.direction(*each)) for each in ((x, y), (y, x))]
-    return ops.complex_of(cosine, sine)
+    """Return z/|z|, 0 at 0, for z = x + iy; where one part is infinite along it, and NaN where both are, as NumPy's."""
+    far, nothing = [ops.equal(ops.abs(part), math.inf) for part in (x, y)], full(0.0, x)
+    origin = ops.equal(x, 0) & ops.equal(y, 0)
+
+    def part(along: Any, across: Any, far: Any, far_across: Any) -> Any:
+        ordinary = ops.select(origin, nothing, ops.direction(along, across))
+        along = ops.select(far_across, full(math.nan, along), ops.sign(along))
+        return ops.select(far, along, ops.select(far_across, nothing, ordinary))
+
+    return ops.complex_of(part(x, y, *far), part(y, x, *far[::-1]))
 
 
 add = binary(ops.add, np.add)
