@@ -227,6 +227,24 @@ def test_symmetry_is_not_used_where_a_rule_of_the_users_need_not_have_it() -> No
     np.testing.assert_array_equal(H.sparse().toarray(), np.asarray(H))
 
 
+def test_what_has_a_pullback_only_is_pulled_back() -> None:
+    @primad.custom_vjp
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    sine.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+
+    def rows(x: Any) -> Any:
+        return primad.scan(lambda c, a: (c * a, c), 1.0, sine(x))[1][:7]
+
+    J = primad.jacobian(rows)(X)
+    np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-12)
+    np.testing.assert_array_equal(J.pattern().toarray(), np.asarray(J) != 0)
+    assert J.coloring().directions == 6 and (J.coloring().columns < 0).all()
+    H = primad.hessian(lambda x: np.sum(rows(x) ** 2))(X)
+    np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-10, atol=1e-14)
+
+
 def test_formats_shapes_and_dtypes() -> None:
     J = primad.jacobian(lambda x: x.reshape(3, 4)[:, 1:] ** 2)(X.astype(np.float32))
     dense = np.asarray(J).reshape(9, 12)

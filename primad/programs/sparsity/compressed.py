@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primad import ops
-from primad.errors import MemoryLimitError
+from primad.errors import MemoryLimitError, NotDifferentiableError
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
@@ -24,8 +24,8 @@ from primad.programs.jacobians.diagonals import each_equal, numbered, spread_alo
 from primad.programs.jacobians.jacobian_programs import only, tangent_of
 from primad.programs.sparsity.constants import Constants, Known
 from primad.programs.sparsity.dependence import follow
-from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, listed, own
-from primad.programs.sparsity.matrix_colors import Entries, Sweep, sweeps
+from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
+from primad.programs.sparsity.matrix_colors import Entries, Sweep, pulled_sweeps, sweeps
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -114,31 +114,39 @@ class Compressed:
                 return found
         known = {i: x for i, x in enumerate(values) if x.dtype.kind in "iub" or i >= captured}
         depends: set[int] = set()
-        found = Found(self._entries(known, depends), self._symmetric)
+        found = Found(self._entries(known, depends), self._symmetric, self._pushed is None)
         self._found = [*self._found[1 - MOST_KEPT :], ({i: _digest(values[i]) for i in depends}, found)]
         BUILT.put(self._key, self)  # it holds more than it did
         return found
 
     def _entries(self, known: Mapping[int, Array], depends: set[int]) -> tuple[Array, Array, tuple[int, int]]:
-        pushed = lower(self._pushed)
-        constants = Constants({pushed.inputs[i]: Known(x, frozenset([i])) for i, x in known.items()}, depends)
+        along = lower(self._pulled if self._pushed is None else self._pushed)
+        constants = Constants({along.inputs[i]: Known(x, frozenset([i])) for i, x in known.items()}, depends)
         rows, size = self.shape
-        direction = pushed.inputs[-1]
-        reached: Reached = follow(pushed, {direction: own(direction.type.shape)}, constants, size)[0] if size else ()
-        found = listed(reached, rows, size)
+        direction = along.inputs[-1].type
+        reached: Reached = ()
+        if direction.size:
+            reached = follow(along, {along.inputs[-1]: own(direction.shape)}, constants, direction.size)[0]
+        found = listed(reached, along.out_types[0].size, direction.size)
         if found is None:
             raise MemoryLimitError(
                 f"a matrix of {rows} × {size} derivatives has more than {MOST_ENTRIES} entries that may not be zero",
                 fix="ask for products with it, or for the rows that are needed, which are computed alone.",
             )
         starts, columns = found
+        if self._pushed is None:
+            starts, columns = in_rows(columns, np.repeat(np.arange(size), np.diff(starts)), rows, size)
         if self._symmetric:
             starts, columns = _both_ways(starts, columns, size)
         return starts, columns, self.shape
 
     @cached_property
-    def _pushed(self) -> Program:
-        return expand(tangent_of(self._of, only(self._of, self._argument)))
+    def _pushed(self) -> Program | None:
+        """The program of products with the matrix; None where an op on the way has a pullback only."""
+        try:
+            return expand(tangent_of(self._of, only(self._of, self._argument)))
+        except NotDifferentiableError:
+            return None
 
     @cached_property
     def _pulled(self) -> Program:
@@ -157,7 +165,7 @@ class Compressed:
         """Compute the entries."""
         data = np.empty(len(found.columns), self._of.out_types[0].dtype)
         for sweep in self.sweeps(found):
-            along = self._pulled if sweep.pulled else self._pushed
+            along = self._pulled if sweep.pulled or self._pushed is None else self._pushed
             direction, (result,) = along.in_types[-1], along.out_types
             block = together(sweep.count, direction, result)
             key = ProductsKey(self._key, sweep.pulled, block)
@@ -216,11 +224,12 @@ class Found:
     Args:
         entries: starts of rows, columns, and the matrix's shape.
         symmetric: whether the matrix is symmetric.
+        pulled: whether there are products with the transposed matrix only.
     """
 
-    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool) -> None:
+    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, pulled: bool) -> None:
         self.starts, self.columns, self.shape = entries
-        self._symmetric = symmetric
+        self._symmetric, self._pulled = symmetric, pulled
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -237,7 +246,8 @@ class Found:
     def sweeps(self) -> list[Sweep]:
         """The products."""
         numbers = np.arange(len(self.columns))
-        return sweeps(Entries(self.shape, self.starts, self.columns, numbers), self._symmetric)
+        entries = Entries(self.shape, self.starts, self.columns, numbers)
+        return pulled_sweeps(entries) if self._pulled else sweeps(entries, self._symmetric)
 
     def matrix(self, data: Array) -> Any:
         """Return SciPy's matrix with these entries; its arrays are its own."""

@@ -107,6 +107,11 @@ def sweeps(given: Entries, symmetric: bool = False) -> list[Sweep]:
     return found
 
 
+def pulled_sweeps(given: Entries) -> list[Sweep]:
+    """Return products with the transposed matrix that have all entries."""
+    return [_by_columns(given.transposed(), given, pulled=True)] if len(given.columns) else []
+
+
 def _directions(found: Sequence[Sweep]) -> int:
     return sum([sweep.count for sweep in found])
 
