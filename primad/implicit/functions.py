@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derived_calls import Call
@@ -35,6 +35,12 @@ class _Unknowns:
     def __init__(self, x0: Any) -> None:
         leaves, self.structure = tree.flatten(x0)
         self.types = tuple([type_of(leaf) for leaf in leaves])
+        if any(type.is_complex for type in self.types):
+            raise TracingError(
+                "unknowns of an equation are real numbers, and x0 is complex",
+                fix="make its parts the unknowns: compute with z = x[0] + 1j * x[1], start at np.stack([np.real(z0), "
+                "np.imag(z0)]), and return np.stack([np.real(w), np.imag(w)]).",
+            )
         floats = [type.dtype for type in self.types if type.is_float]
         self.dtype = np.result_type(*floats) if floats else np.dtype(np.float64)
 

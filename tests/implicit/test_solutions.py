@@ -123,6 +123,22 @@ def test_trees_dtypes_and_transforms() -> None:
     np.testing.assert_allclose(primad.grad(summed)(many), [1 / 2, 1 / 4, 1 / 6], rtol=1e-14)
 
 
+def test_complex_unknowns_are_two_real_ones() -> None:
+    with pytest.raises(primad.TracingError, match="x0 is complex"):
+        implicit.root(lambda z: z**2 + 4, 1 + 1j)
+
+    def parts(z: Any) -> Any:
+        return np.stack([np.real(z), np.imag(z)])
+
+    def solved(a: Any) -> Any:
+        x = implicit.root(lambda x, a: parts((x[0] + 1j * x[1]) ** 2 - a), np.ones(2), a)
+        return x[0] + 1j * x[1]
+
+    np.testing.assert_allclose(solved(-4 + 0j), 2j, atol=1e-14)
+    np.testing.assert_allclose(primad.jvp(solved, (-4 + 0j,), (1 + 0j,))[1], 1 / 4j, atol=1e-14)
+    np.testing.assert_allclose(primad.grad(lambda a: np.abs(solved(a + 0j)))(9.0), 1 / 6, rtol=1e-13)
+
+
 def test_a_solution_may_be_part_of_another_equation() -> None:
     def outer(a: Any) -> Any:
         return implicit.root(lambda y: implicit.root(lambda x: x**3 - y, 1.0) + y - a, 1.0)

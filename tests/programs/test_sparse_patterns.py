@@ -245,6 +245,23 @@ def test_what_has_a_pullback_only_is_pulled_back() -> None:
     np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("function", "x", "holomorphic"),
+    [
+        (lambda z: np.abs(z) ** 2 * np.real(np.roll(z, 1)), X[:4] + 1j * X[4:8], False),
+        (lambda z: np.sum(np.abs(z), keepdims=True), X[:4] + 1j * X[4:8], False),
+        (lambda x: np.exp(1j * x) * np.roll(x, 1), X[:4], False),
+        (lambda x: np.sum(np.exp(1j * x) * x, keepdims=True), X[:4], False),
+        (lambda z: z**2 * np.roll(z, 1), X[:4] + 1j * X[4:8], True),
+        (lambda z: np.prod(z, keepdims=True), X[:4] + 1j * X[4:8], True),
+    ],
+)
+def test_complex_jacobians_are_those_of_the_whole_matrix(function: Any, x: Any, holomorphic: bool) -> None:
+    J = primad.jacobian(function, holomorphic=holomorphic)(x)
+    np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-12, atol=1e-14)
+    assert J.sparse().dtype == np.complex128
+
+
 def test_formats_shapes_and_dtypes() -> None:
     J = primad.jacobian(lambda x: x.reshape(3, 4)[:, 1:] ** 2)(X.astype(np.float32))
     dense = np.asarray(J).reshape(9, 12)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,11 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
-from primad.programs.jacobians.jacobian_programs import only, tangent_of
+from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
 from primad.programs.sparsity.constants import Constants, Known
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
-from primad.programs.sparsity.matrix_colors import Entries, Sweep, pulled_sweeps, sweeps
+from primad.programs.sparsity.matrix_colors import Entries, Sweep, one_way_sweeps, sweeps
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -35,6 +35,7 @@ from primad.transforms.lowering import expand, inline, lower
 
 Array = np.ndarray[Any, Any]
 
+Way = Literal["", "pushed", "pulled"]
 MOST_KEPT = 8
 """Contents of known arrays for which entries are kept. Chosen: more change with each call."""
 
@@ -114,7 +115,7 @@ class Compressed:
                 return found
         known = {i: x for i, x in enumerate(values) if x.dtype.kind in "iub" or i >= captured}
         depends: set[int] = set()
-        found = Found(self._entries(known, depends), self._symmetric, self._pushed is None)
+        found = Found(self._entries(known, depends), self._symmetric, self._only)
         self._found = [*self._found[1 - MOST_KEPT :], ({i: _digest(values[i]) for i in depends}, found)]
         BUILT.put(self._key, self)  # it holds more than it did
         return found
@@ -142,11 +143,26 @@ class Compressed:
 
     @cached_property
     def _pushed(self) -> Program | None:
-        """The program of products with the matrix; None where an op on the way has a pullback only."""
+        """The program of products with the matrix; None where there are rows only.
+
+        They are all that there is of a real function of complex numbers, and where an op on the way has no tangent.
+        """
+        x, (y,) = self._of.in_types[self._argument], self._of.out_types
+        if x.is_complex and not y.is_complex:
+            return None
         try:
             return expand(tangent_of(self._of, only(self._of, self._argument)))
         except NotDifferentiableError:
+            if y.is_complex and not x.is_complex:
+                raise
             return None
+
+    @property
+    def _only(self) -> Way:
+        """The only products from which entries may be read, if these are not both."""
+        if self._pushed is None:
+            return "pulled"
+        return "pushed" if self._of.out_types[0].is_complex and not self._of.in_types[self._argument].is_complex else ""
 
     @cached_property
     def _pulled(self) -> Program:
@@ -163,7 +179,7 @@ class Compressed:
 
     def data(self, found: Found, values: Sequence[Array]) -> Array:
         """Compute the entries."""
-        data = np.empty(len(found.columns), self._of.out_types[0].dtype)
+        data = np.empty(len(found.columns), matrix_dtype(self._of.in_types[self._argument], self._of.out_types[0]))
         for sweep in self.sweeps(found):
             along = self._pulled if sweep.pulled or self._pushed is None else self._pushed
             direction, (result,) = along.in_types[-1], along.out_types
@@ -224,12 +240,13 @@ class Found:
     Args:
         entries: starts of rows, columns, and the matrix's shape.
         symmetric: whether the matrix is symmetric.
-        pulled: whether there are products with the transposed matrix only.
+        only: the only products that there are: 'pushed', with the matrix, or 'pulled', with the transposed one; '' if
+            there are both.
     """
 
-    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, pulled: bool) -> None:
+    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way) -> None:
         self.starts, self.columns, self.shape = entries
-        self._symmetric, self._pulled = symmetric, pulled
+        self._symmetric, self._only = symmetric, only
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -247,7 +264,9 @@ class Found:
         """The products."""
         numbers = np.arange(len(self.columns))
         entries = Entries(self.shape, self.starts, self.columns, numbers)
-        return pulled_sweeps(entries) if self._pulled else sweeps(entries, self._symmetric)
+        if self._only:
+            return one_way_sweeps(entries, self._only == "pulled")
+        return sweeps(entries, self._symmetric)
 
     def matrix(self, data: Array) -> Any:
         """Return SciPy's matrix with these entries; its arrays are its own."""

@@ -107,9 +107,11 @@ def sweeps(given: Entries, symmetric: bool = False) -> list[Sweep]:
     return found
 
 
-def pulled_sweeps(given: Entries) -> list[Sweep]:
-    """Return products with the transposed matrix that have all entries."""
-    return [_by_columns(given.transposed(), given, pulled=True)] if len(given.columns) else []
+def one_way_sweeps(given: Entries, pulled: bool) -> list[Sweep]:
+    """Return products that have all entries, all with the transposed matrix, or with the matrix."""
+    other = given.transposed()
+    pair = (other, given) if pulled else (given, other)
+    return [_by_columns(*pair, pulled)] if len(given.columns) else []
 
 
 def _directions(found: Sequence[Sweep]) -> int:
