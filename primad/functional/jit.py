@@ -326,8 +326,8 @@ class _Compilation:
             program, in_tree.children()[0], types, weak, options, self.executor, known_ops()
         )
         check_memory(executable, self.memory)
-        adopted = _adopted(program, weak)
-        entry = None if donated or kwargs or named or adopted else executable.entry(captured)
+        adopted = _adopted(program, weak)  # of which there are none with an entry: it takes no Python integers
+        entry = None if donated or kwargs or named else executable.entry(captured)
         if not fixed and self.first is None:
             self.first = entry
         elif not fixed and entry is not None and len(self.others) < MOST_ENTRIES - 1:

@@ -90,7 +90,8 @@ def _passing(node: Node, wants: Wants) -> Wants:
     """Return the demands, of those of a node's result, that its operands can meet; None where the op is applied to all.
 
     An op that can fail is applied to all: its error must not be lost. Neither must that of indices out of range, so
-    rows go on only along an axis that an operand has: one that the op makes has no length to compare them with.
+    demands go on only along an axis that an operand has: one that the op makes has no length to compare rows with, and
+    a window of it is left to the law of a slice of what is made.
     """
     taken = _taken(node)
     if taken is not None:
@@ -105,11 +106,10 @@ def _passing(node: Node, wants: Wants) -> Wants:
     (after,) = map.results
     held = {label for labels in map.operands for label in labels}
 
-    def met(label: Hashable, want: Want) -> bool:
-        alone = is_name(label) and after.count(label) == 1 and map.role(label) != "mixed"
-        return alone and (label in held or not isinstance(want, Node))
+    def met(label: Hashable) -> bool:
+        return is_name(label) and label in held and after.count(label) == 1 and map.role(label) != "mixed"
 
-    return tuple([want if met(label, want) else None for label, want in zip(after, wants, strict=True)])
+    return tuple([want if met(label) else None for label, want in zip(after, wants, strict=True)])
 
 
 def _length(want: Want, length: int) -> int:

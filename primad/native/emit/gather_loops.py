@@ -11,7 +11,7 @@ from primad.native.emit.elementwise_loop import pointwise, pointwise_at
 from primad.native.emit.emit_context import Site
 from primad.native.emit.grouped_sums import COUNT
 from primad.native.llvm.strided_views import Code, View, contiguous, merged
-from primad.native.llvm.vectors import BOOL, BY_SIZE, Vector, lanes_of
+from primad.native.llvm.vectors import BY_SIZE, Vector, lanes_of
 
 COUNTER = np.dtype(np.int8)
 """Elements of a counter's imagined array are bytes, so that its address is the place."""
@@ -61,7 +61,7 @@ def write_scatter_add(site: Site) -> None:
     rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
     ((n, *near), *longer) = merged(rows) or [(1, 1, 1)]
     short = near == [1, 1] and not longer and n <= lanes_of(out.dtype)
-    if short and own == len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape) and out.dtype != BOOL:
+    if short and own == len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape):
         _add_runs(site, n)
         return
 

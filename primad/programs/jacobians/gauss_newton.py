@@ -105,10 +105,11 @@ class _Products:
 
         def body(*xs: TracedArray) -> list[Any]:
             known, direction = xs[: self._known], xs[self._known :]
-            residuals = inline(self._program, known)
-            seeds = [self._seeds(known, i) for i in range(len(residuals))]
-            doubles = [ops.cast(r, dtype="float64") for r in residuals]
-            squares = [ops.sum(ops.mul(r, r), axes=(0,)) for r in doubles]
+            every = inline(self._program, known)
+            squares = [ops.sum(ops.mul(r, r), axes=(0,)) for r in [ops.cast(r, dtype="float64") for r in every]]
+            begun = [self._seeds(known, i) for i in range(len(every))]
+            moving = [i for i, seeds in enumerate(begun) if not all(is_literal(seed.node, 0) for seed in seeds)]
+            residuals, seeds = [every[i] for i in moving], [begun[i] for i in moving]
             along = self._along([*known, *direction], seeds, residuals)
             half = _total(squares) * 0.5
             return [half, *self._pulled(known, seeds, residuals), *self._pulled(known, seeds, along)]
@@ -134,9 +135,7 @@ class _Products:
                 if not is_literal(seed[place].node, 0):
                     inner = ops.contract(seed[place], moved, labels=letters(axes, axes, axes[axis]))
                     own.append(ops.cast(inner, dtype=str(r.dtype)))
-        trace = given[0].node.trace
-        zeros = [TracedArray(trace.literal(0, r.type)) for r in residuals]
-        return [_total(own) if own else zero for own, zero in zip(terms, zeros, strict=True)]
+        return [_total(own) for own in terms]
 
     def _pulled(
         self, known: Sequence[TracedArray], seeds: Sequence[Sequence[TracedArray]], weights: Sequence[TracedArray]
