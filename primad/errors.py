@@ -151,6 +151,10 @@ class IndexShapeError(ShapeError, IndexError):
     """An index that does not fit the array (also an IndexError, which Python's iteration protocol expects)."""
 
 
+class ArraySizeError(ShapeError):
+    """An array that is larger than any memory."""
+
+
 class DomainError(PrimadError, ValueError):
     """A value for which a function is not defined, as a negative power of an integer among the integers."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError, TracingError
+from primad.errors import ArraySizeError, ShapeError, TracingError
 
 MAX_BYTES = 2**46
 """An array type larger than this (64 TiB) is a mistake in a shape, and is refused when it is built."""
@@ -105,7 +105,8 @@ class ArrayType:
 
     Raises:
         TracingError: for dtypes that are not supported.
-        ShapeError: for a type larger than any memory.
+        ShapeError: for a negative length.
+        ArraySizeError: for a type larger than any memory.
 
     Example:
         >>> import primad
@@ -125,7 +126,7 @@ class ArrayType:
         if min(shape, default=0) < 0:
             raise ShapeError(f"an array cannot have the shape {shape}: a length is negative")
         if self.nbytes > MAX_BYTES:
-            raise ShapeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
+            raise ArraySizeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
 
     @property
     def ndim(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import ShapeError
+from primad.errors import ArraySizeError
 from primad.ir.array_types import ArrayType, complex_dtype
 from primad.ir.node import Trace
 from primad.ir.program import Program
@@ -156,7 +156,7 @@ def _together(pullback: Program) -> Program | None:
     """Return what pulls all rows back at once; None where it cannot, or would need arrays that no memory holds."""
     try:
         return pull_rows(pullback) if is_single(pullback) else None
-    except ShapeError:
+    except ArraySizeError:
         return None
 
 
