@@ -23,6 +23,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.programs.loops import closed_bodies, residual_selection
 from primad.programs.loops.scan import scan as scan_op
 from primad.recording import tree
+from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
 from primad.runtime.loops import binomial_schedule, loop_executables, loop_runs, row_streams
@@ -403,6 +404,26 @@ def test_a_loop_of_at_most_one_step_is_its_body() -> None:
         assert (states.shape, sums.shape) == ((0, 2), (0,))
         assert "scan" not in str(primad.trace(none)(p))
         np.testing.assert_array_equal(primad.jacobian(lambda p: none(p)[0])(p)[:], 3 * np.eye(2))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_counted_loop_takes_as_many_steps_as_there_are_rows_at_most(reverse: bool) -> None:
+    """Of a count below none it takes none: by its definition, in native code and written out, as Python's loop does."""
+    types = [ArrayType((2,), float), ArrayType((), float)]
+    body = ClosedProgram(program_of(types, lambda c, x: [np.sin(c) * x, c * x]))
+    given = [np.array([0.7, 0.2]), np.array([0.5, 1.5, 2.5])]
+    options = {"of": body, "carry": 1, "stacked": 1, "length": 3, "reverse": reverse, "counted": True}
+    program = program_of(
+        [ArrayType((), np.int64), types[0], ArrayType((3,), float)], lambda *xs: list(scan_op(*xs, **options))
+    )
+    for count in range(-2, 6):
+        state, rows = given[0], np.zeros((3, 2))
+        taken = range(min(max(count, 0), 3))
+        for i in reversed(taken) if reverse else taken:
+            state, rows[i] = np.sin(state) * given[1][i], state * given[1][i]
+        operands = [np.array(count), *given]
+        for found in (scan_op.numpy(*operands, **options), program(*operands), dispatch.prepare(program).run(operands)):
+            close(list(found), [state, rows])
 
 
 @pytest.mark.parametrize("length", range(3))

@@ -43,7 +43,7 @@ def _draw(choose: Choices) -> Example:
     types = [ArrayType(shape, float) for shape in (*carried, row, (2,))]
     operands = [floats(shape, -1.5, 1.5) for shape in (*carried, (length, *row), (2,))]
     if counted:
-        count = np.array(choose.integer(0, length), np.int64)
+        count = np.array(choose.integer(-1, length + 1), np.int64)  # of none, and of more than there are, too
         operands = [Operand(ArrayType((), np.int64), array=count), *operands]
     first = int(counted)
     form = Form(len(carried), 1, length, reverse, counted)
@@ -56,7 +56,7 @@ def _steps(n: Numbers, *xs: Array, of: ClosedProgram, **params: Any) -> Any:
     form = Form(**params)
     count, carried, rows, fixed = form.parts(xs)
     results: list[Array]
-    taken = int(count[0]) if count else form.length
+    taken = min(max(int(count[0]), 0), form.length) if count else form.length
     evaluator, body = Evaluator(n), lower(of.hoisted)  # whose constants are literals: exact, as those outside
     found: list[list[Array]] = []
     for i in reversed(range(taken)) if form.reverse else range(taken):
