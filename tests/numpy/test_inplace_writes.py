@@ -71,6 +71,24 @@ def test_reads_across_pieces_join_what_they_cover() -> None:
     assert np.allclose(primad.grad(lambda x: recurrence(x, 6)[5])(X[:2]), np.linalg.matrix_power(STEP, 4)[1])
 
 
+@pytest.mark.parametrize("first", [0, 2, 5])
+def test_every_part_may_be_read_before_every_other(first: int) -> None:
+    """A read across pieces joins them, and what is read again is what was written, traced or not."""
+
+    def read(x: Any, start: int, stop: int, again: Any) -> Any:
+        y = pnp.zeros(8)
+        y[first] = x[0]
+        y[1], y[6] = x[1] * x[2], x[3]
+        np.sin(y[start:stop])
+        return again(y)
+
+    for start, stop in [(a, b) for a in range(8) for b in (a + 2, a + 3) if b <= 8]:
+        for again in (lambda y: [y[i] * 1.0 for i in range(8)], lambda y: np.cos(y)):
+            rows = primad.jacobian(lambda x, where=(start, stop, again): pnp.stack(list(read(x, *where))))(X)
+            expected = primad.jacobian(lambda x, again=again: pnp.stack(list(read(x, 7, 7, again))))(X)
+            assert np.array_equal(rows[:], expected[:]), (start, stop)
+
+
 STEP = np.array([[0.0, 1.0], [0.5, 0.25]])
 
 

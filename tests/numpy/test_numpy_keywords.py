@@ -308,3 +308,20 @@ def test_every_function_is_tried() -> None:
 UNNAMED = {np.lib.stride_tricks.sliding_window_view, np.divmod, np.fabs, np.fmod, np.left_shift, np.right_shift}
 """Ufuncs that primad.numpy does not list: what they are given goes through the same place as for all ufuncs. And what
 stands deeper in NumPy."""
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "float64"])
+@pytest.mark.parametrize("decimals", [-2, -1, 0, 1, 3])
+def test_every_dtype_is_rounded_to_every_number_of_decimals(dtype: str, decimals: int) -> None:
+    """As by NumPy, which refuses decimals of booleans only where it would scale them."""
+    x = np.array([0.0, 1.26, 15.0, 115.0]).astype(dtype)
+    for call in (lambda x: np.round(x, decimals), lambda x: np.around(x, decimals), lambda x: x.round(decimals)):
+        if dtype == "bool" and decimals:
+            with pytest.raises(TypeError):
+                call(x)
+            with pytest.raises(TypeError, match="astype"):
+                primad.jit(call)(x)
+            continue
+        found, expected = primad.jit(call)(x), call(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

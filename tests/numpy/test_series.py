@@ -105,3 +105,13 @@ def test_what_numpy_refuses_is_refused(call: Any) -> None:
         call(np.polynomial, X)
     with pytest.raises(primad.PrimadError):
         primad.jit(lambda x: call(pnp.polynomial, x))(X)
+
+
+@pytest.mark.parametrize("name", ["polyadd", "polysub"])
+def test_polynomials_of_one_degree_are_added_as_they_are(name: str) -> None:
+    """Only the shorter one gets leading zeros, whichever it is."""
+    for lengths, joined in (((3, 3), 0), ((1, 3), 1), ((3, 2), 1)):
+        arrays = [RNG.normal(size=n) for n in lengths]
+        program = primad.trace(getattr(np, name))(*arrays)
+        assert [node.op.name for node in program.nodes].count("concatenate") == joined
+        np.testing.assert_array_equal(program(*arrays), getattr(np, name)(*arrays))

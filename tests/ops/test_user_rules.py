@@ -451,6 +451,15 @@ def test_forward_mode_through_a_pullback_says_so_under_vmap() -> None:
             primad.vmap(g)(x)
 
 
+@pytest.mark.parametrize("given", [(), (1.0,), (1.0, 2.0, 3.0), [1.0, 2.0], None, 1.0])
+def test_a_rule_that_gives_no_pair_is_told_so(given: Any) -> None:
+    """Of the value and the tangent; what is more, or less, is no derivative."""
+    f = primad.custom_jvp(np.sin)
+    f.defjvp(lambda primals, tangents: type(given)(tangents[0] * x for x in given) if np.iterable(given) else given)
+    with pytest.raises(primad.ShapeError, match=r"rule of sin must return a pair \(value, tangent\)"):
+        primad.grad(f)(1.0)
+
+
 BAD_PARTIALS: dict[str, tuple[Any, str]] = {
     "None": ([None], "operand 0 is None, not a function"),
     "one None of two": ([lambda out, x, y: y, None], "operand 1 is None, not a function"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import io
 import itertools
@@ -98,6 +99,27 @@ def test_the_log_has_a_line_for_each_step_also_of_a_run_that_was_resumed(tmp_pat
 )
 def test_a_run_ends_for_a_reason(settings, reason: str) -> None:
     assert problem().solve(points=20, progress=False, **settings).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("changing", "reason"),
+    [({}, "stalled"), ({"weights": "gradient"}, "steps"), ({"resample": 2}, "steps"), ({"causal": 1.0}, "steps")],
+)
+def test_a_minimum_of_a_loss_that_changes_is_not_the_end(changing, reason: str, monkeypatch) -> None:
+    """A step that finds no lower loss ends the run only where the next one has the same loss."""
+    monkeypatch.setattr(optimize.Descent, "update", stalled(optimize.Descent.update))
+    rule = optimize.Descent(nn.SGD(1e-3))
+    assert problem().solve(points=20, progress=False, steps=3, optimizer=rule, **changing).reason == reason
+
+
+def stalled(update):
+    """Return a step that says that it found no lower loss."""
+
+    def said(*args):
+        params, state = update(*args)
+        return params, dataclasses.replace(state, stalled=True)
+
+    return said
 
 
 def decay(u, k):
