@@ -325,3 +325,33 @@ def test_every_dtype_is_rounded_to_every_number_of_decimals(dtype: str, decimals
         found, expected = primad.jit(call)(x), call(x)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("count", [0, 3, 16, 19, 24, 40, -5, None])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_bits_are_cut_or_filled_up_to_any_count(count: int | None, axis: int | None) -> None:
+    x = np.array([[3, 200, 7], [1, 0, 255]], np.uint8)
+    found = primad.jit(lambda x: np.unpackbits(x, axis, count))(x)
+    np.testing.assert_array_equal(found, np.unpackbits(x, axis, count))
+
+
+@pytest.mark.parametrize("axis", [None, (0,), [0], (0, 1), 1.0])
+def test_what_takes_one_axis_refuses_everything_else(axis: object) -> None:
+    """Where NumPy does; None is no axis, and neither are several in a row."""
+    x = np.arange(6.0).reshape(2, 3)
+    calls = {
+        "swapaxes": lambda x: np.swapaxes(x, axis, 1),
+        "rollaxis": lambda x: np.rollaxis(x, axis),
+        "stack": lambda x: np.stack([x, x], axis),
+        "diagonal": lambda x: np.diagonal(x, 0, axis, 1),
+        "array_split": lambda x: np.array_split(x, 2, axis)[0],
+    }
+    refused = 0
+    for call in calls.values():
+        try:
+            call(x)
+        except (TypeError, ValueError):
+            refused += 1
+            with pytest.raises((TypeError, ValueError)):
+                primad.trace(call)(x)
+    assert refused >= 4

@@ -20,3 +20,12 @@ def test_pad_reflects_as_often_as_the_widths_ask_for(mode: str, kind: str) -> No
         for widths in itertools.product({0, 1, length - 1, length, length + 1, 2 * length + 1, 3 * length}, repeat=2):
             program = primad.trace(lambda x, widths=widths: pnp.pad(x, widths, mode=mode, reflect_type=kind))(x)
             np.testing.assert_array_equal(program(x), np.pad(x, widths, mode=mode, reflect_type=kind), str(widths))
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "wrap"])
+def test_what_is_left_out_is_as_numpy_has_it(mode: str) -> None:
+    """Ends, values and lengths of statistics have defaults of their own."""
+    x = np.array([[3.0, 1.0, 2.0], [5.0, 9.0, 4.0]])
+    for widths in (0, 2, (1, 3), ((2, 0), (0, 1))):
+        program = primad.trace(lambda x, widths=widths: pnp.pad(x, widths, mode))(x)
+        np.testing.assert_allclose(program(x), np.pad(x, widths, mode), rtol=1e-14)

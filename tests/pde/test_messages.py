@@ -36,6 +36,7 @@ MESSAGES = {
     "a part that is a function": (lambda: pde.Dirichlet(on=lambda x: x == 0, u=0), "domain.named(inlet=lambda x, y"),
     "a part that is a number": (lambda: pde.Neumann(0, u=0), 'write on="x-"'),
     "a place of a condition": (lambda: pde.Condition(lambda u: u.x, on=lambda x: x == 0), "domain.named("),
+    "no data": (lambda: pde.Data(), "write Data(x=…, u=…)"),
     "a value without a name": (lambda: pde.Dirichlet(0), "Dirichlet(u=0)"),
     "a function without a name": (lambda: pde.Neumann(np.sin), "Neumann(u=lambda x: np.sin(x))"),
     "an unknown and its value": (lambda: pde.Dirichlet("u", 0), "Dirichlet(u=0)"),

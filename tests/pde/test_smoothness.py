@@ -84,6 +84,12 @@ def test_functions_that_are_smooth_by_their_ops_cost_no_search() -> None:
         assert not may_be_rough(lambda at, name=name: SMOOTH[name](at[0], at[1]), 2), name
     for name, (function, _) in ROUGH.items():
         assert may_be_rough(lambda at, function=function: function(at[0], at[1]), 2), name
+    for inner in (
+        lambda x: 2.0 * x - 1.0,
+        lambda x: np.array([0.5, 1.0]) @ np.stack([x, x]),
+        lambda x: np.where(x > 0, x, 1),
+    ):
+        assert may_be_rough(lambda at, inner=inner: np.abs(inner(at[0])), 2)  # beside what is constant
 
 
 def test_a_pole_in_a_hole_is_none() -> None:

@@ -316,6 +316,8 @@ SHAPES: dict[str, Case] = {
     "vmap out axis": (lambda: primad.vmap(np.sin, out_axes=1)(X), ShapeError, "out_axes 1 does not fit"),
     "vmap of nothing": (lambda: primad.vmap(np.sin, in_axes=None)(X), ShapeError, "no argument is mapped"),
     "vmap number of in_axes": (lambda: primad.vmap(np.sin, in_axes=(0, 0))(X), ShapeError, "in_axes"),
+    "vmap in_axes too few": (lambda: primad.vmap(lambda p: p[0], in_axes=([0],))([X, X]), ShapeError, "in_axes"),
+    "vmap in_axes too many": (lambda: primad.vmap(lambda p: p[0], in_axes=((0, 0),))((X,)), ShapeError, "in_axes"),
     "vmap in_axes tree": (lambda: primad.vmap(lambda d: d["a"], in_axes=({"b": 0},))({"a": X}), ShapeError, "in_axes"),
     "Program arguments": (lambda: primad.trace(np.sin)(X)(X, X), ShapeError, "arguments"),
     "Program argument type": (lambda: primad.trace(np.sin)(X)(np.ones(2)), ShapeError, r"must have type float64\[3\]"),
