@@ -250,7 +250,7 @@ class Found:
 
     @property
     def held(self) -> tuple[Any, ...]:
-        """What takes memory: the products too, once they are known."""
+        """What takes memory, and the products too, once they are known."""
         made = self.sweeps if self.is_colored else []
         return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in made]
 
