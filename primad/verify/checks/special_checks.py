@@ -47,7 +47,7 @@ ROUNDS = 4
 """How many values each combination is tried on."""
 
 
-def special_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> Row | None:
+def special_row(case: Case, op: Primitive, source: Callable[[str], Choices], most: int = MOST) -> Row | None:
     """Apply each law alone to operands of every form, and compare with the op at special values.
 
     No other law is applied meanwhile, so a law is held to its own promise, not to that of the weakest in its company;
@@ -60,8 +60,7 @@ def special_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
     largest = max(trials, key=lambda trial: sum(x.ndim for x in trial.values))  # it has the most forms
     for trial in trials:
         try:
-            most = MOST if trial is largest else FEW
-            count += _at_special_values(trial, trial.values, POOLS, most)
+            count += _at_special_values(trial, trial.values, POOLS, most if trial is largest else FEW)
             if op.kind in ("linear", "multilinear"):
                 count += _at_special_values(trial, _whole(trial.values), WHOLE, FEW)
         except Wrong as wrong:
