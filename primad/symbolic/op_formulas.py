@@ -130,7 +130,7 @@ POINTWISE: dict[Primitive, Definition] = {
     ops.sign: _of(sympy.sign),
     ops.floor: _of(sympy.floor),
     ops.floor_divide: pointwise(lambda n, x, y: sympy.floor(n.divide(x, y))),
-    ops.remainder: _of(sympy.Mod),
+    ops.remainder: _of(lambda x, y: sympy.nan if y == 0 else sympy.Mod(x, y)),
     ops.fmod: _of(lambda x, y: sympy.nan if y == 0 else sympy.sign(x) * sympy.Mod(sympy.Abs(x), sympy.Abs(y))),
     ops.less_equal: _of(sympy.Le),
     ops.logical_and: _logical(sympy.And),
