@@ -194,6 +194,16 @@ class Differentiated:
         return [arrays[place] for place in places], of_floats, rest
 
 
+def _refuse_complex(found: Sequence[bool]) -> None:
+    """Raise where there are complex tensors, whose gradients PyTorch has conjugated."""
+    if any(found):
+        raise TracingError(
+            "to_torch: complex tensors are not supported",
+            why="PyTorch's gradients of them are the conjugates of primad's.",
+            fix="pass the parts, torch.view_as_real(z), and compute with x[..., 0] + 1j * x[..., 1].",
+        )
+
+
 @made_once()
 def _applied() -> tuple[Any, Any]:
     """Return the class whose `apply` PyTorch differentiates, and the one for `torch.func`.
@@ -205,11 +215,14 @@ def _applied() -> tuple[Any, Any]:
 
     def computed(function: Differentiated, structure: Structure, numbers: tuple[Any, ...], *tensors: Tensor) -> Any:
         function.n = len(tensors)
+        _refuse_complex([tensor.is_complex() for tensor in tensors])
         value = function.run(tuple([_array(tensor) for tensor in tensors]), numbers)
         if type(value) is np.ndarray or type(value) is np.float64:
+            _refuse_complex([np.iscomplexobj(value)])
             structure.tree = ALONE
             return (torch.from_numpy(np.asarray(value)),)
         leaves, structure.tree = tree.flatten(value)
+        _refuse_complex([np.iscomplexobj(leaf) for leaf in leaves])
         return tuple([torch.from_numpy(np.asarray(leaf)) for leaf in leaves])
 
     def keep(ctx: Any, inputs: tuple[Any, ...], results: tuple[Tensor, ...]) -> None:
