@@ -166,8 +166,14 @@ def fixed_point(function: Function, x0: Any, *args: Any, solver: Any = None, tol
 
     def equation(x: Any, *args: Any) -> Any:
         found = function(x, *args)
-        difference = [a - b for a, b in zip(tree.leaves(found), tree.leaves(x), strict=True)]
-        return difference, found
+        pairs = list(zip(tree.leaves(found), tree.leaves(x), strict=True))
+        if any(np.shape(a) != np.shape(b) for a, b in pairs):
+            shapes = [tuple([np.shape(pair[i]) for pair in pairs]) for i in (0, 1)]
+            raise ShapeError(
+                f"fixed_point: the function gives the shapes {shapes[0]} for unknowns of the shapes {shapes[1]}",
+                fix="give what the function takes.",
+            )
+        return [a - b for a, b in pairs], found
 
     return _solution(equation, x0, args, solver, tolerance, "fixed_point")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
+from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reduce.reductions import logsumexp_
@@ -166,10 +167,12 @@ def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
 def _weighted_logsumexp(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
     """Return m + log Σ b·exp(x − m), m the largest x that has a weight; NaN, as SciPy's, where the sum is negative."""
     axes = normalize_axes("logsumexp", axis, x.ndim)
-    x = where(b == 0, -math.inf, x)
-    peak = ops.stop_gradient(largest(x, axes, keepdims=True))
+    without = b == 0
+    peak = ops.stop_gradient(largest(where(without, -math.inf, x), axes, keepdims=True))
     peak = where(absolute(peak) < math.inf, peak, 0.0)
-    total = sum_(b * ops.exp(x - peak), axes, keepdims=True)
+    # The derivative by a weight of 0 is the exponential beside it, which may be too large for a number.
+    most = math.log(np.finfo(x.dtype).max) - 1
+    total = sum_(b * ops.exp(where(without, fmin(x - peak, most), x - peak)), axes, keepdims=True)
     found = ops.log(total) + peak
     return found if keepdims else ops.reshape(found, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 

@@ -258,3 +258,8 @@ def test_linear_systems_are_solved_and_differentiated() -> None:
     )
     with pytest.raises(primad.DomainError):
         implicit.linear_solve(lambda x: x * np.array([1.0, 0.0]), b)
+
+
+def test_a_fixed_point_has_the_shape_of_its_start() -> None:
+    with pytest.raises(primad.ShapeError, match=r"fixed_point: the function gives the shapes \(\(1,\),\)"):
+        implicit.fixed_point(lambda x: np.cos(x[:1]), np.zeros(2))

@@ -25,10 +25,12 @@ from primad.compat import mxnet, paddle
 from primad.compat.autograd import defvjp, grad, primitive
 from primad.compat.mxnet.graph.symbol_lowering import GradientKey
 from primad.compat.tape import OperatorKey
+from primad.functional.derivatives.recorded_jacobians import RecordedJacobianKey
 from primad.ir.law_families import DIRECTIONS, without
 from primad.ir.program import ClosedProgram
 from primad.ir.signature import Signature
 from primad.programs.loops.scan import scan
+from primad.programs.sparsity.compressed import CompressedKey
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
@@ -147,6 +149,15 @@ def sum_of_loop(a: Any) -> Any:
 
 def powers(x: Any, y: Any, count: int) -> Any:
     return np.sum(primad.scan(lambda v, _: (v * y, v), x, length=count)[1])
+
+
+def dense_of(families: tuple[str, ...], scale: float) -> Any:
+    """Return the entries of a matrix with a full row, which is pulled back, beside a diagonal, which is pushed."""
+
+    def arrow(x: Any) -> Any:
+        return np.concatenate([np.sum(np.sin(x) * scale)[None], x**2])
+
+    return under(families, lambda: primad.jacobian(arrow)(np.linspace(0.1, 1.0, 40)).sparse().toarray())
 
 
 def vector(x: Any) -> Any:
@@ -331,6 +342,15 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "products of residuals": lambda: [
         lambda b=b, m=m, s=s: fitted(b, m, s) for b in (False, True) for m in (0, 10**9) for s in (1.0, 2.0)
     ],
+    "entries": lambda: [
+        *[lambda f=f, s=s: dense_of(f, s) for f in FAMILIES for s in (1.0, 2.0)],
+        *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
+        *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
+    ],
+    "solutions": lambda: [
+        lambda a=a, f=f: primad.grad(lambda a: primad.implicit.root(f, X[0], a))(a) for a in (0.5, 0.7)
+        for f in (lambda x, a: x**3 - a, lambda x, a: x - np.sin(a), lambda x, a: 2.0 * (x - np.sin(a)))
+    ],
     # -- loops
     "steps": lambda: [
         *[looped(*how) for how in ((5,), (6,), (5, True), (5, False, 10**6), (5, False, 10**7))],
@@ -375,6 +395,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "jax": in_jax,
     "shares": shared,
 }  # fmt: skip
+ORDERS = (np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([2, 1, 0]))
 STATIC = (1, 1.0, True, 0, 0.0, -0.0, "1", (1, 2.0), (True, 2.0), None)
 RESULTS = (lambda y: {1: y}, lambda y: {True: y}, lambda y: {1.0: y}, lambda y: [y], lambda y: (y,), lambda y: y)
 EXECUTORS = ("native", "reference")
@@ -514,6 +535,8 @@ IMPLIED = {
     (GradientKey, "everything"): "the inputs of a program are those of the graph and the heads",
     (GradientKey, "late"): "as above", (GradientKey, "early"): "the results of a program are the graph's",
     (OperatorKey, "pattern"): "it follows from the types, but for operators with slots that may be empty",
+    (CompressedKey, "op"): "a Hessian has options that a Jacobian has not",
+    (RecordedJacobianKey, "output"): "an equation and what is solved for its user have programs of their own",
     (Options, "inner"): "only parts have them, whose key has the programs",
 }  # fmt: skip
 """Fields that alone tell nothing apart, and why; what they are of is told apart by others with them."""
