@@ -129,6 +129,10 @@ def test_jacobians_between_real_and_complex() -> None:
     found = np.asarray(primad.jacobian(lambda x: np.exp(1j * x))(X))
     np.testing.assert_allclose(found, np.diag(1j * np.exp(1j * X)), rtol=1e-12)
     np.testing.assert_allclose(np.asarray(primad.jacobian(np.abs)(Z)), np.diag(np.conj(Z) / np.abs(Z)), rtol=1e-12)
+    J = primad.jacobian(np.abs)(Z)
+    np.testing.assert_allclose(J[np.arange(4).repeat(4), np.tile(np.arange(4), 4)].reshape(4, 4), np.asarray(J))
+    J = primad.jacobian(lambda z: z * z + A[0], holomorphic=True)(Z)
+    np.testing.assert_allclose(J.sparse().toarray(), np.diag(2 * Z))
     J = primad.jacobian(lambda x: A[:, :3] @ x)(X)
     assert J.dtype == np.complex128
     np.testing.assert_allclose(J @ X, A[:, :3] @ X, rtol=1e-12)
@@ -166,6 +170,9 @@ REFUSED = {
     "a value lost": (lambda: primad.grad(lambda z: np.abs(complex(z[0])))(Z), "complex"),
     "an optimiser": (lambda: primad.optimize.minimize(LOSSES["products"], Z), "not supported here"),
     "a solver": (lambda: primad.nn.Adam(0.1).init({"z": Z}), "not supported here"),
+    "entries to real": (lambda: primad.jacobian(np.abs)(Z).sparse(), "np.asarray"),
+    "entries to complex": (lambda: primad.jacobian(lambda x: x * 1j)(X).pattern(), "np.asarray"),
+    "an unknown": (lambda: primad.implicit.root(lambda z: z * z - 1j, 1j), "real numbers"),
     "a real primitive": (lambda: primad.grad(lambda z: np.abs(halved(z)))(1j), "analytic"),
 }
 halved = primad.elementwise("halved", lambda x: x / 2, partials=[lambda out, x: x * 0 + 0.5])

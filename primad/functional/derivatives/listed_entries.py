@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.errors import MemoryLimitError
+from primad.errors import MemoryLimitError, NotDifferentiableError
 from primad.functional.derivatives.sparse_matrices import SparseForm
 
 Array = np.ndarray[Any, Any]
@@ -83,7 +83,8 @@ def entries(matrix: Any, form: SparseForm, wanted: Listed, size: tuple[int, int]
         return None
     (rows, row), (columns, column) = (np.unique(x, return_inverse=True) for x in (wanted.rows, wanted.columns))
     if min(len(rows), len(columns)) > FEW:
-        with contextlib.suppress(MemoryLimitError):  # nearly all entries may not be zero
+        # Nearly all entries may not be zero, or the matrix lies between real and complex numbers.
+        with contextlib.suppress(MemoryLimitError, NotDifferentiableError):
             fewest = min(len(rows), len(columns))
             if _worth_colors(form, fewest * sum(size)) and form.coloring().directions < fewest:
                 found = form.sparse("csr")[wanted.rows, wanted.columns]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from primad.functional.complex_checks import check_real
 from primad.functional.derivatives.sparse_matrices import ComputedForm
 from primad.functional.derived_calls import Call
 from primad.ir.key import Key
@@ -42,6 +43,7 @@ class RecordedJacobian:
 
     def __init__(self, of: ClosedProgram, output: int = 0) -> None:
         self._of, self._output = of, output
+        check_real([of.program.in_types[0]], "a solver's Jacobian")
         self._size = of.out_types[output].size * of.program.in_types[0].size
         self._options = {
             "output": output, "argument": 0, "mode": "auto", "rows": whole(of.out_types[output].shape),

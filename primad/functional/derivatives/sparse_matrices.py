@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
+from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive
@@ -158,6 +158,13 @@ Derived = tuple[Program, int, bool]
 
 
 def _of_jacobian(of: ClosedProgram, options: dict[str, Any]) -> Derived:
+    x, y = of.program.in_types[options["argument"]], of.out_types[options["output"]]
+    if x.is_complex != y.is_complex:
+        raise NotDifferentiableError(
+            f"the entries of a Jacobian of {x} to {y} that may not be zero",
+            why="Between real and complex numbers derivatives are complex in one mode only, and colours take both.",
+            fix="np.asarray(J) is the whole matrix.",
+        )
     return restricted(of.hoisted, options["output"], options["argument"]), options["argument"], False
 
 
