@@ -172,6 +172,13 @@ REFUSED = {
     "a solver": (lambda: primad.nn.Adam(0.1).init({"z": Z}), "not supported here"),
     "entries to real": (lambda: primad.jacobian(np.abs)(Z).sparse(), "np.asarray"),
     "entries to complex": (lambda: primad.jacobian(lambda x: x * 1j)(X).pattern(), "np.asarray"),
+    "entries of second derivatives": (
+        lambda: primad.hessian(lambda x: np.sum(x**3 * 1j))(X).sparse(),
+        "np.asarray",
+    ),
+    "residuals": (lambda: primad.optimize.least_squares(lambda x: x * 1j - 1, X), "not supported here|real"),
+    "a loss": (lambda: primad.optimize.minimize(lambda x: np.sum(x * 1j), X), "complex"),
+    "an equation in time": (lambda: primad.integrate.solve_ivp(lambda t, y: 1j * y, (0.0, 1.0), X), "complex"),
     "an unknown": (lambda: primad.implicit.root(lambda z: z * z - 1j, 1j), "real numbers"),
     "a real primitive": (lambda: primad.grad(lambda z: np.abs(halved(z)))(1j), "analytic"),
 }

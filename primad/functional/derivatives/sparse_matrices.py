@@ -11,6 +11,7 @@ import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.rules.rule_identity import Rule
+from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
@@ -123,6 +124,8 @@ class ComputedForm(SparseForm):
     def _matrix(self) -> Compressed:
         of, primitive, options = self._parts
         derive = _of_hessian if primitive is hessian_ else _of_jacobian
+        argument = options["second" if primitive is hessian_ else "argument"]
+        _check_alike(of.program.in_types[argument], of.out_types[options["output"]])
         return compressed(primitive, of, options, lambda: derive(of, options))
 
     @cached_property
@@ -153,18 +156,21 @@ class ComputedForm(SparseForm):
         return self._found.matrix(self._matrix.data(self._found, self._values)).asformat(format)
 
 
+def _check_alike(x: ArrayType, y: ArrayType) -> None:
+    """Raise where an argument is real and a result complex, or the other way round."""
+    if x.is_complex != y.is_complex:
+        raise NotDifferentiableError(
+            f"the entries that may not be zero of derivatives of {y} by {x}",
+            why="Between real and complex numbers derivatives are complex in one mode only, and colours take both.",
+            fix="np.asarray(J) is the whole matrix.",
+        )
+
+
 Derived = tuple[Program, int, bool]
 """A program whose Jacobian is wanted, the input with respect to which, and whether that is symmetric."""
 
 
 def _of_jacobian(of: ClosedProgram, options: dict[str, Any]) -> Derived:
-    x, y = of.program.in_types[options["argument"]], of.out_types[options["output"]]
-    if x.is_complex != y.is_complex:
-        raise NotDifferentiableError(
-            f"the entries of a Jacobian of {x} to {y} that may not be zero",
-            why="Between real and complex numbers derivatives are complex in one mode only, and colours take both.",
-            fix="np.asarray(J) is the whole matrix.",
-        )
     return restricted(of.hoisted, options["output"], options["argument"]), options["argument"], False
 
 

@@ -167,7 +167,6 @@ real_part: Primitive = linear(
     infer=_part("real_part"),
     transpose=[lambda ct, z: cast(ct, dtype=str(z.dtype))],
     memory=Memory(out=always),
-    work=CHEAP,
     complex="real-linear",
     laws=[
         Law(
@@ -188,7 +187,6 @@ imaginary_part: Primitive = linear(
     infer=_part("imaginary_part"),
     transpose=[lambda ct, z: complex_of(full(0.0, ct), -ct)],
     memory=Memory(out=always),
-    work=CHEAP,
     complex="real-linear",
     laws=[
         Law(
@@ -219,7 +217,6 @@ conj: Primitive = linear(
     numpy=np.conjugate,
     infer=_only_complex,
     transpose=[lambda ct, z: conj(ct)],
-    work=CHEAP,
     complex="real-linear",
     laws=[
         Law(
@@ -253,7 +250,6 @@ complex_of: Primitive = linear(
     transpose=[lambda ct, x, y: real_part(ct), lambda ct, x, y: -imaginary_part(ct)],
     operands=None,
     memory=Memory(out=always),
-    work=CHEAP,
     complex="real-linear",
     laws=[
         Law(

@@ -153,7 +153,7 @@ class Plain:
             as_it_is: whether it is not recorded.
         """
         value = self.plain(self.joined) if as_it_is else self.ready(self.joined)
-        return lambda x: np.asarray(value(self.tree(x)), np.float64)
+        return lambda x: _real(np.asarray(value(self.tree(x))))
 
     def result(self, x: Tree) -> Any:
         """Return the function's result as arrays; numbers, and lists of them, are an array."""
@@ -212,6 +212,16 @@ class Plain:
             why="The solver needs finite values there.",
             fix="start where the function is defined, keep parameters there by bounds, or mend the data.",
         )
+
+
+def _real(found: Any) -> Vector:
+    """Return numbers in double precision.
+
+    Raises:
+        TracingError: for complex ones, of which NumPy would drop the imaginary parts.
+    """
+    check_real(found.dtype)
+    return np.asarray(found, np.float64)
 
 
 def is_array(value: Any) -> bool:
