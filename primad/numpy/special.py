@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import TracingError
+from primad.numpy import families
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
+from primad.numpy.families import *
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
-from primad.recording.traced_array import TracedArray
 from primad.system.deferred import special
 
 erf = unary(ops.erf, special.erf)
@@ -25,6 +25,15 @@ erfc = unary(ops.erfc, special.erfc)
 ndtr = unary(ops.ndtr, special.ndtr)
 expit = unary(ops.logistic, special.expit)
 erfinv = unary(ops.erfinv, special.erfinv)
+erfcinv = unary(ops.erfcinv, special.erfcinv)
+erfi = unary(ops.erfi, special.erfi)
+ndtri = unary(ops.ndtri, special.ndtri)
+log_ndtr = unary(ops.log_ndtr, special.log_ndtr)
+logit = unary(ops.logit, special.logit)
+gamma = unary(ops.gamma, special.gamma)
+rgamma = unary(ops.rgamma, special.rgamma)
+exp1 = unary(ops.exp1, special.exp1)
+expi = unary(ops.expi, special.expi)
 gammaln = unary(ops.gammaln, special.gammaln)
 # SciPy's own of what NumPy has too.
 cbrt = unary(ops.cbrt, special.cbrt)
@@ -64,23 +73,6 @@ def i0(x: Any, /) -> Any:
 def i1(x: Any, /) -> Any:
     """scipy.special.i1: the modified Bessel function of order 1, the derivative of i0."""
     return ops.bessel_i(as_float(x), n=1)
-
-
-@implements(special.iv, ufunc=True)
-def iv(v: Any, z: Any, /) -> Any:
-    """scipy.special.iv for one integer v: the modified Bessel function of the first kind and of order v.
-
-    Raises:
-        TracingError: for a traced order, one that is no integer, and several.
-
-    Example:
-        >>> import primad
-        >>> primad.grad(lambda x: primad.numpy.special.iv(1, x))(0.0)
-        np.float64(0.5)
-    """
-    if isinstance(v, TracedArray) or np.ndim(v) or float(v) != int(v):
-        raise TracingError("iv of an order that is not one plain integer, on a traced array", fix="call it for each.")
-    return ops.bessel_i(as_float(z), n=abs(int(v)))
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
@@ -195,22 +187,32 @@ __all__ = [
     "digamma",
     "erf",
     "erfc",
+    "erfcinv",
+    "erfi",
     "erfinv",
+    "exp1",
     "exp2",
+    "expi",
     "expit",
     "expm1",
+    "gamma",
     "gammaln",
     "i0",
     "i1",
-    "iv",
     "log1p",
     "log_softmax",
+    "log_ndtr",
+    "logit",
     "logsumexp",
     "ndtr",
+    "ndtri",
     "polygamma",
+    "psi",
+    "rgamma",
     "softmax",
     "softplus",
     "xlogy",
+    *families.__all__,
 ]
 
 

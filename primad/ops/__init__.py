@@ -35,6 +35,7 @@ from primad.ops.record.primitive import Primitive
 from primad.ops.record.primitive import project as project
 from primad.ops.special.bessel import *
 from primad.ops.special.error_functions import *
+from primad.ops.special.exponential import *
 from primad.ops.special.gamma import *
 
 ALL: tuple[Primitive, ...] = tuple([value for value in globals().values() if isinstance(value, Primitive)])

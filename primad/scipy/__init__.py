@@ -4,8 +4,9 @@ from typing import Any
 
 from primad.scipy import linalg as linalg
 from primad.scipy import other_names
+from primad.scipy import special as special
 
-__all__ = ["linalg"]
+__all__ = ["linalg", "special"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,13 @@ INSTEAD = {
         "eigvals": "np.linalg.eigvalsh, of symmetric matrices, is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
     },
+    "scipy.special": {
+        "loggamma": "gammaln is recorded: the same for positive numbers.",
+        "comb": "binom is recorded.",
+        "factorial": "gamma(1 + n) is recorded.",
+        "wofz": "erfcx and dawsn are recorded, its values on the axes.",
+    },
     "scipy": {
-        "special": "primad.numpy.special; traced arrays may be given to scipy.special's ufuncs themselves.",
         "optimize": "primad.optimize has its solvers, and primad.implicit those whose results are differentiated.",
         "integrate": "primad.integrate has its solvers.",
     },

@@ -24,6 +24,7 @@ from primad.ops.linalg.cofactors import (
     inverted,
 )
 from primad.ops.linalg.eigen import ROUNDING
+from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred
 from primad.xla.jax_matrices import expm, expm_frechet, has_several_solutions, solve_sylvester, sqrtm
 from primad.xla.jax_philox import draw
@@ -254,14 +255,15 @@ def functions() -> dict[str, Function]:
     jax = jax_module()
     jnp, lax, special = jax.numpy, jax.lax, jax.scipy.special
     shipped = [op for op in ops.ALL if isinstance(op.numpy, (np.ufunc, Deferred))]
-    by_name = {op.name: _same(op.numpy.__name__) for op in shipped}
+    by_name = {op.name: found for op in shipped if (found := _same(op.numpy.__name__)) is not None}
     return {
+        **{op.name: _called_back(op) for op in ops.ALL if op.axes.pointwise},
         **by_name,
         "leg": lambda x: jnp.sqrt(1 - x) * jnp.sqrt(1 + x) if jnp.iscomplexobj(x) else jnp.sqrt((1 - x) * (1 + x)),
         "sech2": _sech2,
         "direction": _direction,
         "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),
-        "bessel_i": _bessel_i,
+        "bessel_i": lambda x, *, n: _bessel_i(x, n=n) if n in range(40) else _called_back(ops.bessel_i)(x, n=n),
         "softplus": lambda x: jnp.logaddexp(x, jnp.zeros((), x.dtype)),
         "left_shift": lambda x, y: jnp.where(y < x.dtype.itemsize * 8, jnp.left_shift(x, y), 0),
         "right_shift": lambda x, y: jnp.right_shift(x, jnp.minimum(y, x.dtype.itemsize * 8 - 1)),
@@ -328,11 +330,25 @@ def _of_matrices() -> dict[str, Function]:
     }
 
 
-def _same(name: str) -> Function:
-    """Return the function that JAX has under the name of one of NumPy's or SciPy's."""
+def _same(name: str) -> Function | None:
+    """Return the function that JAX has under the name of one of NumPy's or SciPy's; None if it has none."""
     jax = jax_module()
-    found = getattr(jax.numpy, name, None) or getattr(jax.scipy.special, name)
-    return cast(Function, found)
+    found = getattr(jax.numpy, name, None) or getattr(jax.scipy.special, name, None)
+    return cast(Function | None, found)
+
+
+def _called_back(op: Primitive) -> Function:
+    """Return what calls an op's own definition in the process of Python, where JAX has no function of its kind."""
+
+    def function(*operands: Any, **params: Any) -> Any:
+        def define(*arrays: Any) -> Any:
+            return np.asarray(op.numpy(*map(np.asarray, arrays), **params), operands[-1].dtype)
+
+        jax = jax_module()
+        result = jax.ShapeDtypeStruct(operands[-1].shape, operands[-1].dtype)
+        return jax.pure_callback(define, result, *operands, vmap_method="broadcast_all")
+
+    return function
 
 
 def narrow(dtype: np.dtype[Any]) -> np.dtype[Any]:

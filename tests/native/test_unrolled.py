@@ -9,9 +9,8 @@ import pytest
 
 import primad
 from primad import ops
-from primad.native.emit.emit_context import Missing
+from primad.native.emit.emit_context import Missing, Pointwise
 from primad.native.emit.op_table import kept_out, short_length, stays_in_registers, way_of
-from primad.native.emit.pointwise import Pointwise
 from primad.native.module.outlined_text import text_of
 from primad.native.unrolled.unrolled_context import ElementForm
 from primad.native.unrolled.unrolled_table import REGISTERS

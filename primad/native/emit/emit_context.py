@@ -168,3 +168,31 @@ class Loops:
     adds: bool = False
     work: Callable[[Node], int] = lambda node: node.type.size
     lapack: float = 0.0
+
+
+Emit = Callable[..., str]
+"""(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """How an op that works on each element alone is written.
+
+    Attributes:
+        emit: writes it.
+        kinds: of the operands that are no conditions: f(loats), i(ntegers), u(nsigned), b(ooleans).
+        function: whether it takes as long as exp, at least: then it is worth a loop of its own.
+        limit: (node) -> why it is not written so for this node; '' where it is.
+        times_exp: (node) -> of a function, how many times exp's time it takes; only predictions ask.
+    """
+
+    emit: Emit
+    kinds: str = "f"
+    function: bool = False
+    limit: Callable[[Node], str] = lambda node: ""
+    times_exp: Callable[[Node], float] = lambda node: 1.0
+
+
+def times(count: float) -> Callable[[Node], float]:
+    """Return what says of any node that its op takes so many times exp's time."""
+    return lambda node: count

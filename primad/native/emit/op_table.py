@@ -11,9 +11,9 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import CAPTURED, Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.emit.axis_loops import write_argsort, write_cumsum, write_extremum
-from primad.native.emit.emit_context import Loops, Missing
+from primad.native.emit.emit_context import Loops, Missing, Pointwise
 from primad.native.emit.gather_loops import work_of_gather, work_of_scatter_add, write_gather, write_scatter_add
-from primad.native.emit.pointwise import POINTWISE, Pointwise, operand_dtype, recorded_way
+from primad.native.emit.pointwise import POINTWISE, operand_dtype, recorded_way
 from primad.native.emit.window_loops import has_many_elements, write_overlap_add, write_window_argmax
 from primad.native.lapack.factorization_loops import COFACTORS, EIGH, LU, QR, SVD
 from primad.native.lapack.matrix_loops import (
@@ -103,6 +103,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
+    **dict.fromkeys((ops.polygamma_gap, ops.airy), Missing("its values are found by NumPy and SciPy, in arrays")),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,32 +13,12 @@ from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, literal_value
 from primad.ir.program import Program
 from primad.native.emit import vector_functions
-from primad.native.llvm.symbols import MARK, address_of
+from primad.native.emit.emit_context import Emit, Pointwise, times
+from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
-
-Emit = Callable[..., str]
-"""(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
-
-
-@dataclass(frozen=True)
-class Pointwise:
-    """How an op that works on each element alone is written.
-
-    Attributes:
-        emit: writes it.
-        kinds: of the operands that are no conditions: f(loats), i(ntegers), u(nsigned), b(ooleans).
-        function: whether it takes as long as exp, at least: then it is worth a loop of its own.
-        limit: (node) -> why it is not written so for this node; '' where it is.
-        times_exp: (node) -> of a function, how many times exp's time it takes; only predictions ask.
-    """
-
-    emit: Emit
-    kinds: str = "f"
-    function: bool = False
-    limit: Callable[[Node], str] = lambda node: ""
-    times_exp: Callable[[Node], float] = lambda node: 1.0
+from primad.system.deferred import Deferred
 
 
 def operand_dtype(node: Node) -> np.dtype[Any]:
@@ -273,34 +252,7 @@ def _right_shift(v: Vector, x: str, y: str) -> str:
     return _shifted(v, x, y, "ashr", v.choose(v.order("lt", x, zero), v.constant(-1), zero))
 
 
-# -- functions of SciPy ------------------------------------------------------------------------------------------------
-
-SPECIAL = "scipy.special.cython_special"
-
-
-def _exported(*names: str) -> Pointwise:
-    """Return how functions of SciPy's are called, in double precision; the param n is the number of the function."""
-
-    def emit(v: Vector, x: str, n: int = 0) -> str:
-        wide = v.of(np.float64)
-        value = x if wide is v else v.changed("fpext", x, wide)
-        found = wide.each(f"{MARK}{SPECIAL}.{names[n]}", value, then=[("i32", "0")])
-        return found if wide is v else wide.changed("fptrunc", found, v)
-
-    def limit(node: Node) -> str:
-        n = dict(node.params).get("n", 0)
-        if n >= len(names):
-            return f"SciPy exports no {node.op.name} of n = {n} for native code"
-        return "" if address_of(SPECIAL, names[n]) else f"SciPy does not export {names[n]} for native code"
-
-    return Pointwise(emit, function=True, limit=limit, times_exp=_times(12))
-
-
 # -- the table ---------------------------------------------------------------------------------------------------------
-
-
-def _times(times: float) -> Callable[[Node], float]:
-    return lambda node: times
 
 
 def _exps_of_power(node: Node) -> float:
@@ -323,6 +275,7 @@ SLOW = {
 predictions depend on it."""
 
 POINTWISE: dict[Primitive, Pointwise] = {
+    **{op: exported(op.numpy.name) for op in ops.ALL if isinstance(op.numpy, Deferred)},
     ops.neg: Pointwise(_negative, NUMBERS),
     ops.add: Pointwise(_arithmetic("add", "or"), ALL),
     ops.sub: Pointwise(_arithmetic("sub"), NUMBERS),
@@ -334,9 +287,9 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.sign: Pointwise(_sign, NUMBERS),
     ops.maximum: Pointwise(larger("gt"), ALL),
     ops.minimum: Pointwise(larger("lt"), ALL),
-    ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True, times_exp=_times(5)),
-    ops.remainder: Pointwise(_remainder, NUMBERS, function=True, times_exp=_times(5)),
-    ops.fmod: Pointwise(_fmod, NUMBERS, function=True, times_exp=_times(5)),
+    ops.floor_divide: Pointwise(_floor_divide, NUMBERS, function=True, times_exp=times(5)),
+    ops.remainder: Pointwise(_remainder, NUMBERS, function=True, times_exp=times(5)),
+    ops.fmod: Pointwise(_fmod, NUMBERS, function=True, times_exp=times(5)),
     ops.less: Pointwise(_compared("lt"), ALL),
     ops.less_equal: Pointwise(_compared("le"), ALL),
     ops.equal: Pointwise(_compared("eq"), ALL),
@@ -353,24 +306,28 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.leg: Pointwise(vector_functions.leg),
     **{
         ops.BY_NAME[name]: Pointwise(
-            _called(C_NAMES.get(name, name)), function=True, times_exp=_times(SLOW.get(name, 1.0))
+            _called(C_NAMES.get(name, name)), function=True, times_exp=times(SLOW.get(name, 1.0))
         )
         for name in (
             "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "hypot",
             "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
-    ops.ndtr: _exported("__pyx_fuse_1ndtr"),
-    ops.gammaln: _exported("gammaln"),
-    ops.polygamma: _exported("__pyx_fuse_1psi"),
-    ops.bessel_i: _exported("i0", "i1"),
-    ops.erfinv: _exported("__pyx_fuse_0erfinv"),
-    ops.direction: Pointwise(vector_functions.direction, function=True, times_exp=_times(2)),
+    ops.polygamma: exported("psi"),
+    ops.scaled_erfc: exported("erfcx"),
+    ops.dawsn: exported("dawsn"),
+    ops.bessel_i: exported("i0", "i1", of_order="iv"),
+    ops.bessel_j: exported("j0", "j1", of_order="jv"),
+    ops.bessel_y: exported("y0", "y1", of_order="yv"),
+    ops.bessel_k: exported("k0", "k1", of_order="kv"),
+    ops.expn: exported(of_order="expn"),
+    ops.exprel: exported("exprel"),
+    ops.direction: Pointwise(vector_functions.direction, function=True, times_exp=times(2)),
     ops.power: Pointwise(vector_functions.power, function=True, times_exp=_exps_of_power),
-    ops.tanh: Pointwise(vector_functions.tanh, function=True, times_exp=_times(2.5)),
-    ops.sech2: Pointwise(vector_functions.sech2, function=True, times_exp=_times(2)),
-    ops.logistic: Pointwise(vector_functions.logistic, function=True, times_exp=_times(1.5)),
-    ops.softplus: Pointwise(vector_functions.softplus, function=True, times_exp=_times(4)),
+    ops.tanh: Pointwise(vector_functions.tanh, function=True, times_exp=times(2.5)),
+    ops.sech2: Pointwise(vector_functions.sech2, function=True, times_exp=times(2)),
+    ops.logistic: Pointwise(vector_functions.logistic, function=True, times_exp=times(1.5)),
+    ops.softplus: Pointwise(vector_functions.softplus, function=True, times_exp=times(4)),
 }  # fmt: skip
 """The pointwise ops that have native code."""
 

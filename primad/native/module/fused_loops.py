@@ -9,9 +9,8 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.emit.copies import copy
 from primad.native.emit.elementwise_loop import SHORT_ROW, pointwise
-from primad.native.emit.emit_context import Loops, Site, own_of
+from primad.native.emit.emit_context import Loops, Pointwise, Site, own_of
 from primad.native.emit.op_table import Way, way_of
-from primad.native.emit.pointwise import Pointwise
 from primad.native.emit.product_loops import write_contraction
 from primad.native.emit.window_loops import frame_of, framed_in
 from primad.native.llvm.strided_views import Code, View, contiguous

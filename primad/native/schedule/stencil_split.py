@@ -17,8 +17,9 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import FLOAT64, LITERAL, Leaf, Node, Operation, Params, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import reapplied, rebuild
+from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
-from primad.native.emit.pointwise import Pointwise, work_of_element
+from primad.native.emit.pointwise import work_of_element
 from primad.native.schedule.grouping import Key, components, key_of
 from primad.native.schedule.storage import joined_in
 

@@ -26,12 +26,12 @@ from primad.verify.cases.drawn_cases import (
     integers,
     pointwise,
     shape,
-    varied,
 )
 from primad.verify.cases.loop_cases import LOOP_CASES
 from primad.verify.cases.matrix_cases import FACTORIZATION_CASES
 from primad.verify.cases.network_cases import NETWORK_EXAMPLES
 from primad.verify.cases.program_cases import PROGRAM_OP_CASES
+from primad.verify.cases.special_cases import SPECIAL_CASES
 from primad.verify.cases.window_cases import SLIDING_CASES
 
 SMALL = ((2,), (3,), (2, 2), (2, 3))
@@ -299,10 +299,6 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.arctanh: pointwise((-0.875, 0.875)),
     ops.leg: pointwise((-0.875, 0.875)),
     ops.cbrt: pointwise(POSITIVE),
-    ops.erfinv: pointwise((-0.875, 0.875)),
-    ops.gammaln: pointwise(POSITIVE),
-    ops.polygamma: varied(pointwise(POSITIVE), n=(0, 1, 3)),
-    ops.bessel_i: varied(pointwise(ANY), n=(0, 1, 2, 5)),
     ops.logistic: pointwise(ANY),
     ops.softplus: pointwise(ANY),
     ops.sign: pointwise(ANY),
@@ -399,6 +395,13 @@ def cases() -> dict[str, Case]:
         **table,
         **{
             case.op.name: case
-            for case in (*COMPLEX_CASES, *FACTORIZATION_CASES, *SLIDING_CASES, *PROGRAM_OP_CASES, *LOOP_CASES)
+            for case in (
+                *COMPLEX_CASES,
+                *SPECIAL_CASES,
+                *FACTORIZATION_CASES,
+                *SLIDING_CASES,
+                *PROGRAM_OP_CASES,
+                *LOOP_CASES,
+            )
         },
     }

@@ -110,6 +110,7 @@ class Case:
         reverse_only: whether the op refuses forward mode by design.
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
         through: for an op that takes the results of another one, that op: it makes the operand from the example's.
+        slow: whether numbers of hundreds of digits are too slow in its meaning, a special function's.
         bounded: whether the bounds of its operands are all that is known of where it is defined, as of a user's op.
     """
 
@@ -121,6 +122,7 @@ class Case:
     reverse_only: bool = False
     numeric: bool = False
     through: Primitive | None = None
+    slow: bool = False
     bounded: bool = False
     others: Mapping[Primitive, Callable[..., Any]] = field(default_factory=dict)
 

@@ -34,8 +34,6 @@ DIGITS = 1100
 """Digits of high precision: as many as lie between the largest square and the smallest difference of it."""
 STEPS = (-60, -90)
 """Decimal exponents of two steps. Quotients that differ tend to infinity, or to 0."""
-SLOW = ("erfinv", "gammaln", "polygamma", "bessel_i")
-"""Ops whose definitions take seconds for a number of so many digits."""
 CHOSEN = ("direction", "xlogy")
 """Ops whose derivative at 0 is a convention, no limit (see docs/maths.md)."""
 ZERO, LEAST, MOST = "1e-500", "1e-290", "1e290"
@@ -56,7 +54,7 @@ def slopes_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> R
     example = case.draw(source(f"{op.name}, 0"))
     count = len(example.inputs)
     known = case.symbolic or definition_of(op) or op.lower
-    if op.kind == "piecewise constant" or op.derivative.exempt or op.name in (*CHOSEN, *SLOW) or not known:
+    if op.kind == "piecewise constant" or op.derivative.exempt or op.name in CHOSEN or case.slow or not known:
         return None
     if not 1 <= count <= 2 or len(example.operands) > count or not all(type.is_float for type in example.types):
         return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
 
-from primad.verify.exact.number_systems import CONSTANTS, recognize
+from primad.verify.exact.number_systems import CONSTANTS, SPECIAL, recognize
 
 
 class UndefinedError(ArithmeticError):
@@ -28,6 +29,7 @@ class Precise:
         self.exp, self.log = c.exp, c.log
         self.sin, self.cos, self.tanh, self.atan, self.erf, self.erfc = c.sin, c.cos, c.tanh, c.atan, c.erf, c.erfc
         self.erfinv, self.loggamma, self.polygamma, self.besseli = c.erfinv, c.loggamma, c.psi, c.besseli
+        self.airyaiprime, self.airybiprime = partial(c.airyai, derivative=1), partial(c.airybi, derivative=1)
         self.margin = float("inf")
         self._constants = {
             "2/√π": 2 / c.sqrt(c.pi),
@@ -38,6 +40,12 @@ class Precise:
             "0.044715·√(2/π)": c.mpf("0.044715") * c.sqrt(2 / c.pi),
             **{name: c.mpf(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
         }
+
+    def __getattr__(self, name: str) -> Any:
+        """Return one of mpmath's special functions."""
+        if name not in SPECIAL:
+            raise AttributeError(name)
+        return getattr(self.context, SPECIAL[name][0])
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root, which has a kink at zero."""

@@ -11,6 +11,19 @@ from typing import Any, Protocol
 
 from primad.nn.activations import GELU_CUBIC, SELU_ALPHA, SELU_SCALE
 
+SPECIAL = {
+    "erfi": ("erfi", "erfi"),
+    "gamma": ("gamma", "gamma"),
+    "besselj": ("besselj", "besselj"),
+    "bessely": ("bessely", "bessely"),
+    "besselk": ("besselk", "besselk"),
+    "airyai": ("airyai", "airyai"),
+    "airybi": ("airybi", "airybi"),
+    "expint": ("expint", "expint"),
+    "ei": ("ei", "Ei"),
+}
+"""Special functions of the systems by the names that meanings use: mpmath's names, and SymPy's."""
+
 
 class Numbers(Protocol):
     """A number system: how to make a number, the elementary functions, and how to compare."""
@@ -27,6 +40,9 @@ class Numbers(Protocol):
     loggamma: Callable[[Any], Any]
     polygamma: Callable[[int, Any], Any]
     besseli: Callable[[int, Any], Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return one of the special functions of `SPECIAL`."""
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from primad.verify.exact.number_systems import CONSTANTS, recognize
+from primad.verify.exact.number_systems import CONSTANTS, SPECIAL, recognize
 
 DIGITS = 60
 """Decimal digits of numeric comparisons."""
@@ -45,11 +45,18 @@ class Symbols:
     sin, cos, tanh, atan = sympy.sin, sympy.cos, sympy.tanh, sympy.atan
     erf, erfc, erfinv = sympy.erf, sympy.erfc, sympy.erfinv
     loggamma, polygamma, besseli = sympy.loggamma, sympy.polygamma, sympy.besseli
+    airyaiprime, airybiprime = sympy.airyaiprime, sympy.airybiprime
 
     def __init__(self, sample: Mapping[Any, Fraction] | None = None) -> None:
         self.sample: dict[Any, Any] = {}
         for symbol, value in (sample or {}).items():
             self.add(symbol, value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return one of SymPy's special functions."""
+        if name not in SPECIAL:
+            raise AttributeError(name)
+        return getattr(sympy, SPECIAL[name][1])
 
     def add(self, symbol: Any, value: Fraction) -> None:
         """Give a symbol its sample value."""

@@ -1,0 +1,45 @@
+"""Cases of special functions whose meaning is too slow for numbers of hundreds of digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from primad import ops
+from primad.ops.record.primitive import Primitive
+from primad.verify.cases.drawn_cases import POSITIVE, Case, pointwise, varied
+
+NEAR = (-2.5, 2.5)
+"""The domain of functions that grow too fast for the values that programs compute."""
+FEW = ((2,), ())
+"""Shapes for functions that take seconds for an array of numbers of high precision."""
+
+DRAWN: dict[Primitive, Any] = {
+    ops.erfinv: pointwise((-0.875, 0.875)),
+    ops.gammaln: pointwise(POSITIVE),
+    ops.polygamma: varied(pointwise(POSITIVE), n=(0, 1, 3)),
+    ops.gamma: pointwise(POSITIVE),
+    ops.rgamma: pointwise(POSITIVE),
+    ops.polygamma_gap: varied(pointwise(POSITIVE, POSITIVE), n=(0, 1, 2)),
+    ops.poch: pointwise(POSITIVE, POSITIVE),
+    ops.beta: pointwise(POSITIVE, POSITIVE),
+    ops.betaln: pointwise(POSITIVE, POSITIVE),
+    ops.binom: pointwise((4.0, 6.0), (0.5, 3.0)),
+    ops.erfcinv: pointwise((0.25, 1.75), shapes=FEW),
+    ops.erfi: pointwise(NEAR),
+    ops.ndtri: pointwise((0.25, 0.75), shapes=FEW),
+    ops.log_ndtr: pointwise(NEAR),
+    ops.logit: pointwise((0.125, 0.875)),
+    ops.scaled_erfc: varied(pointwise(NEAR), n=(0, 1, 2)),
+    ops.dawsn: varied(pointwise(NEAR), n=(0, 1, 2)),
+    ops.bessel_i: varied(pointwise(POSITIVE), n=(0, 1, 2, 5, 1.5)),
+    ops.bessel_j: varied(pointwise(POSITIVE), n=(0, 1, 2, -0.5)),
+    ops.bessel_y: varied(pointwise(POSITIVE), n=(0, 1, 2, 0.25)),
+    ops.bessel_k: varied(pointwise(POSITIVE), n=(0, 1, 2, 0.5)),
+    ops.airy: varied(pointwise(NEAR), n=(0, 1, 2, 3)),
+    ops.exp1: pointwise(POSITIVE),
+    ops.expi: pointwise(POSITIVE),
+    ops.expn: varied(pointwise(POSITIVE), n=(1, 2, 4)),
+    ops.exprel: varied(pointwise(POSITIVE), n=(0, 1, 2)),
+}
+
+SPECIAL_CASES = [Case(op, draw, slow=True) for op, draw in DRAWN.items()]

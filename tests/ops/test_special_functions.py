@@ -1,0 +1,91 @@
+"""Special functions and their derivatives to order 2 against mpmath: near 0, near poles, and far in their tails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import primad
+from primad.numpy import special
+
+mp = mpmath.MPContext()
+mp.dps = 40
+ORDER = 2
+BOUND = 1e-12
+"""Of the error of a derivative, over how much it moves when its argument moves by as many of the argument's digits."""
+VALUE = 1e-10
+"""Of the error of a value, which is SciPy's own."""
+TINY = 1e-25
+NEAR, FAR = (-8.0, -2.0, -0.4, 1e-3, 0.7, 3.0, 9.0), (-30.0, 30.0, 1e3)
+POSITIVE = (1e-6, 1e-2, 0.7, 2.5, 11.0, 60.0)
+Table = dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], tuple[float, ...]]]
+
+UNARY: Table = {
+    "erfcinv": (special.erfcinv, lambda x: mp.erfinv(1 - x), (1e-9, 1e-3, 0.4, 1.7)),
+    "erfi": (special.erfi, mp.erfi, NEAR),
+    "erfcx": (special.erfcx, lambda x: mp.exp(x * x) * mp.erfc(x), (*NEAR, 30.0, 1e3)),
+    "dawsn": (special.dawsn, lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), (*NEAR, 15.0)),
+    "ndtri": (special.ndtri, lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1), (1e-9, 0.2, 0.7, 0.97)),
+    "log_ndtr": (special.log_ndtr, lambda x: mp.log(mp.erfc(-x / mp.sqrt(2)) / 2), (*NEAR, -30.0)),
+    "logit": (special.logit, lambda x: mp.log(x / (1 - x)), (1e-9, 0.2, 0.6, 1 - 1e-9)),
+    "log_expit": (special.log_expit, lambda x: -mp.log(1 + mp.exp(-x)), (*NEAR, *FAR)),
+    "gamma": (special.gamma, mp.gamma, (*POSITIVE, -0.5, -3.2)),
+    "rgamma": (special.rgamma, mp.rgamma, (*POSITIVE, 0.0, -3.0, -3.2, -4.0)),
+    "gammaln": (special.gammaln, lambda x: mp.log(abs(mp.gamma(x))), (*POSITIVE, -100.5, -3.2)),
+    "beta in a": (lambda x: special.beta(x, 0.3), lambda x: mp.beta(x, mp.mpf(0.3)), (*POSITIVE, 1e3)),
+    "betaln in b": (lambda x: special.betaln(1e6, x), lambda x: mp.log(mp.beta(mp.mpf(1e6), x)), POSITIVE),
+    "betaln in a": (lambda x: special.betaln(x, 2.0), lambda x: -mp.log(x * (x + 1)), (0.3, 2.0, 1e6)),
+    "binom in n": (lambda x: special.binom(x, 2.5), lambda x: mp.binomial(x, mp.mpf(2.5)), (3.0, 8.5, 200.0)),
+    "binom in k": (lambda x: special.binom(9.0, x), lambda x: mp.binomial(9, x), (0.5, 3.2, 8.0)),
+    "poch in m": (lambda x: special.poch(3.5, x), lambda x: mp.rf(mp.mpf(3.5), x), (1e-3, 2.0, 7.5)),
+    "poch in z": (lambda x: special.poch(x, 0.5), lambda x: mp.rf(x, mp.mpf(0.5)), (0.2, 2.0, 1e6)),
+    "j0": (special.j0, lambda x: mp.besselj(0, x), (*NEAR, 25.0)),
+    "j1": (special.j1, lambda x: mp.besselj(1, x), (*NEAR, 25.0)),
+    "jv": (lambda x: special.jv(2.5, x), lambda x: mp.besselj(2.5, x), (0.2, 1.0, 4.0, 25.0)),
+    "jn": (lambda x: special.jn(-3, x), lambda x: mp.besselj(-3, x), (0.2, 1.0, 4.0, 25.0)),
+    "y0": (special.y0, lambda x: mp.bessely(0, x), (0.2, 25.0)),
+    "yv": (lambda x: special.yv(0.75, x), lambda x: mp.bessely(0.75, x), (1e-3, 0.2, 1.0, 4.0, 25.0)),
+    "k0": (special.k0, lambda x: mp.besselk(0, x), (0.2, 30.0)),
+    "kv": (lambda x: special.kv(1.25, x), lambda x: mp.besselk(1.25, x), (1e-3, 0.2, 1.0, 4.0, 25.0)),
+    "iv": (lambda x: special.iv(0.5, x), lambda x: mp.besseli(0.5, x), (1e-3, 0.2, 1.0, 4.0, 25.0)),
+    "airy Ai": (lambda x: special.airy(x)[0], mp.airyai, NEAR),
+    "airy Bi": (lambda x: special.airy(x)[2], mp.airybi, NEAR),
+    "exp1": (special.exp1, mp.e1, (1e-6, 0.1, 1.0, 8.0, 300.0)),
+    "expi": (special.expi, mp.ei, (-8.0, -0.4, 0.1, 3.0, 60.0)),
+    "expn": (lambda x: special.expn(3, x), lambda x: mp.expint(3, x), (1e-3, 0.1, 1.0, 8.0, 300.0)),
+    "exprel": (special.exprel, lambda x: mp.expm1(x) / x, (-300.0, *NEAR, 1e-9, 30.0, 300.0)),
+    "entr": (special.entr, lambda x: -x * mp.log(x), POSITIVE),
+    "rel_entr": (lambda x: special.rel_entr(0.3, x), lambda x: mp.mpf(0.3) * mp.log(0.3 / x), (1e-9, 0.29, 7.0)),
+    "cosm1": (special.cosm1, lambda x: mp.cos(x) - 1, (1e-6, 0.3, 2.0)),
+    "boxcox in λ": (lambda x: special.boxcox(3.0, x), lambda x: (mp.mpf(3) ** x - 1) / x, (-2.0, 1e-9, 0.3, 4.0)),
+    "boxcox1p": (lambda x: special.boxcox1p(x, 0.5), lambda x: (mp.sqrt(1 + x) - 1) * 2, (1e-9, 0.3, 40.0)),
+    "inv_boxcox": (lambda x: special.inv_boxcox(0.8, x), lambda x: (1 + x * 0.8) ** (1 / x), (1e-7, 0.01, 0.1, 3.0)),
+    "inv_boxcox1p": (lambda x: special.inv_boxcox1p(x, 0.5), lambda x: (1 + x / 2) ** 2 - 1, (1e-9, 0.3, 4.0)),
+    "pseudo_huber": (
+        lambda x: special.pseudo_huber(0.5, x),
+        lambda x: (mp.sqrt(1 + 4 * x * x) - 1) / 4,
+        (1e-6, 0.3, 4.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_values_and_derivatives(name: str) -> None:
+    ours, exact, points = UNARY[name]
+    x = np.array(points)
+    found = [np.asarray(primad.derivative(ours, order)(x) if order else ours(x)) for order in range(ORDER + 1)]
+    for i, at in enumerate(points):
+        centre = mp.mpf(at) if at else mp.mpf(TINY)  # next to what is removable
+        known = [c * mp.factorial(k) for k, c in enumerate(mp.taylor(exact, centre, ORDER + 1, chop=False))]
+        for order in range(1, ORDER + 1):
+            scale = abs(known[order]) + abs(centre * known[order + 1])
+            error = abs(mp.mpf(float(found[order][i])) - known[order])
+            said = f"order {order} at {at}: {found[order][i]!r}, not {mp.nstr(known[order], 17)}"
+            assert error <= BOUND * scale, said
+        assert float(known[0]) == pytest.approx(
+            found[0][i], rel=VALUE, abs=VALUE * float(abs(centre * known[1])) + TINY
+        )
