@@ -17,13 +17,17 @@ from primad.system.deferred import Deferred, special
 
 __all__ = [
     "airy", "beta", "betaln", "binom", "boxcox", "boxcox1p", "cosm1", "dawsn", "entr", "erfcx", "expn", "exprel",
-    "huber", "inv_boxcox", "inv_boxcox1p", "iv", "j0", "j1", "jn", "jv", "k0", "k1", "kl_div", "kn", "kv", "log_expit",
-    "multigammaln", "poch", "pseudo_huber", "rel_entr", "xlog1py", "y0", "y1", "yn", "yv",
+    "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "huber", "inv_boxcox", "inv_boxcox1p", "iv", "j0", "j1",
+    "jn", "jv", "k0", "k1", "kl_div", "kn", "kv", "log_expit", "multigammaln", "poch", "pseudo_huber", "rel_entr",
+    "xlog1py", "y0", "y1", "yn", "yv",
 ]  # fmt: skip
 
 beta = binary(ops.beta, special.beta, floats=True)
 betaln = binary(ops.betaln, special.betaln, floats=True)
 binom = binary(ops.binom, special.binom, floats=True)
+gammaincc = binary(ops.gammaincc, special.gammaincc, floats=True)
+gammaincinv = binary(ops.gammaincinv, special.gammaincinv, floats=True)
+gammainccinv = binary(ops.gammainccinv, special.gammainccinv, floats=True)
 poch = binary(ops.poch, special.poch, floats=True)
 
 
@@ -119,6 +123,18 @@ def airy(z: Any, /) -> tuple[Any, Any, Any, Any]:
     return tuple([ops.airy(z, n=n) for n in range(4)])
 
 
+@implements(special.gammainc, ufunc=True)
+def gammainc(a: Any, x: Any, /) -> Any:
+    """scipy.special.gammainc: the lower regularised incomplete gamma function, differentiable in both arguments.
+
+    Example:
+        >>> import primad
+        >>> primad.grad(primad.numpy.special.gammainc)(2.0, 1.5)
+        np.float64(-0.2850448105490556)
+    """
+    return ops.gamma_moment(*harmonize("gammainc", a, x, floats=True), n=0)
+
+
 # -- formulas ----------------------------------------------------------------------------------------------------------
 
 
@@ -139,7 +155,7 @@ def _formula(*originals: Deferred) -> Callable[[Callable[..., Any]], Any]:
 @_formula(special.xlog1py)
 def xlog1py(x: Any, y: Any) -> Any:
     """scipy.special.xlog1py: x·log(1 + y), and 0 where x = 0."""
-    nothing = (x == 0) & (y == y)
+    nothing = (x == 0) & (y == y) & ~((y > -1.0) & (y < math.inf))
     return where(nothing, 0.0 * x, x) * log1p(where(nothing, 0.0, y))
 
 

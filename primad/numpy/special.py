@@ -89,8 +89,9 @@ def _softmax_tangent(tangent: Any, out: Any, x: Any, *, axis: int) -> Any:
 
 
 def _harmless(x: Any, y: Any) -> Any:
-    """Return y, and 1 where x is 0 (but NaN where y is)."""
-    return ops.select(ops.equal(x, 0) & ops.equal(y, y), full(1.0, y), y)
+    """Return y, and 1 where x is 0 and y has no finite logarithm (but NaN where y is)."""
+    regular = (y > 0) & (y < math.inf)
+    return ops.select(ops.equal(x, 0) & ops.equal(y, y) & ~regular, full(1.0, y), y)
 
 
 softmax_: Primitive = composite(

@@ -165,6 +165,10 @@ REFUSED: dict[Primitive, str] = {
     ops.draw: "Random numbers are no formula.",
     ops.left_shift: "SymPy's integers have no bits.",
     ops.right_shift: "SymPy's integers have no bits.",
+    **dict.fromkeys(
+        (ops.gamma_moment, ops.gammaincc, ops.gammaincinv, ops.gammainccinv),
+        "SymPy does not differentiate incomplete gamma functions in both arguments.",
+    ),
     ops.lu: "Which row is the pivot depends on values.",
     ops.qr: "The factors' signs depend on values, and their formulas are too long to be of use.",
     ops.eigh: "Eigenvalues are roots of polynomials, for which there is no formula.",

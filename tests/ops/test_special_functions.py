@@ -58,6 +58,26 @@ UNARY: Table = {
     "expi": (special.expi, mp.ei, (-8.0, -0.4, 0.1, 3.0, 60.0)),
     "expn": (lambda x: special.expn(3, x), lambda x: mp.expint(3, x), (1e-3, 0.1, 1.0, 8.0, 300.0)),
     "exprel": (special.exprel, lambda x: mp.expm1(x) / x, (-300.0, *NEAR, 1e-9, 30.0, 300.0)),
+    "gammainc in x": (
+        lambda x: special.gammainc(30.0, x),
+        lambda x: mp.gammainc(30, 0, x, regularized=True),
+        (0.3, 12.0, 30.0, 60.0),
+    ),
+    "gammaincc in a": (
+        lambda a: special.gammaincc(a, 2.5),
+        lambda a: mp.gammainc(a, 2.5, mp.inf, regularized=True),
+        (0.05, 0.4, 1.2, 2.9, 14.0, 60.0),
+    ),
+    "gammainc in a, small": (
+        lambda a: special.gammainc(a, 1e-4),
+        lambda a: mp.gammainc(a, 0, mp.mpf(1e-4), regularized=True),
+        (0.1, 1.0, 7.0),
+    ),
+    "gammainc in a, large": (
+        lambda a: special.gammainc(a, 1e3),
+        lambda a: mp.gammainc(a, 0, 1000, regularized=True),
+        (900.0, 999.0, 1001.0, 1100.0),
+    ),
     "entr": (special.entr, lambda x: -x * mp.log(x), POSITIVE),
     "rel_entr": (lambda x: special.rel_entr(0.3, x), lambda x: mp.mpf(0.3) * mp.log(0.3 / x), (1e-9, 0.29, 7.0)),
     "cosm1": (special.cosm1, lambda x: mp.cos(x) - 1, (1e-6, 0.3, 2.0)),
@@ -89,3 +109,11 @@ def test_values_and_derivatives(name: str) -> None:
         assert float(known[0]) == pytest.approx(
             found[0][i], rel=VALUE, abs=VALUE * float(abs(centre * known[1])) + TINY
         )
+
+
+def test_a_product_with_a_logarithm_has_a_slope_where_it_vanishes() -> None:
+    """Both are smooth at x = 0, unless the logarithm is infinite: there a convention holds."""
+    slope, mixed = primad.grad(special.xlogy), primad.grad(lambda y: primad.grad(special.xlogy)(0.0, y))
+    assert slope(0.0, 3.0) == pytest.approx(np.log(3.0)) and mixed(4.0) == 0.25
+    assert primad.grad(special.xlog1py)(0.0, 2.0) == pytest.approx(np.log(3.0))
+    assert slope(0.0, 0.0) == 0.0 == slope(0.0, np.inf)

@@ -320,6 +320,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.bessel_j: exported("j0", "j1", of_order="jv"),
     ops.bessel_y: exported("y0", "y1", of_order="yv"),
     ops.bessel_k: exported("k0", "k1", of_order="kv"),
+    ops.gamma_moment: exported("gammainc"),
     ops.expn: exported(of_order="expn"),
     ops.exprel: exported("exprel"),
     ops.direction: Pointwise(vector_functions.direction, function=True, times_exp=times(2)),

@@ -10,7 +10,7 @@ from primad.verify.cases.drawn_cases import POSITIVE, Case, pointwise, varied
 
 NEAR = (-2.5, 2.5)
 """The domain of functions that grow too fast for the values that programs compute."""
-FEW = ((2,), ())
+FEW = ((2, 1),)
 """Shapes for functions that take seconds for an array of numbers of high precision."""
 
 DRAWN: dict[Primitive, Any] = {
@@ -24,9 +24,9 @@ DRAWN: dict[Primitive, Any] = {
     ops.beta: pointwise(POSITIVE, POSITIVE),
     ops.betaln: pointwise(POSITIVE, POSITIVE),
     ops.binom: pointwise((4.0, 6.0), (0.5, 3.0)),
-    ops.erfcinv: pointwise((0.25, 1.75), shapes=FEW),
+    ops.erfcinv: pointwise((0.25, 1.75)),
     ops.erfi: pointwise(NEAR),
-    ops.ndtri: pointwise((0.25, 0.75), shapes=FEW),
+    ops.ndtri: pointwise((0.25, 0.75)),
     ops.log_ndtr: pointwise(NEAR),
     ops.logit: pointwise((0.125, 0.875)),
     ops.scaled_erfc: varied(pointwise(NEAR), n=(0, 1, 2)),
@@ -42,4 +42,14 @@ DRAWN: dict[Primitive, Any] = {
     ops.exprel: varied(pointwise(POSITIVE), n=(0, 1, 2)),
 }
 
-SPECIAL_CASES = [Case(op, draw, slow=True) for op, draw in DRAWN.items()]
+NUMERIC: dict[Primitive, Any] = {
+    ops.gamma_density: pointwise((1.5, 3.0), POSITIVE, shapes=FEW),
+    ops.gamma_moment: varied(pointwise((1.5, 3.0), (0.5, 3.0), shapes=FEW), n=(0, 1)),
+    ops.gammaincc: pointwise((1.5, 3.0), (0.5, 3.0), shapes=FEW),
+    ops.gammaincinv: pointwise((1.5, 3.0), (0.25, 0.75), shapes=FEW),
+    ops.gammainccinv: pointwise((1.5, 3.0), (0.25, 0.75), shapes=FEW),
+}
+"""What is checked at numbers of high precision."""
+
+SPECIAL_CASES = [Case(op, draw, 6, slow=True) for op, draw in DRAWN.items()]
+SPECIAL_CASES += [Case(op, draw, 2, slow=True, numeric=True) for op, draw in NUMERIC.items()]
