@@ -94,7 +94,7 @@ iv = _of_order(ops.bessel_i, "iv", "the modified Bessel function of the first ki
 jv = _of_order(ops.bessel_j, "jv", "the Bessel function of the first kind.")
 yv = _of_order(ops.bessel_y, "yv", "the Bessel function of the second kind.")
 kv = _of_order(ops.bessel_k, "kv", "the modified Bessel function of the second kind.")
-jn = jv  # as SciPy calls it
+jn = _of_order(ops.bessel_j, "jn", "the Bessel function of the first kind, as jv.")
 yn = _of_order(ops.bessel_y, "yn", "the Bessel function of the second kind, of an integer order.")
 kn = _of_order(ops.bessel_k, "kn", "the modified Bessel function of the second kind, of an integer order.")
 

@@ -208,7 +208,6 @@ __all__ = [
     "ndtr",
     "ndtri",
     "polygamma",
-    "psi",
     "rgamma",
     "softmax",
     "softplus",

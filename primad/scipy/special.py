@@ -8,7 +8,9 @@ from primad.numpy import special as _recorded
 from primad.numpy.special import *
 from primad.scipy import other_names
 
-__all__ = list(_recorded.__all__)
+psi = _recorded.psi
+
+__all__ = [*_recorded.__all__, "psi"]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,14 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
+import scipy.special
 
 import primad
 import primad.numpy as pnp
+import primad.scipy.special
 from primad.numpy.names import NOTHING_TO_RECORD, REASONS, WRITING
 from primad.recording.protocols import FUNCTIONS, UFUNCS
+from primad.scipy.other_names import UNRECORDED, why_not
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy_functions.md"
 NAMES = sorted(
@@ -83,7 +86,8 @@ def page() -> str:
         f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
     )
     text = HEAD + count + TABLE + "\n".join(rows) + "\n"
-    for title, others in (("Objects", objects()), ("numpy.polynomial", series())):
+    sections = ("Objects", objects()), ("numpy.polynomial", series()), ("scipy.special", of_scipy())
+    for title, others in sections:
         text += f"\n## {title}\n\n{TABLE}" + "\n".join(others) + "\n"
     return text
 
@@ -116,6 +120,35 @@ def series() -> list[str]:
             f"| `{module}`: {', '.join(f'`{n}`' for n in own)} | NumPy's own | They take plain coefficients. |"
         )
     return lines
+
+
+def special_names() -> list[str]:
+    """Return the functions of scipy.special."""
+    found = {name for name in scipy.special.__all__ if callable(getattr(scipy.special, name))} | {"psi"}
+    return sorted(name for name in found if not isinstance(getattr(scipy.special, name), type))
+
+
+def of_scipy() -> list[str]:
+    """Return the rows of scipy.special: one for each function that is recorded, and one for each reason of others."""
+    recorded = [name for name in special_names() if name in primad.scipy.special.__all__]
+    lines = []
+    for name in recorded:
+        said = " ".join((getattr(primad.scipy.special, name).__doc__ or "").split("\n\n")[0].split())
+        said = re.sub(r"^(np|scipy\.special)\.\w+[.:;, ]*", "", said).replace("|", "\\|")
+        lines.append(
+            f"| `{name}` | works{', with limits' if 'one plain' in said else ''} | {said[:1].upper() + said[1:]} |"
+        )
+    for reason in UNRECORDED:
+        names = [name for name in special_names() if name not in recorded and why_not(name) == reason]
+        lines.append(f"| {', '.join(f'`{name}`' for name in names)} | refused | {reason} |")
+    return lines
+
+
+def test_functions_of_scipy_that_are_refused_say_so() -> None:
+    """Each is on the page once; by SciPy's path of primad's, the error names a way out."""
+    for name in set(special_names()) - set(primad.scipy.special.__all__):
+        with pytest.raises(AttributeError, match=r"Fix: "):
+            getattr(primad.scipy.special, name)
 
 
 def test_every_function_works_or_is_refused_with_a_reason() -> None:

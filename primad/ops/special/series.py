@@ -10,10 +10,11 @@ import numpy as np
 from primad.system.deferred import special
 
 FAR_INTEGRAL, LEVELS = 2.0, 64
-"""Where x is so large the fraction of repeated integrals of erfc has converged after so many levels: to about
-exp(−2x√(2·LEVELS)), less than 2⁻⁵². Derived."""
+"""Numbers of x from which on the fraction of repeated integrals of erfc is taken, and of its levels. Chosen: the rest of the
+fraction is about exp(−2x√(2·LEVELS)), less than 2⁻⁵²."""
 FAR_DAWSON, TERMS = 7.0, 40
-"""Where |x| is so large the asymptotic series of Dawson's integral has a term below exp(−x²) < 2⁻⁶⁴. Derived."""
+"""The size from which on the asymptotic series of Dawson's integral is taken, and its number of terms. Chosen: its least
+term is about exp(−x²), less than 2⁻⁶⁴."""
 
 
 def _in_double(x: Any) -> tuple[Any, Any]:
@@ -94,9 +95,9 @@ def exponential_moment(x: Any, *, n: int) -> Any:
 
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-"""The Bernoulli numbers B₂, B₄, … that asymptotic series are cut off behind."""
+"""The Bernoulli numbers B₂, B₄, …, one for each term of an asymptotic series. Given by DLMF 24.2."""
 SHIFT = 12
-"""Where x is so large, the asymptotic series of ψ has less than 2⁻⁵² left behind these terms. Derived."""
+"""Steps by which x is moved up before the asymptotic series of ψ is taken. Chosen: its rest is then less than 2⁻⁵²."""
 
 
 def polygamma_change(x: Any, d: Any, *, n: int) -> Any:

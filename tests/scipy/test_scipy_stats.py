@@ -1,0 +1,66 @@
+"""primad.scipy.stats against SciPy: values in the body and in the tails, and derivatives in all parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import primad
+import primad.scipy.stats as stats
+
+X = np.array([-30.0, -4.0, -0.7, 0.0, 0.3, 0.9, 1.4, 6.0, 35.0])
+Q = np.array([1e-12, 0.02, 0.3, 0.5, 0.8, 0.999])
+SHAPES: dict[str, tuple[float, ...]] = {
+    "beta": (2.3, 0.7), "chi2": (2.0,), "f": (3.5, 6.0), "gamma": (0.6,), "invgamma": (2.2,), "lognorm": (0.8,),
+    "pareto": (1.7,), "poisson": (3.2,), "t": (3.5,), "weibull_min": (1.3,),
+}  # fmt: skip
+BODY = {name: ("pmf", "logpmf") if getattr(stats, name).discrete else ("pdf", "logpdf") for name in stats.__all__}
+SHARP = ("cdf", "sf", "pdf", "pmf")
+"""Where SciPy is right to relative precision: its logarithms of probabilities near 1 are not."""
+TAILS = ("cdf", "sf", "logcdf", "logsf")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", stats.__all__)
+def test_values_and_derivatives(name: str) -> None:
+    ours, theirs, shapes = getattr(stats, name), getattr(scipy.stats, name), SHAPES.get(name, ())
+    rest = (0.0,) if ours.discrete else (0.1, 1.3)
+    points = np.arange(-1.0, 9.0) if ours.discrete else X
+    known = [each for each in TAILS if each.removeprefix("log") in ours.functions]
+    for method in (*BODY[name], *known):
+        expected = getattr(theirs, method)(points, *shapes, *rest)
+        found = primad.jit(lambda x, *p, m=method: getattr(ours, m)(x, *p))(points, *shapes, *rest)
+        least = 1e-300 if method in SHARP else 1e-14
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=least, err_msg=method)
+        np.testing.assert_array_equal(getattr(ours, method)(points, *shapes, *rest), expected)
+    for method in {"ppf", "isf"} & set(ours.functions):
+        expected = getattr(theirs, method)(Q, *shapes, *rest)
+        found = primad.jit(lambda q, *p, m=method: getattr(ours, m)(q, *p))(Q, *shapes, *rest)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14, err_msg=method)
+    at = 2.0 if ours.discrete else 0.7 if name in ("beta", "uniform") else 2.9
+
+    def likelihood(shapes: Any, rest: Any) -> Any:
+        return getattr(ours, BODY[name][1])(at, *shapes, *(rest if not ours.discrete else ()))
+
+    def tail(shapes: Any, rest: Any) -> Any:
+        return ours.sf(at, *shapes, *(rest if not ours.discrete else ()))
+
+    for function in (likelihood, *((tail,) if "sf" in ours.functions else ())):
+        primad.check_grads(function, (list(shapes), list(rest)), order=2)
+
+
+def test_a_tail_far_out_has_its_derivative() -> None:
+    slope = primad.grad(lambda x: stats.norm.logsf(x))(40.0)
+    assert slope == pytest.approx(-40.0249688472, rel=1e-10)
+
+
+def test_what_is_not_recorded_says_so() -> None:
+    with pytest.raises(primad.PrimadError, match=r"stats.t.cdf of traced values(?s:.*)logpdf, pdf of t are"):
+        primad.grad(lambda x: stats.t.cdf(x, 3.0))(1.0)
+    with pytest.raises(AttributeError, match=r"scipy.stats.gengamma called as it is"):
+        getattr(stats, "gengamma")  # noqa: B009
+    with pytest.raises(TypeError, match=r"gamma.pdf takes \(a, loc, scale\)"):
+        primad.grad(lambda x: stats.gamma.pdf(x))(1.0)
