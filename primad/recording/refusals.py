@@ -171,6 +171,8 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return "compare what the function returns, or primad.value(x), a plain array."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
+    if module.startswith("scipy.stats"):
+        return f"call {name} of the same distribution of primad.scipy.stats (import primad.scipy.stats); {READ}."
     if module.startswith("scipy.special"):
         return f"{_special(now, name)}; {READ}."
     return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."

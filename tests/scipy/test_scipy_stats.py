@@ -62,5 +62,7 @@ def test_what_is_not_recorded_says_so() -> None:
         primad.grad(lambda x: stats.t.cdf(x, 3.0))(1.0)
     with pytest.raises(AttributeError, match=r"scipy.stats.gengamma called as it is"):
         getattr(stats, "gengamma")  # noqa: B009
+    with pytest.raises(primad.PrimadError, match=r"call logpdf of the same distribution of primad.scipy.stats"):
+        primad.grad(lambda x: scipy.stats.norm.logpdf(x))(1.0)
     with pytest.raises(TypeError, match=r"gamma.pdf takes \(a, loc, scale\)"):
         primad.grad(lambda x: stats.gamma.pdf(x))(1.0)

@@ -10,11 +10,11 @@ import numpy as np
 from primad.system.deferred import special
 
 FAR_INTEGRAL, LEVELS = 2.0, 64
-"""Numbers of x from which on the fraction of repeated integrals of erfc is taken, and of its levels. Chosen: the rest of the
-fraction is about exp(−2x√(2·LEVELS)), less than 2⁻⁵²."""
+"""The x from which on repeated integrals of erfc are a continued fraction, and its number of levels. Chosen: its rest
+is about exp(−2x√(2·LEVELS)), less than 2⁻⁵²."""
 FAR_DAWSON, TERMS = 7.0, 40
-"""The size from which on the asymptotic series of Dawson's integral is taken, and its number of terms. Chosen: its least
-term is about exp(−x²), less than 2⁻⁶⁴."""
+"""The |x| from which on Dawson's integral is an asymptotic series, and its number of terms. Chosen: its least term is
+about exp(−x²), less than 2⁻⁶⁴."""
 
 
 def _in_double(x: Any) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ def exponential_moment(x: Any, *, n: int) -> Any:
 
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-"""The Bernoulli numbers B₂, B₄, …, one for each term of an asymptotic series. Given by DLMF 24.2."""
+"""The Bernoulli numbers B₂, B₄, …: as many as asymptotic series have values to add up. Given by DLMF 24.2."""
 SHIFT = 12
 """Steps by which x is moved up before the asymptotic series of ψ is taken. Chosen: its rest is then less than 2⁻⁵²."""
 
