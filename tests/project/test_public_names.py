@@ -25,7 +25,10 @@ MODULES = {
     "primad.pde": primad.pde,
 }
 
-OTHERS = ("primad.ops", "primad.transforms", "primad.numpy.linalg", "primad.numpy.polynomial", "primad.nn.initializers")
+OTHERS = (
+    "primad.ops", "primad.transforms", "primad.numpy.fft", "primad.numpy.linalg", "primad.numpy.polynomial",
+    "primad.nn.initializers",
+)  # fmt: skip
 """Public modules that are for few users."""
 
 
