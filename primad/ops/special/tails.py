@@ -23,11 +23,13 @@ def _rule() -> tuple[Any, Any]:
 
 def log_gamma_correction(a: Any) -> Any:
     """Return log Γ(a + 1) − log(√(2πa)·(a/e)ᵃ), which is 1/(12a) − … where a is large (DLMF 5.11.1)."""
-    large = np.maximum(a, 16.0)
-    inverse = 1.0 / (large * large)
-    series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse * (1 / 1680 - inverse / 1188)))) / large
+    inverse = 1.0 / np.maximum(a, 16.0)
+    square = inverse * inverse
+    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
+    del inverse, square
     small = np.minimum(a, 16.0)
-    direct = special.gammaln(small + 1.0) - 0.5 * np.log(2.0 * math.pi * small) - small * np.log(small) + small
+    direct = special.gammaln(small + 1.0)
+    direct -= 0.5 * np.log(2.0 * math.pi * small) + small * np.log(small) - small
     return np.where(a >= 16.0, series, direct)
 
 
@@ -39,22 +41,26 @@ def gamma_weight(a: Any, x: Any) -> Any:
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
         away = (x - a) / a
-        deviance = a * np.where(np.abs(away) < 0.5, -special.xlog1py(1.0, away) + away, 0.0)
-        close = np.abs(away) < 0.1
-        deviance = np.where(close, a * _log1p_rest(np.where(close, away, 0.0)), deviance)
-        near = np.sqrt(a / (2.0 * math.pi)) * np.exp(-deviance - log_gamma_correction(a))
-        far = np.exp(a * np.log(x) - x - special.gammaln(a))
-        between = np.sqrt(a / (2.0 * math.pi)) * np.exp(a * np.log(x / a) - (x - a) - log_gamma_correction(a))
-        found = np.where(np.abs(away) < 0.5, near, np.where(a > 1.0, between, far))
+        near = -_log1p_rest(np.clip(away, -0.1, 0.1))
+        near = np.where(np.abs(away) < 0.1, near, np.where(np.abs(away) < 0.5, np.log1p(away), np.log(x / a)) - away)
+        by_distance = (a > 1.0) | (np.abs(away) < 0.5)
+        del away
+        exponent = a * np.log(x)
+        exponent -= x
+        exponent -= special.gammaln(a)
+        exponent = np.where(by_distance, a * near, exponent)
+        del near
+        exponent = exponent - np.where(by_distance, log_gamma_correction(a), 0.0)
+        found = np.exp(exponent) * np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
     return np.where((x == 0.0) & (a > 0), 0.0, found)
 
 
 def _log1p_rest(z: Any) -> Any:
     """Return z − log(1 + z) for |z| < 0.1, by its series in z/(2 + z)."""
     r = z / (2.0 + z)
-    square, total = r * r, np.zeros(z.shape)
+    total = np.zeros(z.shape)
     for k in range(10, 0, -1):
-        total = square * (total + 1.0 / (2 * k + 1))
+        total = (total + 1.0 / (2 * k + 1)) * r * r
     return r * (z - 2.0 * total)
 
 
