@@ -28,8 +28,9 @@ ALLOWED = {
     "compat/paddle/static/optimization.py update_operator rule": "as above",
     "ir/parse.py _kinds op": "a record",
     "numpy/shapes/indexing.py _steps plain": "`_plain` takes no truth values",
-    "runtime/plan/blocking.py takes function": "functions are equal to themselves",
-    "verify/checks/decide.py _vanishes expression": "of equal expressions all are zero, or none",
+    "native/emit/pointwise.py _written_out program": "programs are equal to themselves",
+    "verify/checks/decide.py _expands_to_zero expression": "of equal expressions all are zero, or none",
+    "verify/checks/decide.py _vanishes expression": "as above",
     "verify/exact/object_arrays.py recognize value": "exact numbers have one zero",
 }
 """Parameters of other types, and why that tells nothing apart that differs."""
@@ -52,6 +53,10 @@ def memos() -> list[tuple[str, ast.FunctionDef, str]]:
 
 APART = {
     "compat/mxnet/imperative/tape_recording.py": ["Applied", "Override"],  # by Settings, whose equality is exact
+    "ops/record/definitions.py": [
+        "lambda types, params: recorded(lower, types, params.value).out_types[0]",
+        "lambda types, params: recorded(lower, types, params.value).cost()",
+    ],  # by types, and params by their keys
     "optimize/gauss_newton/residual_models.py": ["self._make_parts", "self._make_pieces"],  # by keys of structures too
 }
 """What is made to remember where it is used, by file."""

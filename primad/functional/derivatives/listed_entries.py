@@ -16,7 +16,7 @@ FEW = 64
 """Rows, or columns, up to which a product is taken for each. Chosen: where the entries of the whole matrix are is found
 in about the time of so many products."""
 OPS_OF_ELEMENT = 10
-"""Operations for each element of an argument, and of a result, that a product is taken to have. Estimated."""
+"""Ops that a product takes for each element of an argument, and of a result. Estimated, by steps of simulations."""
 ELEMENTS = 2**24
 """Elements of rows, or columns, that are computed together. Chosen: they take 128 MB."""
 

@@ -31,10 +31,10 @@ def sf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
 
 
 def logcdf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    """Return the logarithm of `cdf`, which must not underflow: x at most 37 scales below loc."""
-    return pn.log(cdf(x, loc, scale))
+    """Return the logarithm of `cdf`, also where that underflows."""
+    return pn.special.log_ndtr((x - loc) / scale)
 
 
 def logsf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    """Return the logarithm of `sf`, which must not underflow: x at most 37 scales above loc."""
-    return pn.log(sf(x, loc, scale))
+    """Return the logarithm of `sf`, also where that underflows."""
+    return pn.special.log_ndtr((loc - x) / scale)
