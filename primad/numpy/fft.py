@@ -189,6 +189,8 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     """np.fft.irfftn: the inverse of `rfftn`; by default the last length is even."""
     refuse_out("np.fft.irfftn", out)
     lengths, places = _lengths("irfftn", a, s, axes)
+    if s is not None and s[-1] == -1:  # the input's own length, which is that of no inverse
+        lengths[-1] = a.shape[places[-1]]
     z = _along("irfftn", a, lengths[:-1], places[:-1], True, norm)
     return irfft(z, lengths[-1], places[-1], norm)
 

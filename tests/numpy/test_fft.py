@@ -95,3 +95,12 @@ def test_transforms_by_matrices(n: int) -> None:
     np.testing.assert_allclose(primad.hvp(power, x, x), 2 * n * x, rtol=1e-12)
     rows = drawn((3, n), "float64")
     np.testing.assert_allclose(primad.vmap(np.fft.rfft)(rows), np.fft.rfft(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("s", [(-1, -1), (2, -1), (-1, 3)])
+def test_lengths_of_minus_1_are_the_inputs(s: tuple[int, int]) -> None:
+    """NumPy takes the input's length for −1 even where a transform has another length by default."""
+    for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"):
+        x = drawn((3, 4, 5), "float64" if name.startswith("r") else "complex128")
+        transform = getattr(np.fft, name)
+        compare(lambda x, transform=transform: transform(x, s, axes=(0, 2)), x)
