@@ -83,8 +83,11 @@ def circulant(c: Any) -> Any:
 
 @mirrors
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """scipy.linalg.solve_toeplitz: by elimination in the whole matrix, in n³ steps for SciPy's n²."""
-    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, c_or_cr)
+    """scipy.linalg.solve_toeplitz: by elimination in the whole matrix, in n³ steps for SciPy's n².
+
+    Of a first column alone the matrix is Hermitian: its first row is the column's conjugate.
+    """
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, pn.conj(c_or_cr))
     c, r, b = floats(c, r, b)
     return pn.linalg.solve(toeplitz(_vector("solve_toeplitz", c), _vector("solve_toeplitz", r)), b)
 

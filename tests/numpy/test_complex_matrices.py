@@ -66,6 +66,8 @@ def test_exponentials_and_singular_determinants() -> None:
     np.testing.assert_allclose(second, exact, atol=1e-9)
     column = a[0]
     np.testing.assert_allclose(primad.jit(linalg.toeplitz)(column), scipy.linalg.toeplitz(column))
+    expected = scipy.linalg.solve_toeplitz(column, np.arange(column.size))
+    np.testing.assert_allclose(primad.jit(linalg.solve_toeplitz)(column, np.arange(column.size)), expected)
 
 
 def test_systems_of_conjugated_matrices() -> None:
