@@ -221,7 +221,7 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     if constant and result_dtype(x, y) == x.dtype:
         return ops.power(x, complex(y) if is_complex(x.dtype) else float(y))
     a, b = harmonize("power", x, y, dtype=loop_dtype(np.power, x, y))
-    if b.node.op is LITERAL and literal_value(b.node) < 0 and not is_float(b.dtype):
+    if b.node.op is LITERAL and not is_float(b.dtype) and literal_value(b.node) < 0:
         raise DomainError(
             "power: integers to negative integer powers",
             why="They are no integers.",
