@@ -98,3 +98,45 @@ def test_derivatives(name: str) -> None:
         pulled = primad.vjp(of, *point)[1](weights if np.shape(value) else weights[()])
         paired = sum(np.sum(ct * v) for ct, v in zip(pulled, along, strict=True)).real
         np.testing.assert_allclose(paired, np.sum(weights * np.asarray(tangent)).real, rtol=1e-10, atol=1e-11)
+
+
+def _built(np_: Any, x: Any) -> Any:
+    """Return arrays that are written to by their parts."""
+    a = np_.zeros((3, 4), complex)
+    a.real[:] = x
+    a.imag[1] = 2
+    a.real[0, 1:3] += x[1, :2]
+    a.imag = a.imag * 2 + x
+    part = a.real
+    a[0] = x[1] + 3j
+    a.T.imag[2] = x[:, 1]
+    np_.real(a)[[0, 1], [1, 2]] = 5
+    real, imaginary = np.broadcast_arrays(a.real, a.imag)
+    return a, part * 1, real * 1, imaginary * 1, np_.imag(a) * 1
+
+
+def _of_reals(np_: Any, x: Any) -> Any:
+    a = np_.zeros((3, 4))
+    a.real[:] = x
+    a.real = a.real + 1
+    return a * 1, a.imag * 1, np_.real_if_close(a) * 1
+
+
+@pytest.mark.parametrize("function", [_built, _of_reals])
+def test_parts_of_arrays_that_are_written_to_are_views(function: Any) -> None:
+    """What is written into the parts of a complex array, and into the array after it, is seen as with NumPy's."""
+    x = np.arange(12.0).reshape(3, 4) - 5
+    for found, expected in zip(primad.jit(lambda x: function(pnp, x))(x), function(np, x), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    primad.check_grads(lambda x: np.sum(np.abs(_built(pnp, x)[0]) ** 2), (x,))
+    with pytest.raises(AttributeError, match="Fix: y = y"):
+        primad.jit(lambda x: setattr(pnp.array(x), "imag", x))(x)
+
+
+@pytest.mark.parametrize("exponent", [1j, 2 + 0j, -1j])
+@pytest.mark.parametrize("x", [2.0, np.array([2, 3]), np.array([1.5, 2.0])])
+def test_real_numbers_to_complex_powers(x: Any, exponent: complex) -> None:
+    """A literal exponent may be complex whatever the base is."""
+    np.testing.assert_allclose(primad.jit(lambda x: x**exponent)(x), x**exponent, rtol=1e-14)
+    np.testing.assert_allclose(primad.jit(lambda x: np.power(x, exponent))(x), np.power(x, exponent), rtol=1e-14)

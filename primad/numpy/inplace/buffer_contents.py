@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import Trace
-from primad.numpy.promotion import expand
+from primad.numpy.promotion import as_traced, expand
 from primad.numpy.shapes.indexing import getitem, set_at
 from primad.numpy.shapes.shaping import concatenate, reshape, transpose
 from primad.recording.traced_array import TracedArray, settled
@@ -50,11 +51,20 @@ class _Memory:
         strides = [step * row.itemsize for step in self._steps(view)]
         return np.ndarray(view.shape, row.dtype, row, self._start(view) * row.itemsize, strides)
 
+    @property
+    def _pitch(self) -> int:
+        """Bytes from one element to the next."""
+        return self.numbers.itemsize
+
+    def holds(self, view: Numbers) -> bool:
+        """Say whether a view that is among the elements starts at one of them."""
+        return (_address(view) - _address(self.numbers)) % self._pitch == 0
+
     def _start(self, view: Numbers) -> int:
-        return int(_address(view) - _address(self.numbers)) // view.itemsize
+        return int(_address(view) - _address(self.numbers)) // self._pitch
 
     def _steps(self, view: Numbers) -> list[int]:
-        return [step // view.itemsize for step in view.strides]
+        return [step // self._pitch for step in view.strides]
 
 
 class ArrayMemory(_Memory):
@@ -229,6 +239,69 @@ class ChosenMemory(_Memory):
 
     def _places(self, view: Numbers, index: Any) -> Numbers:
         return np.asarray(self._beside(view, np.arange(self.numbers.size))[index])
+
+
+class PartMemory(_Memory):
+    """The real or the imaginary parts of complex elements: they are read and written in these, as NumPy's views do.
+
+    Args:
+        whole: the memory of the complex elements.
+        imaginary: whether the imaginary parts are meant.
+    """
+
+    __slots__ = ("imaginary", "whole")
+
+    def __init__(self, whole: ArrayMemory | ChosenMemory, imaginary: bool) -> None:
+        super().__init__(whole.numbers.imag if imaginary else whole.numbers.real, whole.trace)
+        self.whole, self.imaginary = whole, imaginary
+
+    @property
+    def _pitch(self) -> int:
+        return self.whole.numbers.itemsize
+
+    @property
+    def pieces(self) -> Any:
+        """What was written into the complex elements."""
+        return self.whole.pieces
+
+    def _around(self, view: Numbers) -> Numbers:
+        """Return the complex elements of which a view has parts."""
+        return self._beside(view, self.whole.numbers.reshape(-1))
+
+    def is_plain(self, view: Numbers) -> bool:
+        """Say whether the elements of a view are plain numbers."""
+        return self.whole.is_plain(self._around(view))
+
+    def get(self, view: Numbers, index: Any) -> Any:
+        """Return elements of a view: a copy of plain numbers, or a traced array if one of them is traced."""
+        return self._parts(self.whole.get(self._around(view), index))[self.imaginary]
+
+    def put(self, view: Numbers, index: Any, piece: TracedArray) -> None:
+        """Write a traced value at an index of a view; the other parts stay."""
+        around = self._around(view)
+        now = self.whole.get(around, index)
+        both = list(self._parts(now))
+        both[self.imaginary] = expand(piece, np.shape(now))
+        self.whole.put(around, index, ops.complex_of(*both))
+
+    def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
+        """Write plain numbers at an index of a view; the other parts stay."""
+        around = self._around(view)
+        now = self.whole.get(around, index)
+        parts = np.empty(np.shape(now), view.dtype)
+        parts[...] = value
+        if isinstance(now, TracedArray):
+            self.put(view, index, as_traced(parts, now))
+            return
+        both = np.array(now)
+        (both.imag if self.imaginary else both.real)[...] = parts
+        self.whole.put_numbers(around, index, both)
+
+    @staticmethod
+    def _parts(numbers: Any) -> tuple[Any, Any]:
+        if isinstance(numbers, TracedArray):
+            return ops.real_part(numbers), ops.imaginary_part(numbers)
+        return numbers.real.copy(), numbers.imag.copy()
 
 
 def _in_pieces(given: Numbers) -> Numbers:

@@ -7,10 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from primad.errors import IndexShapeError, ShapeError, TracingError
+from primad.errors import IndexShapeError, MissingAttributeError, ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype
 from primad.numpy.inplace.boolean_index import Chosen, Mask
-from primad.numpy.inplace.buffer_contents import ArrayMemory, ChosenMemory, Numbers, is_basic, items, known, with_dots
+from primad.numpy.inplace.buffer_contents import (
+    ArrayMemory,
+    ChosenMemory,
+    Numbers,
+    PartMemory,
+    is_basic,
+    items,
+    known,
+    with_dots,
+)
 from primad.numpy.inplace.flat import Flat
 from primad.numpy.promotion import any_traced, convert, joined
 from primad.numpy.shapes.indexing import set_at
@@ -31,7 +40,7 @@ class ArrayView(TracedArray):
 
     __slots__ = ("_view", "memory")
 
-    def __init__(self, memory: ArrayMemory | ChosenMemory, view: Numbers) -> None:
+    def __init__(self, memory: ArrayMemory | ChosenMemory | PartMemory, view: Numbers) -> None:
         self.memory = memory
         self._view = view
 
@@ -73,7 +82,7 @@ class ArrayView(TracedArray):
         if type(found) is not np.ndarray:
             return found
         for array in arrays:
-            if np.may_share_memory(found, array.memory.numbers):
+            if np.may_share_memory(found, array.memory.numbers) and array.memory.holds(found):
                 if found.dtype != array.dtype:
                     raise TracingError(
                         f"a view of dtype {found.dtype} of an array of dtype {array.dtype} that may be written to",
@@ -150,8 +159,31 @@ class ArrayView(TracedArray):
 
     @property
     def real(self) -> Self:
-        """The array itself, whose elements are real."""
-        return self
+        """A view of the real parts; a real array itself."""
+        return self._of_parts(False) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """A view of the imaginary parts; of a real array plain zeros, to be read, as NumPy's are."""
+        return self._of_parts(True) if self.dtype.kind == "c" else np.imag(_read_only(self._view))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise MissingAttributeError(
+                f"the imaginary parts of an array of dtype {self.dtype} cannot be written",
+                why="It has none: an array keeps its dtype when it is written to.",
+                fix="y = y.astype(complex) makes an array that has them.",
+            )
+        self.imag[...] = value
+
+    def _of_parts(self, imaginary: bool) -> Self:
+        assert not isinstance(self.memory, PartMemory)
+        return type(self)(PartMemory(self.memory, imaginary), self._view.imag if imaginary else self._view.real)
 
     @property
     def flat(self) -> Any:

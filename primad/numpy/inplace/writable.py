@@ -23,7 +23,7 @@ _VIEWS = frozenset((
     np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.broadcast_to, np.diag,
     np.diagonal, np.dsplit, np.einsum, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit,
     np.lib.stride_tricks.sliding_window_view, np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose,
-    np.moveaxis, np.ravel, np.real, np.real_if_close, np.reshape, np.rollaxis, np.rot90, np.split, np.squeeze,
+    np.moveaxis, np.ravel, np.reshape, np.rollaxis, np.rot90, np.split, np.squeeze,
     np.swapaxes, np.transpose, np.unstack, np.vsplit,
 ))  # fmt: skip
 """Functions of NumPy's that give views, where they can."""
@@ -182,6 +182,10 @@ class WritableArray(ArrayView):
             return function(*[x._view if type(x) is WritableArray else x for x in args], **kwargs)
         if function in _WRITING and type(args[0]) is WritableArray:
             return args[0]._write(function, args[1:], kwargs)
+        if function in (np.real, np.imag) and args and type(args[0]) is WritableArray:
+            return args[0].imag if function is np.imag else args[0].real
+        if function is np.real_if_close and type(args[0]) is WritableArray:
+            return function(settled(args[0]), *args[1:], **kwargs) if args[0].dtype.kind == "c" else args[0]
         if function is np.nan_to_num:
             copied, args, kwargs = _without(function, "copy", args, kwargs)
             if copied is not None and not copied and type(args[0]) is WritableArray:
