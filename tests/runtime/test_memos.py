@@ -31,7 +31,7 @@ ALLOWED = {
     "native/emit/pointwise.py _written_out program": "programs are equal to themselves",
     "verify/checks/decide.py _expands_to_zero expression": "of equal expressions all are zero, or none",
     "verify/checks/decide.py _vanishes expression": "as above",
-    "verify/exact/object_arrays.py recognize value": "exact numbers have one zero",
+    "verify/exact/number_systems.py recognize value": "exact numbers have one zero",
 }
 """Parameters of other types, and why that tells nothing apart that differs."""
 AMBIENT = re.compile(r"\bLEFT_OUT\.get\(|\bstep_program\(")
