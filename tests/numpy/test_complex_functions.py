@@ -140,3 +140,25 @@ def test_real_numbers_to_complex_powers(x: Any, exponent: complex) -> None:
     """A literal exponent may be complex whatever the base is."""
     np.testing.assert_allclose(primad.jit(lambda x: x**exponent)(x), x**exponent, rtol=1e-14)
     np.testing.assert_allclose(primad.jit(lambda x: np.power(x, exponent))(x), np.power(x, exponent), rtol=1e-14)
+
+
+SQUARES = {
+    "power": lambda z: np.sum(np.abs(z) ** 2),
+    "square": lambda z: np.sum(np.square(np.abs(z))),
+    "product": lambda z: np.sum(np.abs(z) * np.abs(z)),
+    "hypot": lambda z: np.sum(np.hypot(np.real(z), np.imag(z)) ** 2),
+    "norm": lambda z: np.linalg.norm(z) ** 2,
+    "norm along an axis": lambda z: np.sum(np.linalg.norm(z[None], axis=1) ** 2),
+    "norm of a matrix": lambda z: np.linalg.norm(z[None], "fro") ** 2,
+    "vector_norm": lambda z: np.linalg.vector_norm(z) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_second_derivatives_of_squares_where_a_number_is_0(name: str) -> None:
+    """A square of a size is smooth at 0, where the size is not: Σ|z|² changes by 2 z̄ of each element."""
+    z, along = np.array([0j, 1 + 1j, 2 - 1j]), np.array([1 + 2j, 1j, 3])
+    np.testing.assert_allclose(primad.hvp(SQUARES[name], z, along), 2 * np.conj(along), atol=1e-12)
+    if name != "norm of a matrix":
+        x = np.array([0.0, 1.0, -2.0])
+        np.testing.assert_allclose(np.asarray(primad.hessian(SQUARES[name])(x)), 2 * np.eye(3), atol=1e-12)

@@ -143,9 +143,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     At 0 the derivative is 0. The Euclidean norm neither overflows nor vanishes for large and small elements. Norms of
     order 2, −2 and 'nuc' of matrices are made of singular values: see `svd` for where they have no derivative.
     """
-    x = _sizes(as_float(x), ord)
+    x = as_float(x)
     if axis is None and ord is None:
-        return keep_axes(norm_(x, axes=tuple(range(x.ndim))), x, tuple(range(x.ndim)), keepdims)
+        return keep_axes(_euclidean(x, tuple(range(x.ndim))), x, tuple(range(x.ndim)), keepdims)
     axes = (axis,) if not isinstance(axis, (tuple, list)) and axis is not None else axis
     axes = tuple(range(x.ndim)) if axes is None else tuple([operator.index(i) for i in axes])
     found = normalize_axes("norm", axes, x.ndim)
@@ -163,13 +163,20 @@ def _sizes(x: Any, ord: Any) -> Any:
     return absolute(x) if is_complex(x.dtype) and ord not in (2, -2, "nuc") else x
 
 
+def _euclidean(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return √Σ|x|², of complex numbers from their parts: |x| has no second derivative where one element is 0."""
+    if is_complex(x.dtype) and axes:
+        x = ops.concatenate(ops.real_part(x), ops.imaginary_part(x), axis=axes[0])
+    return norm_(_sizes(x, None), axes=axes)
+
+
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    if ord == 2:
+        return _euclidean(x, axes)
     x = _sizes(x, None)
     size = absolute(x)
     if isinstance(ord, str):
         raise ShapeError(f"norm: vectors have no norm of order {ord!r}")
-    if ord == 2:
-        return norm_(x, axes=axes)
     if ord in (math.inf, -math.inf):
         return (ops.reduce_max if ord > 0 else ops.reduce_min)(size, axes=axes)
     if ord == 0:
@@ -185,7 +192,8 @@ def _matrix_norm(x: Any, ord: Any) -> Any:
     """Return norms of the matrices in the last two axes."""
     last = x.ndim - 1
     if ord in ("fro", "f"):
-        return norm_(x, axes=(last - 1, last))
+        return _euclidean(x, (last - 1, last))
+    x = _sizes(x, ord)
     if ord in (1, -1, math.inf, -math.inf):
         sums = ops.sum(absolute(x), axes=(last - 1 if abs(ord) == 1 else last,))
         return (ops.reduce_max if ord > 0 else ops.reduce_min)(sums, axes=(last - 1,))
@@ -204,7 +212,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """np.linalg.vector_norm: norms of vectors along an axis, or of all elements along several."""
-    x = _sizes(as_float(x), None)
+    x = as_float(x)
     axes = normalize_axes("vector_norm", axis, x.ndim)
     return keep_axes(_vector_norm(x, 2 if ord is None else ord, axes), x, axes, keepdims)
 

@@ -6,14 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.node import Node, Trace
+from primad.ops.elementwise.arithmetic import mul
 from primad.ops.elementwise.discrete import sign
 from primad.ops.elementwise.selection import select
-from primad.ops.record.fields import CHEAP
+from primad.ops.record.fields import CHEAP, Law
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.operand_types import same_type
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["abs", "maximum", "minimum"]
+
+
+def _square_of_abs(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    size, other = inputs
+    return apply(trace, mul, *size.inputs, *size.inputs) if size is other else None
+
 
 abs: Primitive = elementwise(
     "abs",
@@ -23,6 +31,16 @@ abs: Primitive = elementwise(
     meaning=lambda n, x: -x if n.less(x, 0) else x,
     work=CHEAP,
     doc="|x|, with |·|′(0) = 0.",
+    consumed=[
+        Law(
+            "|x|·|x| = x·x, whose second derivative at 0 is 2",
+            "bitwise",
+            lambda x: (mul(abs(x), abs(x)), mul(x, x)),
+            ((3,),),
+            _square_of_abs,
+            ("mul",),
+        )
+    ],
 )
 
 maximum: Primitive = elementwise(

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.node import Node, Trace
+from primad.ops.elementwise.arithmetic import add, mul
 from primad.ops.elementwise.discrete import equal
 from primad.ops.elementwise.selection import select
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import elementwise
-from primad.ops.record.primitive import Primitive, full
+from primad.ops.record.primitive import Primitive, apply, full
 
 __all__ = ["arctan2", "direction", "hypot"]
 
@@ -33,12 +36,29 @@ def _per_length(value: Any, length: Any) -> Any:
     return select(origin, full(0.0, length), value / select(origin, full(1.0, length), length))
 
 
+def _square_of_hypot(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    length, other = inputs
+    if length is not other:
+        return None
+    return apply(trace, add, *[apply(trace, mul, part, part) for part in length.inputs])
+
+
 hypot: Primitive = elementwise(
     "hypot",
     numpy=np.hypot,
     partials=[lambda out, x, y: direction(x, y), lambda out, x, y: direction(y, x)],
     meaning=lambda n, x, y: n.sqrt(x * x + y * y),
     doc="√(x² + y²), without overflow; at the origin all derivatives are 0.",
+    consumed=[
+        Law(
+            "hypot(x, y)·hypot(x, y) = x·x + y·y, whose second derivatives at the origin are 2",
+            "real",
+            lambda x, y: (mul(hypot(x, y), hypot(x, y)), add(mul(x, x), mul(y, y))),
+            ((3,), (3,)),
+            _square_of_hypot,
+            ("mul",),
+        )
+    ],
 )
 
 

@@ -221,8 +221,8 @@ class Laws:
 
     Attributes:
         own: those that hold where the op is applied; `Primitive.rewrite` tries them in the constructor.
-        consumed: for composites that hold a program, laws of ops that have them, or a result of them, as an operand:
-            how to be computed for these (a trace does not need the whole Hessian).
+        consumed: laws of ops that have it, or a result of it, as an operand: how to be computed for these (a trace does
+            not need the whole Hessian, a square of a length no root).
         outermost: for ops that laws keep outside of others (a broadcast, a sign, a mask), how they leave these.
     """
 

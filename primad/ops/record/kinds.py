@@ -56,6 +56,7 @@ def elementwise(
     numpy: Rule,
     partials: Sequence[Rule],
     laws: Sequence[Law] = (),
+    consumed: Sequence[Law] = (),
     infer: Callable[..., ArrayType] | None = None,
     static_operands: tuple[int, ...] = (),
     memory: Memory = Memory(),
@@ -71,6 +72,7 @@ def elementwise(
         numpy: the function of arrays; it also runs on object arrays, or `primad.verify` is told the symbolic function.
         partials: one rule `(out, *inputs) -> partial derivative` per operand, written with operators and primitives.
         laws: constructor identities.
+        consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         infer: output type, by default that of the operands, which must be floats.
         static_operands: operands whose literal values rules look at (exponents).
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
@@ -101,7 +103,7 @@ def elementwise(
         static_operands=static_operands,
         derivative=Derivative(jvp=sum_of_partials(rules), partials=rules),
         axes=_axes(pointwise, same_params),
-        laws=Laws(own=tuple(laws)),
+        laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
         memory=memory,
         work=work,
         complex=complex,

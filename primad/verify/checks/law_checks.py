@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -81,12 +82,13 @@ def prove_law(law: Law, choose: Choices) -> tuple[How, str]:
 def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbols: Symbols) -> Sequence[Any]:
     """Return both sides of a statement on symbols; no law is applied.
 
-    Ops that hold a program are built for it; those of complex numbers do not run on symbols.
+    Ops that hold a program are built for it; those of complex numbers, and a few of real ones, do not run on symbols.
     """
     with without(LOCAL, DIRECTIONS):
         program = trace(law.statement)(*types)
         if not any(getattr(node.op, "holds_program", False) or node.type.is_complex for node in program.nodes):
-            return law.statement(*arguments)
+            with suppress(AttributeError, TypeError):
+                return law.statement(*arguments)
         return Evaluator(symbols).run(program, arguments)
 
 
