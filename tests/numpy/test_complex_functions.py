@@ -162,3 +162,30 @@ def test_second_derivatives_of_squares_where_a_number_is_0(name: str) -> None:
     if name != "norm of a matrix":
         x = np.array([0.0, 1.0, -2.0])
         np.testing.assert_allclose(np.asarray(primad.hessian(SQUARES[name])(x)), 2 * np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"])
+@pytest.mark.parametrize("size", [-2.5, -0.5, 0.5, 2.5])
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_derivatives_on_branch_cuts_are_those_of_the_side_of_the_value(name: str, size: float, zero: float) -> None:
+    """Along an axis, by differences that keep the sign of the zero, and so the side on which the value is."""
+    function = getattr(np, name)
+    for axis in (0, 1):
+
+        def at(x: float, axis: int = axis) -> complex:
+            return complex(zero, x) if axis else complex(x, zero)
+
+        expected = (function(at(size + 1e-6)) - function(at(size - 1e-6))) / (2e-6j if axis else 2e-6)
+        found = primad.grad(function, holomorphic=True)(at(size))
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("z", [1 + 20j, -0.5 + 300j, 2 - 40j, 0.3 - 0.2j, 800j])
+def test_tan_far_from_the_real_axis(z: complex) -> None:
+    """The derivative 1/cos² is tiny there, and no difference of 1 and what is nearly 1."""
+    e = np.exp(2j * z) if z.imag > 0 else np.exp(-2j * z)
+    for order, expected in enumerate((4 * e / (1 + e) ** 2, 2 * np.tan(z) * 4 * e / (1 + e) ** 2), 1):
+        function: Any = np.tan
+        for _ in range(order):
+            function = primad.grad(function, holomorphic=True)
+        np.testing.assert_allclose(function(z), expected, rtol=1e-12)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import is_complex
 from primad.ops.record.fields import CHEAP, Memory, always
 from primad.ops.record.kinds import elementwise
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, full
 
 __all__ = [
     "arctan",
@@ -109,7 +110,8 @@ cos: Primitive = elementwise(
 tan: Primitive = elementwise(
     "tan",
     numpy=np.tan,
-    partials=[lambda out, x: 1.0 + out * out],
+    # Far from the real axis tan² is nearly −1, and 1 + tan² would be what rounding leaves.
+    partials=[lambda out, x: sech2(full(1j, x) * x) if is_complex(x.dtype) else 1.0 + out * out],
     meaning=lambda n, x: n.sin(x) / n.cos(x),
     complex="analytic",
     doc="sin x / cos x.",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.array_types import is_complex
+from primad.ops.elementwise.conversion import complex_of, imaginary_part, real_part
 from primad.ops.elementwise.elementary import exp, sqrt
 from primad.ops.elementwise.plane import hypot
 from primad.ops.record.fields import CHEAP
@@ -19,9 +20,14 @@ __all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cbrt", "erfinv"
 
 
 def _leg(x: Any) -> Any:
-    if np.asarray(x).dtype.kind == "c":  # on both sides of a branch cut the factors are on theirs
-        return np.sqrt(1 - x) * np.sqrt(1 + x)
+    if np.asarray(x).dtype.kind == "c":  # on both sides of a branch cut the factors are on theirs, by signs of zeros
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
     return np.sqrt((1 - x) * (1 + x))
+
+
+def _turned(z: Any) -> Any:
+    """Return i·z, with the signs of zeros, which tell the sides of a branch cut."""
+    return complex_of(-imaginary_part(z), real_part(z))
 
 
 leg: Primitive = elementwise(
@@ -53,7 +59,7 @@ arccos: Primitive = elementwise(
 arcsinh: Primitive = elementwise(
     "arcsinh",
     numpy=np.arcsinh,
-    partials=[lambda out, x: 1.0 / (leg(full(1j, x) * x) if is_complex(x.dtype) else hypot(x, full(1.0, x)))],
+    partials=[lambda out, x: 1.0 / (leg(_turned(x)) if is_complex(x.dtype) else hypot(x, full(1.0, x)))],
     meaning=lambda n, x: n.log(x + n.sqrt(1 + x * x)),
     complex="analytic",
     doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",
@@ -61,7 +67,8 @@ arcsinh: Primitive = elementwise(
 arccosh: Primitive = elementwise(
     "arccosh",
     numpy=np.arccosh,
-    partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0))],
+    # Of complex numbers x + 1 would lose the sign of a zero.
+    partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x - (-1.0) if is_complex(x.dtype) else x + 1.0))],
     meaning=lambda n, x: n.log(x + n.sqrt(x * x - 1)),
     complex="analytic",
     doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
