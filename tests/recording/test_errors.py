@@ -19,7 +19,7 @@ from scipy import special
 import primad
 import primad.numpy as pnp
 from primad import IndexShapeError, NotDifferentiableError, PrimadError, ShapeError, TracingError
-from primad.errors import MissingAttributeError
+from primad.errors import ArraySizeError, MissingAttributeError
 from primad.numpy.special import logsumexp
 
 X = np.array([1.0, 2.0, 3.0])
@@ -224,14 +224,18 @@ SHAPES: dict[str, Case] = {
     "has_aux without a pair": (lambda: primad.grad(np.sum, has_aux=True)(X), ShapeError, "pair"),
     "broadcast": (under_jit(lambda x: x + np.ones(4)), ShapeError, r"add: shapes \(3,\) and \(4,\) do not broadcast"),
     "broadcast_to": (under_jit(lambda x: np.broadcast_to(x, (2, 4))), ShapeError, "does not broadcast"),
-    "absurd broadcast_to": (under_jit(lambda x: np.broadcast_to(x[0], 10**15)), ShapeError, "larger than any memory"),
-    "absurd tile": (under_jit(lambda x: np.tile(x, 10**15)), ShapeError, "larger than any memory"),
-    "absurd outer": (
-        under_jit(lambda x: np.broadcast_to(x[:, None], (3, 10**9)).T @ np.broadcast_to(x[:, None], (3, 10**9))),
-        ShapeError,
+    "absurd broadcast_to": (
+        under_jit(lambda x: np.broadcast_to(x[0], 10**15)),
+        ArraySizeError,
         "larger than any memory",
     ),
-    "absurd pad": (under_jit(lambda x: np.pad(x, 10**15)), ShapeError, "larger than any memory"),
+    "absurd tile": (under_jit(lambda x: np.tile(x, 10**15)), ArraySizeError, "larger than any memory"),
+    "absurd outer": (
+        under_jit(lambda x: np.broadcast_to(x[:, None], (3, 10**9)).T @ np.broadcast_to(x[:, None], (3, 10**9))),
+        ArraySizeError,
+        "larger than any memory",
+    ),
+    "absurd pad": (under_jit(lambda x: np.pad(x, 10**15)), ArraySizeError, "larger than any memory"),
     "negative size": (under_jit(lambda x: np.broadcast_to(x[0], (-1,))), ShapeError, "-1|negative"),
     "reshape": (under_jit(lambda x: np.reshape(x, (2, 2))), ShapeError, r"reshape.*\(3,\)"),
     "reshape with two open lengths": (under_jit(lambda x: x.reshape(-1, -1)), ShapeError, "more than one"),

@@ -348,8 +348,8 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
     ],
     "solutions": lambda: [
-        lambda a=a, f=f: primad.grad(lambda a: primad.implicit.root(f, X[0], a))(a) for a in (0.5, 0.7)
-        for f in (lambda x, a: x**3 - a, lambda x, a: x - np.sin(a), lambda x, a: 2.0 * (x - np.sin(a)))
+        lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=lambda *_: np.array(a / 2)))(a)
+        for a in (0.5, 0.75) for f in HALVES
     ],
     # -- loops
     "steps": lambda: [
@@ -395,6 +395,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "jax": in_jax,
     "shares": shared,
 }  # fmt: skip
+HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x**2 - a * x / 2)
 ORDERS = (np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([2, 1, 0]))
 STATIC = (1, 1.0, True, 0, 0.0, -0.0, "1", (1, 2.0), (True, 2.0), None)
 RESULTS = (lambda y: {1: y}, lambda y: {True: y}, lambda y: {1.0: y}, lambda y: [y], lambda y: (y,), lambda y: y)

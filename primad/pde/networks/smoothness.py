@@ -83,13 +83,13 @@ def may_be_rough(function: Function, dimension: int) -> bool:
 def _is_smooth(node: Node, depending: set[Node]) -> bool:
     """Say whether a node is a smooth function of operands that depend on coordinates."""
     alone = [place for place, operand in enumerate(node.inputs) if operand in depending]
-    if len(alone) == 1 and alone[0] in (getattr(node.op, "linear_operands", ()) or ()):
+    if len(alone) == 1 and alone[0] in (node.op.derivative.linear_operands or ()):
         return True
     if node.op.name == "power":
         exponent = node.inputs[1]
         return exponent.op is LITERAL and literal_value(exponent) >= 0 and float(literal_value(exponent)).is_integer()
     real = getattr(node.type, "dtype", np.dtype(bool)).kind == "f"  # no comparison, and no index
-    return real and (node.op.name in SMOOTH or getattr(node.op, "kind", "") in ("linear", "multilinear"))
+    return real and (node.op.name in SMOOTH or node.op.kind in ("linear", "multilinear"))
 
 
 def _jump(u: Field, domain: Domain, rows: Array, place: int, pieces: Array) -> tuple[int, Array] | None:
