@@ -148,3 +148,10 @@ def test_programs_in_boxes_are_bounded():
     x, y = np.random.default_rng(0).normal(size=(2, 1000))
     program = program_of(many, x, y)
     assert len(in_boxes(program).nodes) <= max(len(program.nodes), stencil_split.MOST_NODES + 20)
+
+
+def test_complex_numbers_are_left_to_numpy():
+    z = np.arange(300) * (1 - 2j)
+    roll = STEPS["rolled"]
+    found = primad.jit(lambda z, x: roll(z, z, 0, 3) * roll(x, x, 0, 3))(z, z.real)
+    np.testing.assert_array_equal(found, np.roll(z, -3) * np.roll(z.real, -3))

@@ -42,8 +42,11 @@ class _TooManyError(Exception):
 
 
 def in_boxes(program: Program) -> Program:
-    """Return a program that computes the same in boxes, if that takes less time; else the program itself."""
-    if len(program.nodes) > LONGEST:
+    """Return a program that computes the same in boxes, if that takes less time; else the program itself.
+
+    One of complex numbers, for which there is no native code, is returned as it is.
+    """
+    if len(program.nodes) > LONGEST or any(node.type.is_complex for node in program.nodes):
         return program
     for axis in sorted({dict(node.params)["axis"] for node in program.nodes if _joins(node)}):
         try:
