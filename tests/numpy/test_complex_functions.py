@@ -189,3 +189,46 @@ def test_tan_far_from_the_real_axis(z: complex) -> None:
         for _ in range(order):
             function = primad.grad(function, holomorphic=True)
         np.testing.assert_allclose(function(z), expected, rtol=1e-12)
+
+
+SIGNED: dict[str, Any] = {
+    "0 - x": lambda x, y: 0 - x,
+    "x + 0": lambda x, y: x + 0,
+    "x - 0": lambda x, y: x - 0,
+    "x + 0j": lambda x, y: x + 0j,
+    "x + (-0)": lambda x, y: x + (-0.0),
+    "1 - x": lambda x, y: 1 - x,
+    "-(1 - x)": lambda x, y: -(1 - x),
+    "-(x - y)": lambda x, y: -(x - y),
+    "-(x + y)": lambda x, y: -(x + y),
+    "(-x) y": lambda x, y: (-x) * y,
+    "x (-y)": lambda x, y: x * (-y),
+    "(-x) (-y)": lambda x, y: (-x) * (-y),
+    "(-x) - y": lambda x, y: (-x) - y,
+    "(-x) + y": lambda x, y: (-x) + y,
+    "x - (-y)": lambda x, y: x - (-y),
+    "x / (-y)": lambda x, y: x / (-y),
+    "(-x) / y": lambda x, y: (-x) / y,
+    "(2 x) / 3": lambda x, y: (2 * x) / 3,
+    "2 (3 x)": lambda x, y: 2 * (3 * x),
+    "2 x + x": lambda x, y: 2 * x + x,
+    "x ** 2": lambda x, y: x**2,
+    "sum of -x": lambda x, y: np.sum(np.stack([-x, -y]), axis=0),
+    "rows of -x": lambda x, y: -np.broadcast_to(x, (2, *x.shape)) * y,
+    "conjugates": lambda x, y: np.conj(-np.conj(x)) - y,
+}
+"""Functions that a law over the real numbers would give zeros of another sign."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SIGNED)
+def test_signs_of_zeros_are_numpys(name: str) -> None:
+    """On a branch cut a zero of another sign is another number, by a jump."""
+    points = np.array([complex(a, b) for a in (2.0, -2.0, 0.0, -0.0) for b in (0.0, -0.0, 3.0)])
+    x, y = (each.reshape(-1) for each in np.meshgrid(points, points))
+    found, expected = primad.jit(SIGNED[name])(x, y), SIGNED[name](x, y)
+    for part in ("real", "imag"):
+        a, b = getattr(found, part), getattr(expected, part)
+        np.testing.assert_array_equal(a, b)
+        known = ~np.isnan(a)
+        np.testing.assert_array_equal(np.signbit(a)[known], np.signbit(b)[known])

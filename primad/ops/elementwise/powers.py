@@ -48,7 +48,7 @@ def _power_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     if exponent in (2, 3):
         square = apply(trace, mul, x, x)
         return square if exponent == 2 else apply(trace, mul, square, x)
-    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.dtype.kind == "f" else None
+    return apply(trace, div, trace.literal(1, x.type), x) if exponent == -1 and x.type.is_float else None
 
 
 def _number_type(*types: ArrayType) -> ArrayType:
