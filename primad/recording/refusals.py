@@ -154,7 +154,7 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {READ}."
     if module.startswith("scipy.linalg") and name in _OF_THE_SPECTRUM:
         return (
-            "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
+            "it is not recorded; of a symmetric positive definite matrix without "
             f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
         )
     if module.startswith("scipy.optimize") and name in _SOLVED:

@@ -214,3 +214,12 @@ def test_elements_of_arrays_are_numbers() -> None:
     anp = autograd.numpy
     f = lambda x: x[0] * 3.0 if anp.isscalar(x[0]) and anp.isscalar(2.0) and not anp.isscalar(x) else x[1]  # noqa: E731
     assert autograd.grad(f)(np.ones(2)).tolist() == [3.0, 0.0]
+
+
+def test_holomorphic_grad() -> None:
+    """Of complex arguments it is f', as autograd's; of real ones the gradient of the real part."""
+    z = np.array([1 + 2j, -0.5j])
+    found = autograd.holomorphic_grad(lambda z: np.sum(np.exp(z) * z))(z)
+    np.testing.assert_allclose(found, np.exp(z) * (1 + z), rtol=1e-14)
+    np.testing.assert_allclose(autograd.holomorphic_grad(np.sin)(z[0]), np.cos(z[0]), rtol=1e-14)
+    np.testing.assert_allclose(autograd.holomorphic_grad(lambda x: np.sum(x * (x + 1j)))(z.real), 2 * z.real)

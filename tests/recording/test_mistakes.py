@@ -227,7 +227,7 @@ MISTAKES: dict[str, Mistake] = {
         needs(
             "scipy.linalg.logm(x * np.eye(3))",
             "float64[3,3]",
-            "its result may be complex, and primad's numbers are real; of a symmetric positive definite matrix without "
+            "it is not recorded; of a symmetric positive definite matrix without "
             "equal eigenvalues, w, v = np.linalg.eigh(a) and (v * np.log(w)) @ v.T.",
         ),
         log_of_diagonal,

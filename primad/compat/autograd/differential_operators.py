@@ -12,7 +12,6 @@ from primad import numpy as pn
 from primad.compat.autograd import core
 from primad.compat.autograd.importing import missing
 from primad.compat.autograd.wrap_util import Argnum, unary_to_nary
-from primad.errors import TracingError
 from primad.functional.control.checkpointing import checkpoint as checkpoint
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.functional.derivatives.gradients import grad as _grad
@@ -58,15 +57,9 @@ def value_and_grad(fun: Function, x: Any) -> Any:
 
 @unary_to_nary
 def holomorphic_grad(fun: Function, x: Any) -> Any:
-    """Return the function that gives the gradient of the real part, of real arguments.
-
-    Raises:
-        TracingError: for complex arguments, whose functions are not recorded.
-    """
+    """Return the function that gives the derivative of a holomorphic function; of real arguments, of its real part."""
     if core.vspace(x).iscomplex:
-        raise TracingError(
-            "holomorphic_grad of a complex argument is not supported", fix="differentiate real and imaginary parts."
-        )
+        return _grad(_scalar(fun), holomorphic=True)(x)
     return _grad(_scalar(lambda x: pn.real(fun(x))))(x)
 
 

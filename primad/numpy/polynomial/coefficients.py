@@ -97,7 +97,7 @@ def poly(seq_of_zeros: Any) -> Any:
     if roots.ndim > 1:
         raise ShapeError(
             "np.poly of a traced matrix",
-            why="NumPy computes it from eigenvalues, which may be complex numbers; traced arrays do not hold these.",
+            why="NumPy computes it from eigenvalues, which may be complex numbers and are not recorded.",
             fix="of a symmetric matrix np.poly(np.linalg.eigvalsh(a)) is the same.",
         )
     found, nothing = np.ones(1, roots.dtype), np.zeros(1, roots.dtype)
