@@ -243,3 +243,9 @@ def test_values_at_special_points_are_numpys(function: Any) -> None:
                 np.testing.assert_allclose(a, b, rtol=1e-15)
                 if found.dtype.kind in "fc":
                     np.testing.assert_array_equal(np.signbit(a)[~np.isnan(a)], np.signbit(b)[~np.isnan(b)])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float32", "int64"])
+def test_check_grads_says_how_to_convert(dtype: str) -> None:
+    with pytest.raises(NotDifferentiableError, match=r"got " + dtype + r"[\s\S]*astype\(complex\)"):
+        primad.check_grads(np.square, (np.ones(2, dtype),))

@@ -56,7 +56,9 @@ def check_grads(
         if np.asarray(leaf).dtype not in (np.float64, np.complex128):
             raise NotDifferentiableError(
                 f"check_grads needs float64 or complex128 arguments, got {np.asarray(leaf).dtype}",
-                why="Differences in lower precision are too coarse to judge a derivative.",
+                why="Derivatives are judged by differences, too coarse in lower precision; integers have none.",
+                fix="convert it with .astype(float), or .astype(complex) if it is complex; what is no number to "
+                "differentiate by is given by params=, or is taken by the function from outside.",
             )
     rng = np.random.default_rng(seed)
     if params:
