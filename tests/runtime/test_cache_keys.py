@@ -349,7 +349,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     ],
     "solutions": lambda: [
         lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=lambda *_: np.array(a / 2)))(a)
-        for a in (0.5, 0.75) for f in HALVES
+        for a, f in ((0.5, HALVES[0]), (0.5, HALVES[1]), (0.5, HALVES[2]), (0.75, HALVES[0]))
     ],
     # -- loops
     "steps": lambda: [
@@ -395,7 +395,8 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "jax": in_jax,
     "shares": shared,
 }  # fmt: skip
-HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x**2 - a * x / 2)
+HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x - a**2)
+"""Equations that half of a solves; the last where a is a half."""
 ORDERS = (np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([2, 1, 0]))
 STATIC = (1, 1.0, True, 0, 0.0, -0.0, "1", (1, 2.0), (True, 2.0), None)
 RESULTS = (lambda y: {1: y}, lambda y: {True: y}, lambda y: {1.0: y}, lambda y: [y], lambda y: (y,), lambda y: y)
