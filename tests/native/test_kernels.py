@@ -65,7 +65,14 @@ DIVISIONS = {"floor_divide", "remainder", "fmod"}
 ROUNDING = {"neg", "add", "sub", "mul", "div", "abs", "floor", "sign", "maximum", "minimum", "sqrt", *DIVISIONS}
 TWO_OPERANDS = {
     "add", "sub", "mul", "div", "maximum", "minimum", "less", "less_equal", "equal", *DIVISIONS, *EXACT_OF_TWO,
+    "beta", "betaln", "binom", "gamma_moment", "gammaincc", "gammainccinv", "gammaincinv", "poch",
 }  # fmt: skip
+PARAMS = {
+    **dict.fromkeys(("bessel_i", "bessel_j", "bessel_k", "bessel_y", "dawsn", "exprel", "polygamma"), {"n": 0}),
+    **dict.fromkeys(("gamma_moment", "scaled_erfc"), {"n": 0}),
+    "expn": {"n": 2},
+}
+"""The ops that need params, with what native code has."""
 OF_FLOATS = sorted(
     op.name
     for op, how in POINTWISE.items()
@@ -137,8 +144,8 @@ def test_special_values_are_numpys(name, dtype):
     elif name.startswith("logical"):
         f = (lambda x, y: op(x < y)) if name == "logical_not" else (lambda x, y: op(x < y, y <= x))
     else:
-        params = {"n": 0} if name in ("bessel_i", "polygamma") else {}
-        f = op if name in TWO_OPERANDS else lambda x, y: op(x, **params)
+        params = PARAMS.get(name, {})
+        f = (lambda x, y: op(x, y, **params)) if name in TWO_OPERANDS else lambda x, y: op(x, **params)
     (got,), (want,) = run_native(f, a, b), run_numpy(f, a, b)
     assert got.dtype == want.dtype
     if name in ROUNDING or want.dtype == bool:
