@@ -100,5 +100,11 @@ def angle(z: Any, deg: bool = False) -> Any:
     return found * (180 / math.pi) if deg else found
 
 
-METHODS["conj"] = METHODS["conjugate"] = conjugate
+def _conjugated(x: Any, out: Any = None, /) -> Any:
+    """x.conj(): unlike np.conjugate's, that of a real array is the array itself, not a copy, and no options are taken."""
+    refuse_out("conj", out)
+    return conjugated(x)
+
+
+METHODS["conj"] = METHODS["conjugate"] = _conjugated
 METHODS["real"], METHODS["imag"] = real, imag
