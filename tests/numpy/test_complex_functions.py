@@ -162,6 +162,7 @@ def test_second_derivatives_of_squares_where_a_number_is_0(name: str) -> None:
     if name != "norm of a matrix":
         x = np.array([0.0, 1.0, -2.0])
         np.testing.assert_allclose(np.asarray(primad.hessian(SQUARES[name])(x)), 2 * np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(np.asarray(primad.hessian(SQUARES[name])(0 * x)), 2 * np.eye(3), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["sqrt", "log", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"])

@@ -10,6 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import is_float, real_dtype
+from primad.ir.node import Node, Trace
 from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import safe_sqrt, where
@@ -30,8 +31,9 @@ from primad.numpy.promotion import (
     traced_operands,
 )
 from primad.numpy.shapes.shaping import ravel
+from primad.ops.record.fields import Law
 from primad.ops.record.kinds import composite
-from primad.ops.record.primitive import Primitive, full
+from primad.ops.record.primitive import Primitive, apply, full
 from primad.recording.traced_array import TracedArray
 
 __all__ = [
@@ -134,10 +136,29 @@ std_: Primitive = composite(
 prod_: Primitive = composite(
     "prod", numpy=lambda x, *, axes: np.prod(x, axis=axes), lower=_product, doc="Product of elements."
 )
+
+
+def _square_of_norm(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    length, other = inputs
+    if length is not other:
+        return None
+    return apply(trace, ops.sum, apply(trace, ops.mul, *length.inputs, *length.inputs), **dict(length.params))
+
+
 norm_: Primitive = composite(
     "norm",
     numpy=lambda x, *, axes: _scaled_norm(x, axes),
     lower=_norm,
+    consumed=[
+        Law(
+            "‖x‖·‖x‖ = Σ x·x, whose second derivatives at 0 are 2",
+            "real",
+            lambda x: (ops.mul(norm_(x, axes=(0,)), norm_(x, axes=(0,))), ops.sum(ops.mul(x, x), axes=(0,))),
+            ((3,),),
+            _square_of_norm,
+            ("mul",),
+        )
+    ],
     doc="Euclidean norm, with derivative 0 at 0.",
 )
 logsumexp_: Primitive = composite(

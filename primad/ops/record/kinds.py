@@ -358,6 +358,7 @@ def composite(
     infer: Callable[..., Any] | None = None,
     jvp: Sequence[Rule] | None = None,
     laws: Sequence[Law] = (),
+    consumed: Sequence[Law] = (),
     work: Work | None = None,
     doc: str = "",
 ) -> Primitive:
@@ -371,6 +372,7 @@ def composite(
         jvp: one contribution `(tangent, out, *inputs, **params)` per operand, linear in the tangent, where it is
             shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
+        consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         work: what it costs; by default found by recording the definition.
         doc: one line for the reference.
 
@@ -390,7 +392,7 @@ def composite(
         infer=infer or definition.infer,
         lower=lower,
         derivative=Derivative(jvp=None if jvp is None else sum_of_contributions(jvp), partials=tuple(jvp or ())),
-        laws=Laws(own=tuple(laws)),
+        laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
         work=work or Work(flops=definition.cost),
         doc=doc,
     )
