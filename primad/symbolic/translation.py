@@ -172,11 +172,17 @@ class Translator:
 
     def _of_order(self, expression: Any) -> int:
         order, argument = expression.args
-        if not order.is_Integer:
+        least = words.LEAST_ORDER.get(expression.func)
+        if not is_constant(order):
             raise TracingError(
                 f"{self.caller}: {expression} has an order that is no number", fix="substitute a number."
             )
-        return self.recipe.step(words.OfOrder(expression.func, int(order)), self._places[argument])
+        if least is not None and not (order.is_Integer and order >= least):
+            raise TracingError(
+                f"{self.caller}: {expression} is of the order {order}", fix=f"it has integer orders from {least} on."
+            )
+        number = int(order) if order.is_Integer else float(real_number(order, self.caller))
+        return self.recipe.step(words.OfOrder(expression.func, number), self._places[argument])
 
     def _applied(self, expression: Any) -> tuple[Any, tuple[Any, ...], Orders]:
         """Return the unknown function, where it is taken, and how often it is differentiated in each argument."""

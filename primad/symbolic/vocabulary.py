@@ -56,6 +56,22 @@ def _gamma(x: Any) -> Any:
     return sign * pnp.exp(special.gammaln(x))
 
 
+def _airy_ai(x: Any) -> Any:
+    return special.airy(x)[0]
+
+
+def _airy_ai_slope(x: Any) -> Any:
+    return special.airy(x)[1]
+
+
+def _airy_bi(x: Any) -> Any:
+    return special.airy(x)[2]
+
+
+def _airy_bi_slope(x: Any) -> Any:
+    return special.airy(x)[3]
+
+
 def _choose(condition: Any, x: Any, y: Any) -> Any:
     return pnp.where(condition, x, y)
 
@@ -84,6 +100,12 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     sympy.erf: special.erf,
     sympy.erfc: special.erfc,
     sympy.erfinv: special.erfinv,
+    sympy.erfi: special.erfi,
+    sympy.Ei: special.expi,
+    sympy.airyai: _airy_ai,
+    sympy.airyaiprime: _airy_ai_slope,
+    sympy.airybi: _airy_bi,
+    sympy.airybiprime: _airy_bi_slope,
     sympy.loggamma: _log_gamma,
     sympy.gamma: _gamma,
     sympy.Abs: pnp.abs,
@@ -141,14 +163,28 @@ def _polygamma(order: int, x: Any) -> Any:
     return special.polygamma(order, x) if order else special.digamma(x)
 
 
-OF_AN_ORDER = {sympy.polygamma: _polygamma, sympy.besseli: special.iv}
-"""Functions whose first argument is an integer that must be given."""
+def _expint(order: int, x: Any) -> Any:
+    """Compute it; SymPy's is not real for negative x."""
+    return defined_where(x >= 0, special.exp1(x) if order == 1 else special.expn(order, x))
+
+
+OF_AN_ORDER = {
+    sympy.polygamma: _polygamma,
+    sympy.expint: _expint,
+    sympy.besseli: special.iv,
+    sympy.besselj: special.jv,
+    sympy.bessely: special.yv,
+    sympy.besselk: special.kv,
+}
+"""Functions whose first argument is a number that must be given."""
+LEAST_ORDER = {sympy.polygamma: 0, sympy.expint: 1}
+"""Those whose orders are integers only, from which one on; of the others they are real numbers."""
 
 
 class OfOrder:
     """A function of an order that is given; equal to another one of the same function and order."""
 
-    def __init__(self, function: Any, order: int) -> None:
+    def __init__(self, function: Any, order: float) -> None:
         self.function, self.order = function, order
 
     def __call__(self, x: Any) -> Any:

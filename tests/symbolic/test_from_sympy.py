@@ -184,6 +184,21 @@ def test_special_functions_and_constants() -> None:
         np.testing.assert_allclose(primad.from_sympy(sympy.polygamma(order, x), x)(values[2:]), expected, rtol=1e-12)
         expected = [float(sympy.besseli(order, sympy.Rational(value)).evalf(20)) for value in values]
         np.testing.assert_allclose(primad.from_sympy(sympy.besseli(order, x), x)(values), expected, rtol=1e-12)
+    for f in (sympy.besselj, sympy.bessely, sympy.besselk, sympy.besseli):
+        for order in (0, 1, 3, sympy.Rational(1, 3), -sympy.sqrt(2)):
+            expected = [float(f(order, sympy.Rational(value)).evalf(20)) for value in values[2:]]
+            np.testing.assert_allclose(primad.from_sympy(f(order, x), x)(values[2:]), expected, rtol=1e-12)
+    for order in (1, 2, 5):
+        expected = [float(sympy.expint(order, sympy.Rational(value)).evalf(20)) for value in values[2:]]
+        np.testing.assert_allclose(primad.from_sympy(sympy.expint(order, x), x)(values[2:]), expected, rtol=1e-12)
+        assert np.isnan(primad.from_sympy(sympy.expint(order, x), x)(-0.5))
+    airy = (sympy.airyai, sympy.airyaiprime, sympy.airybi, sympy.airybiprime)
+    for f in (*airy, sympy.erfi, sympy.Ei):
+        expected = [float(f(sympy.Rational(value)).evalf(20)) for value in values]
+        np.testing.assert_allclose(primad.from_sympy(f(x), x)(values), expected, rtol=1e-12)
+        expected = [float(f(x).diff(x).subs(x, sympy.Rational(value)).evalf(20)) for value in values]
+        found = [primad.grad(primad.from_sympy(f(x), x))(value) for value in values]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
     numbers = [
         sympy.pi,
         sympy.E,
@@ -301,7 +316,7 @@ def test_deep_expressions() -> None:
         (x, "x", "got the text 'x'"),
         (x, [["x", "y"]], "got the text 'x'"),
         (x + y, x, "x \\+ y contains y, which the function has no argument for"),
-        (sympy.besselj(0, x), x, "there is nothing in primad for besselj"),
+        (sympy.fresnels(x), x, "there is nothing in primad for fresnels"),
         (sympy.DiracDelta(x), x, "there is nothing in primad for DiracDelta"),
         (u(x), x, "is an unknown function, for which nothing is given"),
         (sympy.Derivative(u(x), x), x, "is an unknown function, for which nothing is given"),
@@ -311,6 +326,9 @@ def test_deep_expressions() -> None:
         (sympy.Symbol("z", imaginary=True), sympy.Symbol("z", imaginary=True), "the symbol z is not real"),
         (object(), x, "takes SymPy expressions, got object"),
         (sympy.polygamma(x, y), (x, y), "has an order that is no number"),
+        (sympy.besselk(x, y), (x, y), "has an order that is no number"),
+        (sympy.polygamma(sympy.Rational(1, 2), x), x, "has integer orders from 0 on"),
+        (sympy.expint(sympy.Rational(1, 3), x), x, "has integer orders from 1 on"),
     ],
 )
 def test_refusals(expression: Any, arguments: Any, message: str) -> None:
