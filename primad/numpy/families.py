@@ -79,7 +79,8 @@ def _of_order(record: Primitive, name: str, said: str) -> Any:
     """Return a function of an order and a number, registered for SciPy's."""
 
     def function(v: Any, z: Any, /) -> Any:
-        return record(as_float(z), n=plain_order(name, v))
+        n = plain_order(name, v)  # what is traced is z, then
+        return record(as_float(z), n=n)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""scipy.special.{name} for one plain real order v: {said}
@@ -107,7 +108,8 @@ def expn(n: Any, x: Any, /) -> Any:
         TracingError: for a traced order, and for several.
         DomainError: for orders below 1.
     """
-    return ops.expn(as_float(x), n=plain_order("expn", n, 1, whole=True))
+    order = plain_order("expn", n, 1, whole=True)  # what is traced is x, then
+    return ops.expn(as_float(x), n=order)
 
 
 @implements(special.airy, ufunc=True)

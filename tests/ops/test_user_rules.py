@@ -500,10 +500,18 @@ def test_partials_of_every_form_are_taken() -> None:
 
 
 def bessel() -> tuple[Any, Any]:
-    """Bessel's functions of order 0 and 1, whose derivatives are made of each other."""
-    zero: Any = primad.elementwise("bessel_0", special.j0, [lambda out, x: -one(x)])
-    one: Any = primad.elementwise("bessel_1", special.j1, [lambda out, x: zero(x) - out / x])
+    """Bessel's functions of order 0 and 1, whose derivatives are made of each other, of numbers only."""
+    zero: Any = primad.elementwise("bessel_0", j0, [lambda out, x: -one(x)])
+    one: Any = primad.elementwise("bessel_1", j1, [lambda out, x: zero(x) - out / x])
     return zero, one
+
+
+def j0(x: Any) -> Any:
+    return special.j0(np.asarray(x, float))
+
+
+def j1(x: Any) -> Any:
+    return special.j1(np.asarray(x, float))
 
 
 def test_a_ufunc_without_a_formula_is_told_how_to_be_proved() -> None:
@@ -519,7 +527,7 @@ def test_a_ufunc_without_a_formula_is_told_how_to_be_proved() -> None:
 
     report = primad.verify(one, symbolic={one: meaning(1), zero: meaning(0)})
     assert report.ok and report.counts["proved"] == 3
-    wrong = primad.elementwise("bessel_1", special.j1, [lambda out, x: zero(x) + out / x])
+    wrong = primad.elementwise("bessel_1", j1, [lambda out, x: zero(x) + out / x])
     assert not primad.verify(wrong, symbolic={wrong: meaning(1), zero: meaning(0)}).ok
     primad.check_grads(one, (np.array([0.5, 2.0]),))
 

@@ -59,9 +59,12 @@ EXPRESSIONS: dict[str, str] = {
     "cmath.exp(x[0])": r"np\.exp",
     "statistics.mean(x)": r"np\.mean",
     "scipy.fft.fft(x)": r"primad\.opaque",
-    "scipy.special.jv(1, x)": r"primad\.elementwise\('jv', jv, \[lambda out, x, y: …, lambda out, x, y: …\]\)",
-    "scipy.stats.norm.cdf(x)": r"primad\.opaque",
-    "scipy.stats.norm.pdf(x[0])": r"primad\.opaque",
+    "scipy.special.struve(1, x)": (
+        r"primad\.elementwise\('struve', struve, \[lambda out, x, y: …, lambda out, x, y: …\]\)"
+    ),
+    "scipy.special.jv(x, 1)": "order as a plain number",
+    "scipy.stats.norm.cdf(x)": r"cdf of the same distribution of primad\.scipy\.stats",
+    "scipy.stats.norm.pdf(x[0])": r"pdf of the same distribution of primad\.scipy\.stats",
     "np.datetime64(x[0])": "",
     "x.astype('S')": "",
     "x.sort()": r"np\.sort\(x\)",

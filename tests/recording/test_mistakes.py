@@ -29,6 +29,7 @@ import scipy.stats
 import primad
 import primad.numpy as pnp
 import primad.scipy.linalg
+import primad.scipy.stats
 from primad import PrimadError
 from primad.errors import suggestion
 from primad.functional.derived_calls import run_once
@@ -115,6 +116,7 @@ def elsewhere(what: str, kind: str, name: str) -> str:
 
 LISTS = "primad.numpy takes traced values in lists."
 MIRRORED = "which is recorded (import primad.scipy.linalg)"
+DISTRIBUTIONS = "of the same distribution of primad.scipy.stats (import primad.scipy.stats)"
 MADE = "y = primad.numpy.array(y) before: arrays that primad.numpy makes may be written to"
 Mistake = tuple[Callable[[Any], Any], str, Callable[[Any], Any]]
 MISTAKES: dict[str, Mistake] = {
@@ -251,8 +253,8 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a distribution": (
         lambda x: scipy.stats.norm.pdf(x),
-        elsewhere("scipy.stats.norm.pdf(x)", "float64[3]", "scipy.stats.norm.pdf"),
-        lambda x: np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi),
+        needs("scipy.stats.norm.pdf(x)", "float64[3]", f"call pdf {DISTRIBUTIONS}; {READ}"),
+        lambda x: primad.scipy.stats.norm.pdf(x),
     ),
     "a spline": (
         lambda x: scipy.interpolate.CubicSpline(X, x)(1.5),
