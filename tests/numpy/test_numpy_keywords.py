@@ -51,6 +51,8 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "device": ("cpu", "none"),
     "requirements": (None, "C", ["W"], "none"),
     "max_work": (None, 1),
+    "norm": ("ortho", "forward", "backward", "none", None),
+    "s": ((2, 2), (3, 5), (3,), (0, 1), None),
     "UPLO": ("L", "l", "X"),
     "full_matrices": (True, False),
     "compute_uv": (True, False),
@@ -86,8 +88,12 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "like": (np.ones(1),),
 }
 """What to pass for an option; a missing one makes the test fail."""
-LINALG = {f"linalg.{f.__name__}": f for f in FUNCTIONS if getattr(f, "__module__", "") == "numpy.linalg"}
-NAMED: dict[str, Any] = {**{name: getattr(np, name) for name in CASES if hasattr(np, name)}, **LINALG}
+DEEPER = {
+    f"{f.__module__.removeprefix('numpy.')}.{f.__name__}": f
+    for f in FUNCTIONS
+    if getattr(f, "__module__", "") in ("numpy.linalg", "numpy.fft")
+}
+NAMED: dict[str, Any] = {**{name: getattr(np, name) for name in CASES if hasattr(np, name)}, **DEEPER}
 RNG = np.random.default_rng(3)
 MATRICES = (*map(RNG.standard_normal, ((3, 2), (4, 4), (3,), (0,))), RNG.standard_normal((3, 3)) + 5 * np.eye(3))
 OPERANDS = {"x", "y", "arrays", "shape", "sections", "values", "subscripts"}
@@ -153,8 +159,8 @@ def honoured_or_refused(plain: Callable[..., Any], args: tuple[Any, ...]) -> str
 
 
 def with_option(name: str, case: Callable[..., Any], option: str, value: Any) -> Callable[..., Any]:
-    if name in LINALG:
-        return lambda x: LINALG[name](x, **{option: value})
+    if name in DEEPER:
+        return lambda x: DEEPER[name](x, **{option: value})
     return lambda *args: case(WithOption(name, **{option: value}), *args)
 
 
@@ -165,7 +171,7 @@ def test_no_option_is_dropped(name: str) -> None:
         if option == "out":
             continue
         for value in SAMPLES[option]:
-            cases = [(np.linalg, (x,)) for x in MATRICES] if name in LINALG else CASES[name]
+            cases = [(np.linalg, (x,)) for x in MATRICES] if name in DEEPER else CASES[name]
             for case, args in cases:
                 if option == "order":
                     args = tuple(np.asfortranarray(x) if np.ndim(x) > 1 else x for x in args)
@@ -177,7 +183,10 @@ def test_no_option_is_dropped(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_nothing_is_written_elsewhere(name: str) -> None:
-    if name not in LINALG and (isinstance(NAMED[name], np.ufunc) or "out" in options(NAMED[name])):
+    if name in DEEPER and "out" in options(DEEPER[name]):
+        with pytest.raises(primad.PrimadError):
+            primad.trace(lambda x: DEEPER[name](x, out=np.empty((4, 4), complex)))(np.eye(4))
+    if name not in DEEPER and (isinstance(NAMED[name], np.ufunc) or "out" in options(NAMED[name])):
         case, args = CASES[name][0]
         out: Any = np.empty_like(case(np, *args))
         if isinstance(NAMED[name], np.ufunc):
