@@ -10,6 +10,8 @@ from primad.verify.cases.drawn_cases import POSITIVE, Case, pointwise, varied
 
 NEAR = (-2.5, 2.5)
 """The domain of functions that grow too fast for the values that programs compute."""
+SHORT = (0.125, 1.5)
+"""The domain of the number of factors of what grows as their product."""
 FEW = ((2, 1),)
 """Shapes for functions that take seconds for an array of numbers of high precision."""
 
@@ -20,7 +22,7 @@ DRAWN: dict[Primitive, Any] = {
     ops.gamma: pointwise(POSITIVE),
     ops.rgamma: pointwise(POSITIVE),
     ops.polygamma_gap: varied(pointwise(POSITIVE, POSITIVE), n=(0, 1, 2)),
-    ops.poch: pointwise(POSITIVE, POSITIVE),
+    ops.poch: pointwise(POSITIVE, SHORT),
     ops.beta: pointwise(POSITIVE, POSITIVE),
     ops.betaln: pointwise(POSITIVE, POSITIVE),
     ops.binom: pointwise((4.0, 6.0), (0.5, 3.0)),
