@@ -68,8 +68,8 @@ TWO_OPERANDS = {
     "beta", "betaln", "binom", "gamma_moment", "gammaincc", "gammainccinv", "gammaincinv", "poch",
 }  # fmt: skip
 PARAMS = {
-    **dict.fromkeys(("bessel_i", "bessel_j", "bessel_k", "bessel_y", "dawsn", "exprel", "polygamma"), {"n": 0}),
-    **dict.fromkeys(("gamma_moment", "scaled_erfc"), {"n": 0}),
+    **{name: {"n": 0} for name in ("bessel_i", "bessel_j", "bessel_k", "bessel_y", "dawsn", "exprel", "polygamma")},
+    **{name: {"n": 0} for name in ("gamma_moment", "scaled_erfc")},
     "expn": {"n": 2},
 }
 """The ops that need params, with what native code has."""

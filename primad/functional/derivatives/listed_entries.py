@@ -83,7 +83,7 @@ def entries(matrix: Any, form: SparseForm, wanted: Listed, size: tuple[int, int]
         return None
     (rows, row), (columns, column) = (np.unique(x, return_inverse=True) for x in (wanted.rows, wanted.columns))
     if min(len(rows), len(columns)) > FEW:
-        # Nearly all entries may not be zero, or the matrix lies between real and complex numbers.
+        # Nearly all entries may not be zero, or they are second derivatives of a complex result.
         with contextlib.suppress(MemoryLimitError, NotDifferentiableError):
             fewest = min(len(rows), len(columns))
             if _worth_colors(form, fewest * sum(size)) and form.coloring().directions < fewest:

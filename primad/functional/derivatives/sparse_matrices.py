@@ -124,8 +124,6 @@ class ComputedForm(SparseForm):
     def _matrix(self) -> Compressed:
         of, primitive, options = self._parts
         derive = _of_hessian if primitive is hessian_ else _of_jacobian
-        argument = options["second" if primitive is hessian_ else "argument"]
-        _check_alike(of.program.in_types[argument], of.out_types[options["output"]])
         return compressed(primitive, of, options, lambda: derive(of, options))
 
     @cached_property
@@ -160,9 +158,9 @@ def _check_alike(x: ArrayType, y: ArrayType) -> None:
     """Raise where an argument is real and a result complex, or the other way round."""
     if x.is_complex != y.is_complex:
         raise NotDifferentiableError(
-            f"the entries that may not be zero of derivatives of {y} by {x}",
-            why="Between real and complex numbers derivatives are complex in one mode only, and colours take both.",
-            fix="np.asarray(J) is the whole matrix.",
+            f"the entries that may not be zero of second derivatives of {y} by {x}",
+            why="Their rows are pulled back, and between real and complex numbers that gives a real part only.",
+            fix="np.asarray(H) is the whole matrix.",
         )
 
 
@@ -176,6 +174,7 @@ def _of_jacobian(of: ClosedProgram, options: dict[str, Any]) -> Derived:
 
 def _of_hessian(of: ClosedProgram, options: dict[str, Any]) -> Derived:
     first, second, output = (options[name] for name in ("first", "second", "output"))
+    _check_alike(of.program.in_types[second], of.out_types[output])
     columns = whole(of.program.in_types[first].shape)
     slope = build_jacobian(of.hoisted, output=output, argument=first, mode="reverse", columns=columns)
     single = of.out_types[output].shape == () and first == second

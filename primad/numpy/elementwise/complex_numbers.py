@@ -101,7 +101,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 def _conjugated(x: Any, out: Any = None, /) -> Any:
-    """x.conj(): unlike np.conjugate's, that of a real array is the array itself, not a copy, and no options are taken."""
+    """x.conj(): of a real array the array itself, where np.conjugate copies; no options are taken."""
     refuse_out("conj", out)
     return conjugated(x)
 

@@ -27,7 +27,9 @@ _VIEWS = frozenset((
     np.swapaxes, np.transpose, np.unstack, np.vsplit,
 ))  # fmt: skip
 """Functions of NumPy's that give views, where they can."""
-_VIEW_METHODS = frozenset(("diagonal", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"))
+_VIEW_METHODS = frozenset(
+    ("conj", "conjugate", "diagonal", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view")
+)
 _OF_MEMORY = frozenset(("flags", "itemsize", "nbytes", "setflags", "strides"))
 _OF_PLACES = {
     **dict.fromkeys(

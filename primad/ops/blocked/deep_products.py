@@ -16,6 +16,10 @@ DOT, ALONG, ACROSS, MATRIX = 4096, 1024, 256, 2048
 """Products that BLAS adds up at once, at most: of two vectors, of a vector and a matrix that lies along the sum or
 across it, of two matrices. Tuned: so many lose two to four bits (a matrix that lies across has one running sum for each
 element), and calls take less time than they do. The last bits of results depend on them."""
+SMALL = 10**6
+"""Products of a product of matrices, up to which a matrix across the sum tells how many are added up at once: OpenBLAS
+multiplies so small ones without packing, where a processor has AVX-512, and has one running sum for each element.
+Chosen: it is OpenBLAS's number. The last bits of results depend on it."""
 EINSUM = 64
 """And those that `np.einsum` adds up, of which it has few running sums. Tuned in the same way."""
 FEW = 4096
@@ -53,7 +57,7 @@ def _piece(x: Any, y: Any) -> int:
     """Return how many products of each sum BLAS may add up at once."""
     rows, columns = x.shape[-2], y.shape[-1]
     if rows > 1 and columns > 1:
-        return MATRIX
+        return ACROSS if rows * columns * min(x.shape[-1], MATRIX) <= SMALL else MATRIX
     if rows == columns:
         return DOT
     along = x.strides[-1] if rows > 1 else y.strides[-2]
