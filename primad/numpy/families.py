@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, TracingError
-from primad.numpy.elementwise.ufuncs import absolute, binary, expm1, hypot, log1p, sin, where
+from primad.numpy.elementwise.ufuncs import absolute, binary, defined_where, expm1, hypot, log1p, sin, where
 from primad.numpy.promotion import any_traced, as_float, harmonize, implements
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred, special
@@ -179,8 +179,14 @@ def rel_entr(x: Any, y: Any) -> Any:
     """scipy.special.rel_entr: x·log(x/y), 0 where x = 0 ≤ y, and ∞ outside of the domain."""
     inside = (x > 0) & (y > 0)
     a, b = where(inside, x, 1.0), where(inside, y, 1.0)
-    outside = where((x == 0) & (y >= 0), 0.0, where((x != x) | (y != y), math.nan, math.inf))
+    outside = where((x == 0) & (y >= 0), 0.0, _infinite(x, y))
     return where(inside, a * _log_ratio(a, b), outside)
+
+
+def _infinite(x: Any, y: Any) -> Any:
+    """Return ∞, and NaN with derivatives that are NaN where x or y is NaN."""
+    known = (x == x) & (y == y)
+    return where(known, math.inf, defined_where(known, x + y))
 
 
 def _log_ratio(a: Any, b: Any) -> Any:
@@ -197,7 +203,7 @@ def kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x·log(x/y) − x + y, y where x = 0 ≤ y, and ∞ outside of the domain."""
     inside = (x > 0) & (y > 0)
     a, b = where(inside, x, 1.0), where(inside, y, 1.0)
-    outside = where((x == 0) & (y >= 0), y, where((x != x) | (y != y), math.nan, math.inf))
+    outside = where((x == 0) & (y >= 0), y, _infinite(x, y))
     return where(inside, a * _log_ratio(a, b) - a + b, outside)
 
 
