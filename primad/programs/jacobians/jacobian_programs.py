@@ -152,6 +152,12 @@ def _by_rows(of: Program, argument: int, columns: Block) -> Program:
     return min([_pulled_rows(x, argument, columns) for x in (of, early)], key=lambda built: built.cost().flops)
 
 
+def _is_real_linear(of: Program, argument: int) -> bool:
+    """Say whether complex numbers are on the way, and the derivative is not linear over them: it takes real parts."""
+    through = any(isinstance(node.type, ArrayType) and node.type.is_complex for node in of.nodes)
+    return through and not (of.in_types[argument].is_complex and of.out_types[0].is_complex)
+
+
 def _together(pullback: Program) -> Program | None:
     """Return what pulls all rows back at once; None where it cannot, or would need arrays that no memory holds."""
     try:
@@ -163,7 +169,8 @@ def _together(pullback: Program) -> Program | None:
 def _pulled_rows(of: Program, argument: int, columns: Block) -> Program:
     x, (y,) = of.in_types[argument], of.out_types
     pullback = expand(_derivative_alone(reverse.vjp(of, only(of, argument))))
-    together = _together(pullback)
+    # Else rows at a cut would be no factors of what is pulled back from there.
+    together = None if _is_real_linear(of, argument) else _together(pullback)
     if together is None or y.size <= FEW_ROWS:
         stacked = batching.vmap(pullback, [*[False] * len(of.inputs), True], y.size)
     # What is kept apart for all points may be padded with rows that are not asked for.
