@@ -131,6 +131,8 @@ def test_jacobians_between_real_and_complex() -> None:
     for shared in (lambda z: np.real(z * np.conj(z[:1]) ** 2), lambda z: np.imag(z * np.conj(z[:1] * z[1:2]))):
         slopes = [primad.grad(lambda z, i=i: shared(z)[i])(Z) for i in range(len(Z))]
         np.testing.assert_allclose(np.asarray(primad.jacobian(shared)(Z)), slopes, rtol=1e-12, atol=1e-14)
+    J = primad.jacrev(lambda z: np.conj(np.conj(z) * np.conj(z[:1]) ** 2), holomorphic=True)(Z)
+    np.testing.assert_allclose(J, primad.jacfwd(lambda z: z * z[:1] ** 2, holomorphic=True)(Z), rtol=1e-12)
     np.testing.assert_allclose(np.asarray(primad.jacobian(np.abs)(Z)), np.diag(np.conj(Z) / np.abs(Z)), rtol=1e-12)
     J = primad.jacobian(np.abs)(Z)
     np.testing.assert_allclose(J[np.arange(4).repeat(4), np.tile(np.arange(4), 4)].reshape(4, 4), np.asarray(J))

@@ -155,7 +155,8 @@ def _by_rows(of: Program, argument: int, columns: Block) -> Program:
 def _is_real_linear(of: Program, argument: int) -> bool:
     """Say whether complex numbers are on the way, and the derivative is not linear over them: it takes real parts."""
     through = any(isinstance(node.type, ArrayType) and node.type.is_complex for node in of.nodes)
-    return through and not (of.in_types[argument].is_complex and of.out_types[0].is_complex)
+    analytic = of.in_types[argument].is_complex and of.out_types[0].is_complex
+    return through and not (analytic and all(node.op.complex != "real-linear" for node in of.nodes if node.inputs))
 
 
 def _together(pullback: Program) -> Program | None:
