@@ -253,8 +253,8 @@ class _Index:
         Of operands that are mixed from others, for which the op need not be defined, None where it is not.
         """
         op, params = self.trial.op, self.trial.example.params
-        results = result_types(op.infer(*self.types, **params))
-        change = self.map.change({self.name: length}, self.types, results)
+        outs = result_types(op.infer(*self.types, **params))
+        change = self.map.change({self.name: length}, self.types, outs)
         if length != self.length:
             adapted = op.axes.adapt(change, **params) if op.axes.adapt is not None else None
             if adapted is None:
@@ -265,12 +265,16 @@ class _Index:
         inferred = [type.shape for type in result_types(op.infer(*types, **params))]
         if inferred != [axes.shape for axes in change.results]:
             raise Wrong(f"{self.what}: params for the length {length}", change.results, inferred)
-        if mixed and op.domain is not None and op.domain.find(*whole, **params) is not None:
-            return None
         shape: list[int] = list(self.out.shape)
         if self.axes[-1] is not None:
             shape[self.axes[-1] : self.axes[-1] + 1] = [] if length is None else [length]
-        return np.reshape(self.trial.results(whole, params)[self.number], shape)
+        try:
+            results = self.trial.results(whole, params)
+        except ValueError:  # as LinAlgError is one
+            if mixed and op.domain is not None and op.domain.find(*whole, **params) is not None:
+                return None
+            raise
+        return np.reshape(results[self.number], shape)
 
     def _same(self, what: str, expected: Any, got: Any) -> None:
         close(f"{self.what}: {what}", expected, got, self.trial)
