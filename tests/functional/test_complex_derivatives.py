@@ -129,7 +129,7 @@ def test_jacobians_between_real_and_complex() -> None:
     found = np.asarray(primad.jacobian(lambda x: np.exp(1j * x))(X))
     np.testing.assert_allclose(found, np.diag(1j * np.exp(1j * X)), rtol=1e-12)
     for shared in (lambda z: np.real(z * np.conj(z[:1]) ** 2), lambda z: np.imag(z * np.conj(z[:1] * z[1:2]))):
-        slopes = [primad.grad(lambda z, i=i: shared(z)[i])(Z) for i in range(len(Z))]
+        slopes = [primad.grad(lambda z, i=i, shared=shared: shared(z)[i])(Z) for i in range(len(Z))]
         np.testing.assert_allclose(np.asarray(primad.jacobian(shared)(Z)), slopes, rtol=1e-12, atol=1e-14)
     J = primad.jacrev(lambda z: np.conj(np.conj(z) * np.conj(z[:1]) ** 2), holomorphic=True)(Z)
     np.testing.assert_allclose(J, primad.jacfwd(lambda z: z * z[:1] ** 2, holomorphic=True)(Z), rtol=1e-12)
