@@ -171,7 +171,12 @@ def log_expit(x: Any) -> Any:
 def entr(x: Any) -> Any:
     """scipy.special.entr: −x·log x, 0 at 0 and −∞ below."""
     inside = where(x > 0, x, 1.0)
-    return where(x > 0, -inside * ops.log(inside), where(x == 0, 0.0, where(x < 0, -math.inf, x)))
+    return where(x > 0, -inside * ops.log(inside), where(x == 0, _steep_zero(x), where(x < 0, -math.inf, x)))
+
+
+def _steep_zero(x: Any) -> Any:
+    """Return 0 for 0, with the infinite slope to the right that x·log(1/x) has there, as √x has one."""
+    return ops.sqrt(where(x == 0, x, 1.0))
 
 
 @_formula(special.rel_entr)
@@ -179,7 +184,7 @@ def rel_entr(x: Any, y: Any) -> Any:
     """scipy.special.rel_entr: x·log(x/y), 0 where x = 0 ≤ y, and ∞ outside of the domain."""
     inside = (x > 0) & (y > 0)
     a, b = where(inside, x, 1.0), where(inside, y, 1.0)
-    outside = where((x == 0) & (y >= 0), 0.0, _infinite(x, y))
+    outside = where((x == 0) & (y >= 0), -_steep_zero(x), _infinite(x, y))
     return where(inside, a * _log_ratio(a, b), outside)
 
 
@@ -203,7 +208,7 @@ def kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x·log(x/y) − x + y, y where x = 0 ≤ y, and ∞ outside of the domain."""
     inside = (x > 0) & (y > 0)
     a, b = where(inside, x, 1.0), where(inside, y, 1.0)
-    outside = where((x == 0) & (y >= 0), y, _infinite(x, y))
+    outside = where((x == 0) & (y >= 0), y - _steep_zero(x), _infinite(x, y))
     return where(inside, a * _log_ratio(a, b) - a + b, outside)
 
 
@@ -221,8 +226,8 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     """scipy.special.pseudo_huber: delta²·(√(1 + (r/delta)²) − 1), without cancellation; ∞ for negative delta."""
     positive = where(delta > 0, delta, 1.0)
     found = r * (r / positive) * positive / (hypot(r / positive, 1.0) + 1.0)
-    nothing = where((delta == 0) | (r == 0), 0.0, found)
-    return where(delta < 0, math.inf, where(delta > 0, found, nothing))
+    beside = where(delta == 0, delta * absolute(r), where(r == 0, 0.0, found))  # it is linear near delta = 0
+    return where(delta < 0, math.inf, where(delta > 0, found, beside))
 
 
 @_formula(special.cosm1)
@@ -233,8 +238,11 @@ def cosm1(x: Any) -> Any:
 
 
 def _power_over(log_x: Any, lmbda: Any) -> Any:
-    """Return (exp(lmbda·log x) − 1)/lmbda, smooth where lmbda is 0."""
-    return log_x * ops.exprel(lmbda * log_x, n=0)
+    """Return (exp(lmbda·log x) − 1)/lmbda, smooth where lmbda is 0, and with its limits where log x is infinite."""
+    far = absolute(log_x) == math.inf
+    near = where(far, 0.0, log_x)
+    limit = expm1(lmbda * where(far, log_x, 0.0)) / where(far & (lmbda != 0), lmbda, 1.0)
+    return where(far & (lmbda != 0), limit, where(far, log_x, near * ops.exprel(lmbda * near, n=0)))
 
 
 @_formula(special.boxcox)

@@ -117,3 +117,29 @@ def test_a_product_with_a_logarithm_has_a_slope_where_it_vanishes() -> None:
     assert slope(0.0, 3.0) == pytest.approx(np.log(3.0)) and mixed(4.0) == 0.25
     assert primad.grad(special.xlog1py)(0.0, 2.0) == pytest.approx(np.log(3.0))
     assert slope(0.0, 0.0) == 0.0 == slope(0.0, np.inf)
+
+
+EDGES = {
+    "entr": (special.entr, (0.0,), (np.inf,)),
+    "rel_entr": (special.rel_entr, (0.0, 2.0), (-np.inf, 0.0)),
+    "kl_div": (special.kl_div, (0.0, 2.0), (-np.inf, 1.0)),
+    "xlogy": (special.xlogy, (0.0, 2.0), (np.log(2.0), 0.0)),
+    "xlog1py": (special.xlog1py, (0.0, 0.5), (np.log(1.5), 0.0)),
+    "huber": (special.huber, (0.0, -2.0), (2.0, 0.0)),
+    "pseudo_huber": (special.pseudo_huber, (0.0, -2.0), (2.0, 0.0)),
+    "boxcox, of 0": (special.boxcox, (0.0, 2.0), None),
+    "boxcox, of 0, negative": (special.boxcox, (0.0, -2.0), None),
+    "boxcox, the logarithm of 0": (special.boxcox, (0.0, 0.0), None),
+    "boxcox, infinite": (special.boxcox, (np.inf, -2.0), None),
+    "boxcox1p, of -1": (special.boxcox1p, (-1.0, 2.0), None),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_have_scipys_values_and_the_slopes_that_they_tend_to(name: str) -> None:
+    """A value that is a constant at an edge is none beside it: its slope is the limit, and not 0."""
+    function, at, slopes = EDGES[name]
+    with np.errstate(all="ignore"):
+        assert primad.jit(function)(*at) == function(*at)
+        if slopes is not None:
+            assert primad.grad(lambda *xs: function(*xs), tuple(range(len(at))))(*at) == slopes
