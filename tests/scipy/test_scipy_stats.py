@@ -66,3 +66,24 @@ def test_what_is_not_recorded_says_so() -> None:
         primad.grad(lambda x: scipy.stats.norm.logpdf(x))(1.0)
     with pytest.raises(TypeError, match=r"gamma.pdf takes \(a, loc, scale\)"):
         primad.grad(lambda x: stats.gamma.pdf(x))(1.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", stats.__all__)
+def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
+    """In every method that is recorded, for each parameter alone; beyond 0 and 1 there are no quantiles."""
+    ours, theirs, shapes = getattr(stats, name), getattr(scipy.stats, name), SHAPES.get(name, ())
+    usual = [*shapes, *(() if ours.discrete else (0.1, 1.3))]
+    scale = () if ours.discrete else (len(usual) - 1,)
+    wrong = [
+        [*usual[:i], value, *usual[i + 1 :]] for i in (*range(len(shapes)), *scale) for value in (-1.5, 0.0, np.nan)
+    ]
+    at = 3.0 if ours.discrete else 0.7
+    for method in (*BODY[name], *ours.functions):
+        recorded = primad.jit(lambda x, *p, m=method: getattr(ours, m)(x, *p))
+        cases = [(at if method not in ("ppf", "isf") else 0.3, *p) for p in wrong]
+        if method in ("ppf", "isf"):
+            cases += [(q, *usual) for q in (-0.1, 1.1, np.nan)]
+        for case in cases:
+            expected = getattr(theirs, method)(*case)
+            np.testing.assert_allclose(recorded(*case), expected, rtol=1e-9, atol=1e-14, err_msg=f"{method} {case}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.errors import TracingError
+from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
 
@@ -76,6 +77,13 @@ class Distribution:
         middle = low + 0.5 * (high - low) if self.discrete or high < math.inf else low + 1.0 if low > -math.inf else 0.0
         return pn.where(below | above, middle, z), below, above, z
 
+    def _where_defined(self, found: Any, shapes: list[Any], scale: Any, also: Any = True) -> Any:
+        """Return what was found, and NaN for parameters that no such distribution has, as SciPy does."""
+        known = also & (scale > 0)
+        for shape in shapes:
+            known = known & ((shape >= 0) if self.discrete else (shape > 0))
+        return defined_where(known, found)
+
     def _known(self, name: str) -> Function:
         found = self.functions.get(name)
         if found is None:
@@ -90,14 +98,16 @@ class Distribution:
         z, below, above, plain = self._within(x, shapes, loc, scale)
         found = self.log_density(z, *shapes)
         if self.discrete:
-            return pn.where(below | above | (plain != pn.floor(plain)), -math.inf, found)
-        return pn.where(below | above, -math.inf, found - pn.log(scale * pn.ones_like(z)))
+            found = pn.where(below | above | (plain != pn.floor(plain)), -math.inf, found)
+        else:
+            found = pn.where(below | above, -math.inf, found - pn.log(scale * pn.ones_like(z)))
+        return self._where_defined(found, shapes, scale)
 
     def _probability(self, name: str, ends: tuple[float, float], point: Any) -> Any:
         x, shapes, loc, scale = point
         z, below, above, _ = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
-        found = self._known(name)(z, *shapes)
-        return pn.where(below, ends[0], pn.where(above, ends[1], found))
+        found = pn.where(below, ends[0], pn.where(above, ends[1], self._known(name)(z, *shapes)))
+        return self._where_defined(found, shapes, scale)
 
     def _log_probability(self, name: str, other: str, ends: tuple[float, float], point: Any) -> Any:
         """Return a logarithm in closed form, or that of the smaller one of a probability and its complement."""
@@ -110,7 +120,12 @@ class Distribution:
             own, rest = self._known(name)(z, *shapes), self._known(other)(z, *shapes)
             small = own < 0.5
             found = pn.where(small, pn.log(pn.where(small, own, 0.5)), pn.log1p(-pn.where(small, 0.5, rest)))
-        return pn.where(below, ends[0], pn.where(above, ends[1], found))
+        found = pn.where(below, ends[0], pn.where(above, ends[1], found))
+        return self._where_defined(found, shapes, scale)
+
+    def _quantile(self, name: str, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        found = self._known(name)(q, *shapes) * scale + loc
+        return self._where_defined(found, shapes, scale, (q >= 0.0) & (q <= 1.0))
 
     @_method
     def logpdf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
@@ -155,9 +170,9 @@ class Distribution:
     @_method
     def ppf(self, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value whose `cdf` is q, of 0 < q < 1."""
-        return self._known("ppf")(q, *shapes) * scale + loc
+        return self._quantile("ppf", q, shapes, loc, scale)
 
     @_method
     def isf(self, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value whose `sf` is q, of 0 < q < 1."""
-        return self._known("isf")(q, *shapes) * scale + loc
+        return self._quantile("isf", q, shapes, loc, scale)
