@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from primad import numpy as pn
 from primad.compat.autograd.importing import missing
-from primad.numpy.special import gammaln, xlogy
+from primad.scipy.stats import chi2 as _own
 
+cdf = _own.cdf
+logpdf = _own.logpdf
+pdf = _own.pdf
 
-def logpdf(x: Any, df: Any) -> Any:
-    """Return the logarithm of the density."""
-    half = 0.5 * df
-    return xlogy(half - 1.0, x) - 0.5 * x - gammaln(half) - half * math.log(2.0)
-
-
-def pdf(x: Any, df: Any) -> Any:
-    """Return the density."""
-    return pn.exp(logpdf(x, df))
-
-
-__all__ = ["logpdf", "pdf"]
+__all__ = ["cdf", "logpdf", "pdf"]
 
 
 def __getattr__(name: str) -> Any:
