@@ -58,16 +58,11 @@ def listed(index: Any, shape: Sequence[int], column_axes: int) -> Listed | None:
     except ValueError:
         return None
     flat, split = [place.reshape(-1) for place in places], len(shape) - column_axes
-    rows, columns = (_flat(flat[own], shape[own]) for own in (slice(split), slice(split, None)))
+    rows, columns = (
+        np.ravel_multi_index(tuple(flat[own]), tuple(shape[own])) if shape[own] else np.zeros_like(flat[0])
+        for own in (slice(split), slice(split, None))
+    )
     return Listed(rows, columns, places[0].shape)
-
-
-def _flat(places: Sequence[Array], shape: Sequence[int]) -> Array:
-    """Return places in row-major order."""
-    flat = np.zeros(len(places[0]) if places else 1, np.int64)
-    for place, n in zip(places, shape, strict=True):
-        flat = flat * n + place
-    return flat
 
 
 def entries(matrix: Any, form: SparseForm, wanted: Listed, size: tuple[int, int]) -> Array | None:

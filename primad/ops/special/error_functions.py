@@ -1,4 +1,4 @@
-"""Special functions: erf, logistic, softplus. SciPy's implementations, loaded by the core's own dependency."""
+"""The error function and its kin, the normal distribution function, the logistic one: SciPy's implementations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ __all__ = [
 
 SQRT_PI = math.sqrt(math.pi)
 PEAK = math.sqrt(0.5 / math.pi)
+"""The largest value of the normal density."""
 
 erf: Primitive = elementwise(
     "erf",
     numpy=special.erf,
-    partials=[lambda out, x: (2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    partials=[lambda out, x: (2.0 / SQRT_PI) * exp(-(x * x))],
     meaning=lambda n, x: n.erf(x),
     doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
 )
@@ -33,7 +34,7 @@ erf: Primitive = elementwise(
 erfc: Primitive = elementwise(
     "erfc",
     numpy=special.erfc,
-    partials=[lambda out, x: (-2.0 / math.sqrt(math.pi)) * exp(-(x * x))],
+    partials=[lambda out, x: (-2.0 / SQRT_PI) * exp(-(x * x))],
     meaning=lambda n, x: n.erfc(x),
     doc="1 − erf(x), accurate for large x.",
 )
@@ -41,7 +42,7 @@ erfc: Primitive = elementwise(
 ndtr: Primitive = elementwise(
     "ndtr",
     numpy=special.ndtr,
-    partials=[lambda out, x: math.sqrt(0.5 / math.pi) * exp(-0.5 * (x * x))],
+    partials=[lambda out, x: PEAK * exp(-0.5 * (x * x))],
     meaning=lambda n, x: n.erfc(-x / n.sqrt(n.number(2))) / 2,
     doc="The normal distribution function, (1/√(2π))·∫ exp(−t²/2) dt from −∞ to x, accurate in the left tail.",
 )
