@@ -17,7 +17,7 @@ from primad.errors import ShapeError
 from primad.implicit.equations import Array, Equation
 from primad.implicit.solving import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
-from primad.ops.record.fields import Axes, Derivative
+from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
 from primad.transforms import batching
@@ -86,7 +86,7 @@ solution: Primitive = Primitive(
     kind="custom",
     numpy=lambda *arrays, of, batches=(): _one_by_one(lambda x, *given: solve(of, x, given), arrays, batches),
     infer=lambda *types, of, batches=(): _type(of, types, 0, batches),
-    derivative=Derivative(jvp=_push_solution),
+    derivative=DerivativeRules(jvp=_push_solution),
     axes=Axes(batch=lambda *args, **params: _batched(solution)(*args, **params)),
     doc="The unknowns that solve an equation, from where its solver starts.",
 )
@@ -137,7 +137,7 @@ linear_solution: Primitive = Primitive(
         lambda *xs: _solved(*xs, of=of, transposed=transposed), arrays, batches
     ),
     infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
-    derivative=Derivative(jvp=_push_linear, transpose=_pull_linear, linear_operands=(0,)),
+    derivative=DerivativeRules(jvp=_push_linear, transpose=_pull_linear, linear_operands=(0,)),
     axes=Axes(batch=lambda *args, **params: _batched(linear_solution)(*args, **params)),
     doc="The solution of a linear system with the Jacobian of an equation at its solution, or with its transpose.",
 )

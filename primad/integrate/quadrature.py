@@ -115,7 +115,7 @@ OPTIONS = {
     "weight": "multiply func by the weight.",
     "wvar": "multiply func by the weight.",
     "full_output": "the result is the integral and an estimate of its error.",
-    "complex_func": "integrate the real and the imaginary part.",
+    "complex_func": "leave it out: an integrand may be complex.",
 }
 """What to do instead of giving an option of SciPy's."""
 

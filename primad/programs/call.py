@@ -14,7 +14,7 @@ from typing import Any
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, TupleType, type_of_results
 from primad.ir.program import ClosedProgram
-from primad.ops.record.fields import Axes, Derivative, Memory, Programs, Work
+from primad.ops.record.fields import Axes, DerivativeRules, MemoryUse, Programs, Work
 from primad.ops.record.primitive import Primitive, one_or_all
 from primad.programs.derived_programs import active_in, batched, cost, linearized, pulled, pushed_together
 from primad.runtime.executors.dispatch import prepared_call
@@ -50,12 +50,12 @@ call: Primitive = Primitive(
     numpy=_run,
     infer=_infer,
     lower=lambda *operands, of: one_or_all(inline(of.hoisted, operands)),
-    derivative=Derivative(
+    derivative=DerivativeRules(
         linearize=_push, transpose=lambda *args, of: pulled(call, *args, of=of), linear_operands=None
     ),
     axes=Axes(batch=lambda *args, of: batched(call, *args, of=of)),
     programs=Programs(names=("of",), build=lambda program: program, called=True),
-    memory=Memory(limit=True),
+    memory=MemoryUse(limit=True),
     work=Work(flops=lambda node: cost(dict(node.params)["of"])),
     doc="A program, called: it is planned once, however often it is called.",
 )

@@ -26,7 +26,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import diagonal_, trace_
 from primad.numpy.linalg.products import matmul_
 from primad.ops.arrays.contraction import letters
-from primad.ops.record.fields import Axes, Derivative, Law, LawClass, Laws, Programs, Rewrite, Work
+from primad.ops.record.fields import Axes, DerivativeRules, Law, LawClass, Laws, Programs, Rewrite, Work
 from primad.ops.record.primitive import Primitive, application, consuming, one_or_all
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -83,7 +83,7 @@ def program_op(
         numpy=numpy,
         infer=infer,
         lower=lower_built,
-        derivative=Derivative(linearize=linearize, transpose=transpose, linear_operands=None if transpose else ()),
+        derivative=DerivativeRules(linearize=linearize, transpose=transpose, linear_operands=None if transpose else ()),
         axes=Axes(batch=batch or (batch_whole if linearize is None else None)),
         programs=Programs(names=("of",), build=build),
         laws=Laws(consumed=tuple(consumed)),

@@ -13,7 +13,7 @@ from primad.ir.axes import Change, result_types
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.fields import Derivative, Programs, Work
+from primad.ops.record.fields import DerivativeRules, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed
 from primad.ops.record.rules import missing_rule
 from primad.recording.traced_array import TracedArray
@@ -152,7 +152,7 @@ mapped = Primitive(
     numpy=_mapped_rows,
     infer=_mapped_type,
     lower=lambda *operands, of, **options: one_or_all(inline(_build_mapped(of.hoisted, **options), operands)),
-    derivative=Derivative(jvp=_mapped_tangent),
+    derivative=DerivativeRules(jvp=_mapped_tangent),
     programs=Programs(names=("of",), build=_build_mapped),
     work=Work(flops=_cost),
     doc="A composite with a rule of its own, on a stack of operands; its rule is that of each.",

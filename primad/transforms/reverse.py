@@ -11,7 +11,7 @@ from primad.ir.node import INPUT, Node, Trace, is_literal, reachable
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import rebuild, replay
 from primad.ops.elementwise.strong_zeros import is_masked, keep_masked, sum_of_masked
-from primad.ops.record.fields import Derivative, Programs, Work
+from primad.ops.record.fields import DerivativeRules, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.ops.record.rules import missing_rule, tangent_sum
 from primad.recording.traced_array import TracedArray
@@ -316,7 +316,7 @@ transposed = Primitive(
     numpy=_transposed_values,
     infer=_transposed_type,
     lower=lambda *operands, of, linear: one_or_all(inline(_build_transposed(of.hoisted, linear=linear), operands)),
-    derivative=Derivative(jvp=_transposed_tangent),
+    derivative=DerivativeRules(jvp=_transposed_tangent),
     programs=Programs(names=("of",), build=_build_transposed),
     work=Work(flops=_cost),
     doc="A composite's transpose in the operands in which it is linear; its rule still holds for the others.",

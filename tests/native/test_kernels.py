@@ -14,7 +14,7 @@ import primad.numpy as pnp
 from primad import ops
 from primad.native.emit.pointwise import POINTWISE
 from primad.native.llvm import compiler as native
-from primad.ops.record.fields import Memory, always
+from primad.ops.record.fields import MemoryUse, always
 from primad.recording import tree
 from primad.runtime.plan import fusion
 from primad.runtime.plan.interpreter import Plan
@@ -366,7 +366,7 @@ def test_conditions_made_in_another_group():
 def test_a_users_function_may_return_what_it_likes():
     """NumPy repeats a result that is smaller than announced; a kernel must not read beyond its end."""
     mean = primad.elementwise(
-        "mean_of", lambda x, out=None: np.mean(x), partials=[lambda out, x: x], memory=Memory(out=always)
+        "mean_of", lambda x, out=None: np.mean(x), partials=[lambda out, x: x], memory=MemoryUse(out=always)
     )
     x = np.random.default_rng(10).normal(size=(60, 40))
     f = lambda x: pnp.exp(mean(x)) * x + 1.0  # noqa: E731

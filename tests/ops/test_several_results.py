@@ -9,7 +9,7 @@ from primad.errors import ProgramError
 from primad.ir.array_types import TupleType, Zero
 from primad.ir.axes import stacks
 from primad.ir.law_families import LOCAL, without
-from primad.ops.record.fields import Memory
+from primad.ops.record.fields import MemoryUse
 from primad.ops.record.kinds import custom
 from primad.transforms import jvp, vjp
 
@@ -26,7 +26,7 @@ def count(program, name):
     return sum(node.op.name == name for node in program.nodes)
 
 
-def split_record(memory=Memory()):
+def split_record(memory=MemoryUse()):
     """x -> (sin x, its square, its floor), with a log of how often the definition and the rules are used."""
     log = []
 
@@ -77,7 +77,7 @@ def test_one_joint_jvp_and_one_joint_transpose():
 
 
 def test_results_that_nothing_uses_are_not_computed():
-    split, log = split_record(Memory(wanted=True))
+    split, log = split_record(MemoryUse(wanted=True))
     primad.jit(lambda x: split(x)[1])(np.ones(3))
     assert log == [("numpy", (False, True, False))]
     log.clear()

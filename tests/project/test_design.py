@@ -20,7 +20,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.law_families import LOCAL, without
 from primad.ir.node import Trace
-from primad.ops.record.fields import Derivative, Law
+from primad.ops.record.fields import DerivativeRules, Law
 from primad.ops.record.kinds import custom, elementwise, linear, multilinear
 from primad.ops.record.primitive import Primitive, full
 from primad.recording.traced_array import TracedArray
@@ -207,7 +207,7 @@ def test_a_differentiated_composite_is_gone(name: str) -> None:
 
 
 def test_a_record_has_no_rule_for_reverse_mode() -> None:
-    names = {field.name for field in (*fields(Primitive), *fields(Derivative))}
+    names = {field.name for field in (*fields(Primitive), *fields(DerivativeRules))}
     assert names & {"vjp", "pullback", "gradient", "grad", "backward"} == set()
     for op in ops.ALL:
         if not op.holds_program:

@@ -21,7 +21,7 @@ ELEMENTS = 2**24
 """Elements of rows, or columns, that are computed together. Chosen: they take 128 MB."""
 
 
-class Listed(NamedTuple):
+class ListedEntries(NamedTuple):
     """Entries at indices.
 
     Attributes:
@@ -35,7 +35,7 @@ class Listed(NamedTuple):
     shape: tuple[int, ...]
 
 
-def listed(index: Any, shape: Sequence[int], column_axes: int) -> Listed | None:
+def listed(index: Any, shape: Sequence[int], column_axes: int) -> ListedEntries | None:
     """Return the entries that an index names one by one; None for an index of another kind, or out of range.
 
     Args:
@@ -62,10 +62,10 @@ def listed(index: Any, shape: Sequence[int], column_axes: int) -> Listed | None:
         np.ravel_multi_index(tuple(flat[own]), tuple(shape[own])) if shape[own] else np.zeros_like(flat[0])
         for own in (slice(split), slice(split, None))
     )
-    return Listed(rows, columns, places[0].shape)
+    return ListedEntries(rows, columns, places[0].shape)
 
 
-def entries(matrix: Any, form: SparseForm, wanted: Listed, size: tuple[int, int]) -> Array | None:
+def entries(matrix: Any, form: SparseForm, wanted: ListedEntries, size: tuple[int, int]) -> Array | None:
     """Compute entries by products with few directions, or a product for each row or column; None where they are few.
 
     Args:

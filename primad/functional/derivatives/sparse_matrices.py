@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Coloring:
-    """Return which columns and rows of a matrix of derivatives are taken together.
+    """Which columns and rows of a matrix of derivatives are taken together.
 
     Attributes:
         directions: how many products give all entries of the matrix.

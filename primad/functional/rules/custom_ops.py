@@ -18,7 +18,7 @@ from primad.functional.control.mapping import vmap
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType, Linear, TupleType, Zero, type_of_results
 from primad.ir.program import ClosedProgram
-from primad.ops.record.fields import Axes, Derivative
+from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.program_ops import program_op, with_residuals
 from primad.recording import tree
@@ -259,7 +259,7 @@ custom_pullback: Primitive = Primitive(
     kind="custom",
     numpy=_computed,
     infer=lambda *types, pullback: pullback.type,
-    derivative=Derivative(jvp=_push_further, transpose=_pull, linear_operands=None, only_transposed=True),
+    derivative=DerivativeRules(jvp=_push_further, transpose=_pull, linear_operands=None, only_transposed=True),
     axes=Axes(
         batch=lambda flags, size, *operands, pullback: custom_pullback(
             *operands, pullback=pullback.stacked(flags, size)

@@ -19,7 +19,7 @@ from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.transformed import is_sent, name_of, not_pickled
 from primad.ir.array_types import ArrayType, in_machine_order, type_of_results
 from primad.ir.replay import newest
-from primad.ops.record.fields import Axes, Derivative
+from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray, lift
@@ -113,7 +113,7 @@ class Opaque:
             kind="custom",
             numpy=self._compute,
             infer=self._infer,
-            derivative=Derivative(jvp=self._push),
+            derivative=DerivativeRules(jvp=self._push),
             axes=Axes(batch=self._batch),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from primad.ops.record.fields import CHEAP, Memory
+from primad.ops.record.fields import CHEAP, MemoryUse
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive
 
@@ -13,7 +13,7 @@ barrier: Primitive = linear(
     numpy=lambda x: x,
     infer=lambda x: x,
     transpose=[lambda ct, x: ct],
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     doc="x; what is computed from it is not merged with what is computed from x itself.",
 )

@@ -18,7 +18,7 @@ from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.pieces import Each, in_order
-from primad.ops.record.fields import CHEAP, Law, Memory, Outermost, Rewrite, Work
+from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
@@ -124,7 +124,7 @@ broadcast: Primitive = linear(
     transpose=[lambda ct, x, *, shape, axes: sum(ct, axes=axes)],
     axes=lambda x, *, shape, axes: _axis_map(len(shape), axes, made=True),
     adapt=_broadcast_adapt,
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     outermost=Outermost(1, _leave_pointwise),
     work=CHEAP,
     doc="Repeat an array along the new axes `axes` of `shape`.",
@@ -257,7 +257,7 @@ sum: Primitive = linear(
     transpose=[lambda ct, x, *, axes: broadcast(ct, shape=x.shape, axes=axes)],
     axes=lambda x, *, axes: _axis_map(x.ndim, axes, made=False),
     adapt=moved_axes,
-    memory=Memory(each=True),
+    memory=MemoryUse(each=True),
     work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1)),
     doc="Add up along axes.",
     laws=[

@@ -24,7 +24,7 @@ from primad.ops.arrays.reshaping import permute
 from primad.ops.blocked.blocked_products import made_in_order, multiply
 from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, in_order
-from primad.ops.record.fields import Law, Memory, Work
+from primad.ops.record.fields import Law, MemoryUse, Work
 from primad.ops.record.kinds import multilinear
 from primad.ops.record.primitive import Primitive, apply, full
 from primad.recording.traced_array import TracedArray
@@ -311,7 +311,7 @@ contract: Primitive = multilinear(
     transpose=[_transpose_x, _transpose_y],
     axes=lambda x, y, *, labels: _axis_map(labels),
     adapt=_contract_adapt,
-    memory=Memory(out=_is_made_in_order, each=True),
+    memory=MemoryUse(out=_is_made_in_order, each=True),
     work=Work(flops=_contract_cost),
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[

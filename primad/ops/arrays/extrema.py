@@ -16,7 +16,7 @@ from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.elementwise.conversion import cast
 from primad.ops.elementwise.selection import mask
-from primad.ops.record.fields import Memory
+from primad.ops.record.fields import MemoryUse
 from primad.ops.record.kinds import custom, linear
 from primad.ops.record.primitive import Primitive
 
@@ -84,7 +84,7 @@ reduce_max: Primitive = custom(
     jvp=[_extremum_tangent(operator.gt)],
     axes=_extremum_axes,
     adapt=moved_axes,
-    memory=Memory(each=True),
+    memory=MemoryUse(each=True),
     doc="The largest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )
 
@@ -95,6 +95,6 @@ reduce_min: Primitive = custom(
     jvp=[_extremum_tangent(operator.lt)],
     axes=_extremum_axes,
     adapt=moved_axes,
-    memory=Memory(each=True),
+    memory=MemoryUse(each=True),
     doc="The smallest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )

@@ -13,7 +13,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change, Factors, Strided, moved_axes
 from primad.ir.node import LITERAL, Node, Trace
 from primad.ops.arrays.broadcasting import broadcast, retyped
-from primad.ops.record.fields import CHEAP, Law, Memory
+from primad.ops.record.fields import CHEAP, Law, MemoryUse
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -89,7 +89,7 @@ reshape: Primitive = linear(
     transpose=[lambda ct, x, *, shape: reshape(ct, shape=x.shape)],
     axes=_reshape_axes,
     adapt=lambda change, *, shape: {"shape": change.result.shape},
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     doc="Give the elements, in row-major order, another shape.",
     laws=[
@@ -170,7 +170,7 @@ permute: Primitive = linear(
     transpose=[lambda ct, x, *, order: permute(ct, order=inverse_order(order))],
     axes=lambda x, *, order: AxisMap((tuple(range(x.ndim)),), (order,)),
     adapt=_permute_adapt,
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     doc="Reorder the axes: axis i of the result is axis order[i] of x.",
     laws=[
@@ -238,7 +238,7 @@ flip: Primitive = linear(
     transpose=[lambda ct, x, *, axes: flip(ct, axes=axes)],
     axes=_flip_axes,
     adapt=moved_axes,
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     doc="Reverse the order of elements along axes.",
     laws=[

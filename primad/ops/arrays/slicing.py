@@ -14,7 +14,7 @@ from primad.ir.axes import AxisMap, Change, Strided, moved_axis
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, retyped
 from primad.ops.arrays.reshaping import Shape
-from primad.ops.record.fields import CHEAP, Law, Memory
+from primad.ops.record.fields import CHEAP, Law, MemoryUse
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -125,7 +125,7 @@ slice_: Primitive = linear(
     transpose=[_slice_transpose],
     axes=_slice_axes,
     adapt=_slice_adapt,
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
     laws=[

@@ -20,7 +20,7 @@ from primad.ir.node import Node, Trace
 from primad.ops.arrays.contraction import contract, letters, split
 from primad.ops.arrays.reshaping import flip
 from primad.ops.blocked.pieces import Each, in_order, in_pieces
-from primad.ops.record.fields import Indexing, Law, Memory
+from primad.ops.record.fields import Indexing, Law, MemoryUse
 from primad.ops.record.kinds import linear, piecewise_constant
 from primad.ops.record.primitive import Primitive, apply
 
@@ -112,7 +112,7 @@ windows: Primitive = linear(
     axes=_windows_axes,
     indexing=Indexing(slides=_windows_slides),
     adapt=moved_axes,
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     doc="All windows of `size` elements along `axes`: the axes count the windows, new last axes their elements.",
 )
 
@@ -233,7 +233,7 @@ overlap_add: Primitive = linear(
     axes=_overlap_add_axes,
     indexing=Indexing(slides=_overlap_add_slides),
     adapt=moved_axes,
-    memory=Memory(each=True),
+    memory=MemoryUse(each=True),
     doc="Add the elements of windows, which are the last axes, where they lie: the transpose of `windows`.",
     laws=[
         Law(
@@ -347,7 +347,7 @@ window_argmax: Primitive = piecewise_constant(
     infer=_window_argmax_type,
     axes=lambda x, *, axes, **params: along(x.ndim, axes),
     adapt=moved_axes,
-    memory=Memory(each=True),
+    memory=MemoryUse(each=True),
     doc="For each window the place of its largest element, counted in row-major order over the axes of the windows; at "
     "a tie the first in the window.",
 )

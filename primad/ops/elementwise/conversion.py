@@ -15,7 +15,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, complex_dtype, real_dtype
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ops.elementwise.arithmetic import neg
-from primad.ops.record.fields import CHEAP, Law, Memory, always
+from primad.ops.record.fields import CHEAP, Law, MemoryUse, always
 from primad.ops.record.kinds import linear, piecewise_constant
 from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, apply, full
@@ -166,7 +166,7 @@ real_part: Primitive = linear(
     numpy=lambda z, out=None: np.positive(np.real(z), out=out),
     infer=_part("real_part"),
     transpose=[lambda ct, z: cast(ct, dtype=str(z.dtype))],
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     complex="real-linear",
     laws=[
         Law(
@@ -186,7 +186,7 @@ imaginary_part: Primitive = linear(
     numpy=lambda z, out=None: np.positive(np.imag(z), out=out),
     infer=_part("imaginary_part"),
     transpose=[lambda ct, z: complex_of(full(0.0, ct), -ct)],
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     complex="real-linear",
     laws=[
         Law(
@@ -249,7 +249,7 @@ complex_of: Primitive = linear(
     infer=_complex_type,
     transpose=[lambda ct, x, y: real_part(ct), lambda ct, x, y: -imaginary_part(ct)],
     operands=None,
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     complex="real-linear",
     laws=[
         Law(

@@ -9,7 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, is_float
 from primad.ir.node import Node, Trace
-from primad.ops.record.fields import CHEAP, Law, Memory
+from primad.ops.record.fields import CHEAP, Law, MemoryUse
 from primad.ops.record.kinds import piecewise_constant
 from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, full
@@ -126,7 +126,7 @@ stop_gradient: Primitive = piecewise_constant(
     "stop_gradient",
     numpy=lambda x: x,
     exempt="its derivative is zero by decree: stopping derivatives is what it is for",
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     work=CHEAP,
     complex="analytic",
     doc="x, as a constant: every derivative through it is zero.",

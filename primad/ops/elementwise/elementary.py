@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.array_types import is_complex
-from primad.ops.record.fields import CHEAP, Memory, always
+from primad.ops.record.fields import CHEAP, MemoryUse, always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 
@@ -172,7 +172,7 @@ sech2: Primitive = elementwise(
     "sech2",
     numpy=_sech2,
     partials=[lambda out, x: -2.0 * (out * tanh(x))],
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     meaning=lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2,
     complex="analytic",
     doc="sech²x, the derivative of tanh, accurate in the tails.",

@@ -12,7 +12,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.elementwise.discrete import equal
-from primad.ops.record.fields import CHEAP, Law, Memory, Outermost, Rewrite, always
+from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, always
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -123,7 +123,7 @@ mask: Primitive = linear(
     infer=_mask_type,
     transpose=[None, lambda ct, c, x: mask(c, ct)],
     operands=(1,),
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     work=CHEAP,
     doc="Keep x where the condition holds; elsewhere the zero that differentiation put there, which stays "
     "zero whatever multiplies it (emitted by transposes only).",

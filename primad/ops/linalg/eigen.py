@@ -20,7 +20,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast
 from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.linalg.factorization import domain_of_matrices, matrix_product, mirrored, square, transposed
-from primad.ops.record.fields import Memory, Work, always
+from primad.ops.record.fields import MemoryUse, Work, always
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
@@ -102,7 +102,7 @@ gaps: Primitive = custom(
         "primad.numpy.linalg.matrix_norm and det, also where values are equal.",
         called="a derivative of vectors (np.linalg.eigh, svd, or second derivatives of values)",
     ),
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     doc="1/(x[j] − x[i]) for each pair of values, and 0 on the diagonal; none may be equal to rounding.",
 )
 
@@ -211,7 +211,7 @@ spread: Primitive = custom(
         fix="sums over the spectrum that treat equal values alike have derivatives, such as np.sum(np.exp(w)).",
         called="a derivative of eigenvalues or singular values (np.linalg.eigvalsh, svdvals, norm)",
     ),
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     doc="Cotangents of values on the diagonal; equal values must have equal ones, and singular values of 0 none.",
 )
 
@@ -266,7 +266,7 @@ eigh: Primitive = custom(
     infer=_eigh_type,
     jvp=[_eigh_tangent],
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
-    memory=Memory(wanted=True),
+    memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3
     doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. Of "
     "a matrix, and of its changes, the lower triangle is read, or the upper one.",
@@ -327,7 +327,7 @@ svd: Primitive = custom(
     infer=_svd_type,
     jvp=[_svd_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 2]),
-    memory=Memory(wanted=True),
+    memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 14)),  # Golub and Van Loan, Matrix Computations, 8.6
     doc="The reduced singular value decomposition a = u s vᵀ: orthonormal columns u, singular values in descending "
     "order, and vᵀ.",

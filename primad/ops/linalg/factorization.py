@@ -18,7 +18,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.contraction import ALPHABET, contract, letters
 from primad.ops.arrays.reshaping import permute
 from primad.ops.elementwise.selection import mask
-from primad.ops.record.fields import DomainOfDefinition, Memory, Work, always
+from primad.ops.record.fields import DomainOfDefinition, MemoryUse, Work, always
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
@@ -206,7 +206,7 @@ solve_triangular: Primitive = custom(
         "give one of full rank, such as the sum of it and a small multiple of the identity.",
         called="np.linalg.solve (or inv, solve_triangular, a derivative of det or qr)",
     ),
-    memory=Memory(out=always),
+    memory=MemoryUse(out=always),
     work=Work(flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1)),
     complex="analytic",
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "
@@ -260,7 +260,7 @@ qr: Primitive = custom(
     infer=_qr_type,
     jvp=[_qr_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 2]),
-    memory=Memory(wanted=True),
+    memory=MemoryUse(wanted=True),
     work=Work(flops=_qr_cost),
     doc="The reduced QR factorization of matrices of full column rank, with LAPACK's signs: q has orthonormal columns, "
     "r is upper triangular, a = q r.",

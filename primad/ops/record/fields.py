@@ -141,7 +141,7 @@ SAME = "same"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derivative:
+class DerivativeRules:
     """How an op is differentiated.
 
     Attributes:
@@ -250,7 +250,7 @@ class Indexing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory:
+class MemoryUse:
     """What an op's definition can do with memory and with pieces. A plan gives it the arguments that are declared here.
 
     Attributes:

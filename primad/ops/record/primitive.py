@@ -38,12 +38,12 @@ from primad.ops.record.fields import (
     SAME,
     Axes,
     ComplexRole,
-    Derivative,
+    DerivativeRules,
     DomainOfDefinition,
     Indexing,
     Kind,
     Laws,
-    Memory,
+    MemoryUse,
     Programs,
     Rewrite,
     Work,
@@ -66,12 +66,12 @@ class Primitive:
     lower: Callable[..., Any] | None = None
     static_operands: tuple[int, ...] = ()
     domain: DomainOfDefinition | None = None
-    derivative: Derivative = Derivative()
+    derivative: DerivativeRules = DerivativeRules()
     axes: Axes = Axes()
     programs: Programs = Programs()
     laws: Laws = Laws()
     indexing: Indexing = Indexing()
-    memory: Memory = Memory()
+    memory: MemoryUse = MemoryUse()
     work: Work = Work()
     complex: ComplexRole = "as defined"
     doc: str = ""
@@ -261,13 +261,13 @@ project: Primitive = Primitive(
     kind="linear",
     numpy=lambda several, *, index: several[index],
     infer=lambda several, *, index: several.types[index],
-    derivative=Derivative(
+    derivative=DerivativeRules(
         jvp=lambda tangents, out, several, *, index: tangents[0][index],
         transpose=_pull_projection,
         linear_operands=(0,),
     ),
     axes=Axes(batch=lambda flags, size, several, *, index: results(several.node)[index]),
-    memory=Memory(views=True),
+    memory=MemoryUse(views=True),
     doc="One of the results of an op that has several.",
 )
 

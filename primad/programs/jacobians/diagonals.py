@@ -20,7 +20,7 @@ from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ops.record.rules import tangent_sum
 from primad.programs.jacobians.blocks import take_block, whole
 from primad.programs.loops.scan import Form, scan
-from primad.programs.sparsity.coloring import Coloring, Wanted, coloring
+from primad.programs.sparsity.coloring import ColumnColors, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known
 from primad.programs.sparsity.paths import AffinePath, AffinePlace
 from primad.programs.sparsity.reach import Reach, reach
@@ -119,7 +119,7 @@ def together(count: int, *types: ArrayType) -> int:
 
 
 def _by_colors(
-    direct: Program, inputs: Sequence[TracedArray], zeros: Sequence[TracedArray], colors: Coloring, wanted: Wanted
+    direct: Program, inputs: Sequence[TracedArray], zeros: Sequence[TracedArray], colors: ColumnColors, wanted: Wanted
 ) -> TracedArray:
     """Return the wanted entries but for what comes through sums."""
     trace, along = inputs[0].node.trace, direct.inputs[len(inputs)].type
@@ -193,7 +193,7 @@ def each_direction(along: Program, inputs: Sequence[TracedArray], total: bool) -
     return begin
 
 
-def _colors(trace: Trace, colors: Coloring, size: int, wanted: Wanted) -> tuple[TracedArray, TracedArray]:
+def _colors(trace: Trace, colors: ColumnColors, size: int, wanted: Wanted) -> tuple[TracedArray, TracedArray]:
     """Return the colours of all columns, and of those that are wanted of the rows."""
     if colors.listed is None:
         columns, own = numbered(trace, size), wanted.columns(numbered(trace, wanted.count))

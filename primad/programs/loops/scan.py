@@ -27,7 +27,7 @@ from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import newest
 from primad.numpy.shapes.shaping import stack
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.fields import Axes, Derivative, LoopForm, Memory, Programs, Work
+from primad.ops.record.fields import Axes, DerivativeRules, LoopForm, MemoryUse, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.derived_programs import cost, derived
 from primad.programs.loops import body_transforms
@@ -276,10 +276,10 @@ scan: Primitive = Primitive(
     kind="program",
     numpy=_run,
     infer=_infer,
-    derivative=Derivative(linearize=_push, transpose=_pull, linear_operands=None),
+    derivative=DerivativeRules(linearize=_push, transpose=_pull, linear_operands=None),
     axes=Axes(batch=_batch),
     programs=Programs(names=("of",), build=_unrolled, called=True, loop=_loop, runs=_how),
-    memory=Memory(limit=True),
+    memory=MemoryUse(limit=True),
     work=Work(flops=_cost),
     doc="A program that is applied step by step to what it carries and to the rows of arrays.",
 )

@@ -26,7 +26,7 @@ from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import newest
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.fields import Axes, Derivative, DomainOfDefinition, LoopForm, Memory, Programs, Work
+from primad.ops.record.fields import Axes, DerivativeRules, DomainOfDefinition, LoopForm, MemoryUse, Programs, Work
 from primad.ops.record.primitive import Primitive
 from primad.programs.derived_programs import cost, derived
 from primad.programs.loops import body_transforms
@@ -236,10 +236,10 @@ while_loop: Primitive = Primitive(
     kind="program",
     numpy=_run,
     infer=_infer,
-    derivative=Derivative(linearize=_push),
+    derivative=DerivativeRules(linearize=_push),
     axes=Axes(batch=_batch),
     programs=Programs(names=("of",), build=_unrolled, called=True, loop=_loop, runs=_how),
-    memory=Memory(limit=True, wanted=True),
+    memory=MemoryUse(limit=True, wanted=True),
     work=Work(flops=_cost),
     doc="A program that is applied to what it carries while a condition holds.",
     domain=DomainOfDefinition(

@@ -45,7 +45,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Coloring:
+class ColumnColors:
     """Colours of columns.
 
     Attributes:
@@ -57,7 +57,7 @@ class Coloring:
     listed: Array | None = None
 
 
-def coloring(paths: Paths, size: int, wanted: Wanted) -> Coloring:
+def coloring(paths: Paths, size: int, wanted: Wanted) -> ColumnColors:
     """Return colours by which the wanted entry of each row is alone; with one for each column if no fewer are found.
 
     Args:
@@ -70,10 +70,10 @@ def coloring(paths: Paths, size: int, wanted: Wanted) -> Coloring:
     found = None
     if len(known) == len(paths):
         found = _by_remainder(known, size, wanted) or _by_chance(known, size, wanted)
-    return found or Coloring(max(1, size))
+    return found or ColumnColors(max(1, size))
 
 
-def _by_remainder(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> Coloring | None:
+def _by_remainder(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> ColumnColors | None:
     """Return the least number that divides no distance of a column from the one that is wanted of the same row.
 
     None where the distances are not the same in all rows.
@@ -86,11 +86,11 @@ def _by_remainder(places: Sequence[AffinePlace | Listed], size: int, wanted: Wan
     numbers = np.array([*(apart - {0})], np.int64)
     for count in range(1, min(size, MOST_COLORS + 1)):
         if (numbers % count).all():
-            return Coloring(count)
+            return ColumnColors(count)
     return None
 
 
-def _by_chance(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> Coloring | None:
+def _by_chance(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted) -> ColumnColors | None:
     """Return colours drawn until no two columns that may not have the same do, from few colours on to more."""
     first, second = _meeting(places, size, wanted)
     rng = np.random.default_rng(0)
@@ -100,7 +100,7 @@ def _by_chance(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted
         for _ in range(MOST_ROUNDS):
             meet = colors[first] == colors[second]
             if not meet.any():
-                return Coloring(count, colors)
+                return ColumnColors(count, colors)
             again = np.unique(np.where(rng.integers(0, 2, np.count_nonzero(meet)) == 0, first[meet], second[meet]))
             colors[again] = rng.integers(0, count, len(again), np.int32)
         count *= 2
