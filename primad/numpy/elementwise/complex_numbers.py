@@ -34,8 +34,7 @@ def imag(val: Any) -> Any:
 def conjugate(x: Any, /, out: Any = None) -> Any:
     """np.conjugate: x − iy for x + iy; a real array itself."""
     refuse_out("conjugate", out)
-    x = convert(x, loop_dtype(np.conjugate, x))
-    return ops.conj(x) if is_complex(x.dtype) else x
+    return conjugated(convert(x, loop_dtype(np.conjugate, x)))
 
 
 conj = conjugate
