@@ -38,7 +38,7 @@ _FACTORS = Cache(16)
 """Factors of Jacobians at solutions: tangents and cotangents of one solution take the same."""
 
 
-class Factorization:
+class MatrixFactors:
     """The factors of a matrix, sparse or not.
 
     Args:
@@ -117,7 +117,7 @@ class Equation:
         share = SPARSE_SHARE if len(x) >= SPARSE_FROM else 0.0
         return RecordedJacobian(self.of, output).at([x, *given], share)
 
-    def factors(self, x: Array, given: Sequence[Array]) -> Factorization:
+    def factors(self, x: Array, given: Sequence[Array]) -> MatrixFactors:
         """Return the factors of the Jacobian at a solution, which are kept.
 
         Raises:
@@ -127,23 +127,23 @@ class Equation:
         for value in (x, *given):
             digest.update(np.ascontiguousarray(value).data)
         key = FactorsKey(self.of.key, digest.digest())
-        found: Factorization = _FACTORS.get(key, lambda: self._regular(x, given))
+        found: MatrixFactors = _FACTORS.get(key, lambda: self._regular(x, given))
         return found
 
-    def _regular(self, x: Array, given: Sequence[Array]) -> Factorization:
+    def _regular(self, x: Array, given: Sequence[Array]) -> MatrixFactors:
         matrix = self.jacobian(x, given)
         if not np.isfinite(matrix if isinstance(matrix, np.ndarray) else matrix.data).all():
             raise NotFiniteError(f"{self.name}: the Jacobian at the solution is not finite")
         reason = "A small change of what it depends on would not change the solution by a small amount, or not at all."
         try:
-            factors = Factorization(matrix)
+            factors = MatrixFactors(matrix)
         except np.linalg.LinAlgError as error:
             raise self._singular(reason, str(error)) from None
         if self._is_fold(factors, x, given):
             raise self._singular(reason, "two solutions meet here")
         return factors
 
-    def _is_fold(self, factors: Factorization, x: Array, given: Sequence[Array]) -> bool:
+    def _is_fold(self, factors: MatrixFactors, x: Array, given: Sequence[Array]) -> bool:
         """Say whether the Jacobian differs from itself within what is not known of the solution.
 
         It is looked at in the direction in which the inverse is largest: one step of inverse iteration finds it where

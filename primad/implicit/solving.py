@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.errors import DomainError, ShapeError
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
-from primad.implicit.equations import Array, Equation, Factorization
+from primad.implicit.equations import Array, Equation, MatrixFactors
 
 MOST_STEPS = 100
 """Newton's steps from the start, at most. Chosen: those that converge take ten."""
@@ -102,7 +102,7 @@ def _by_newton(of: Equation, x: Array, given: Sequence[Array]) -> Array:
     found = of.residual(x, given)
     for _ in range(MOST_STEPS):
         try:
-            step = Factorization(of.jacobian(x, given)).solve(found)
+            step = MatrixFactors(of.jacobian(x, given)).solve(found)
         except np.linalg.LinAlgError:
             return x
         size = np.linalg.norm(found)
@@ -125,7 +125,7 @@ def _polished(of: Equation, x: Array, found: Array, matrix: Any, given: Sequence
         if not np.any(found):
             return x
         try:
-            new = x - Factorization(of.jacobian(x, given) if number else matrix).solve(found)
+            new = x - MatrixFactors(of.jacobian(x, given) if number else matrix).solve(found)
         except np.linalg.LinAlgError:
             return x
         after = of.residual(new, given)

@@ -163,14 +163,14 @@ def test_loops_and_rules_in_the_equation() -> None:
 
 def test_a_factorisation_serves_all_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    kept = equations.Factorization
+    kept = equations.MatrixFactors
 
     class Counted(kept):  # type: ignore[misc,valid-type]
         def __init__(self, matrix: Any) -> None:
             made.append(matrix.shape)
             super().__init__(matrix)
 
-    monkeypatch.setattr(equations, "Factorization", Counted)
+    monkeypatch.setattr(equations, "MatrixFactors", Counted)
     _, back = primad.vjp(lambda a: by_root(a, 2.5), A)
     for ct in np.eye(3):
         back(ct)
@@ -192,7 +192,7 @@ def test_many_unknowns_have_sparse_factors(monkeypatch: pytest.MonkeyPatch) -> N
     source = 1 + np.sin(np.arange(n))
     shapes = []
     monkeypatch.setattr(
-        equations, "Factorization", lambda m, make=equations.Factorization: shapes.append(type(m)) or make(m)
+        equations, "MatrixFactors", lambda m, make=equations.MatrixFactors: shapes.append(type(m)) or make(m)
     )
 
     def mean(source: Any, rate: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 import primad
 import primad.numpy as pnp
 from primad.native.loops import graph_colors
-from primad.programs.sparsity.constants import Constants, Known
+from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import listed, own
 from primad.programs.sparsity.matrix_colors import Entries, sweeps
@@ -30,7 +30,7 @@ def masks_of(program: Any, values: Any, position: int) -> list[Any]:
     """Return for each output which elements of an input are said to reach which of its own."""
     node = program.inputs[position]
     integers = {
-        x: Known(np.asarray(value), frozenset())
+        x: KnownValue(np.asarray(value), frozenset())
         for x, value in zip(program.inputs, values, strict=True)
         if np.asarray(value).dtype.kind in "iub"
     }

@@ -22,7 +22,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
-from primad.programs.sparsity.constants import Constants, Known
+from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
 from primad.programs.sparsity.matrix_colors import Entries, Sweep, one_way_sweeps, sweeps
@@ -122,7 +122,7 @@ class Compressed:
 
     def _entries(self, known: Mapping[int, Array], depends: set[int]) -> tuple[Array, Array, tuple[int, int]]:
         along = lower(self._pulled if self._pushed is None else self._pushed)
-        constants = Constants({along.inputs[i]: Known(x, frozenset([i])) for i, x in known.items()}, depends)
+        constants = Constants({along.inputs[i]: KnownValue(x, frozenset([i])) for i, x in known.items()}, depends)
         rows, size = self.shape
         direction = along.inputs[-1].type
         reached: Reached = ()

@@ -14,7 +14,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
 Array = np.ndarray[Any, Any]
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A value that is known.
 
     Attributes:
@@ -34,8 +34,8 @@ class Constants:
         used: where the numbers of those are put whose values matter.
     """
 
-    def __init__(self, given: Mapping[Node, Known], used: set[int]) -> None:
-        self._found: dict[Node, Known | None] = dict(given)
+    def __init__(self, given: Mapping[Node, KnownValue], used: set[int]) -> None:
+        self._found: dict[Node, KnownValue | None] = dict(given)
         self._used = used
 
     def value(self, node: Node) -> Array | None:
@@ -59,10 +59,10 @@ class Constants:
         inner = self.within(given)
         for own, known in [(own, self._find(x)) for own, x in rows.items()]:
             if known is not None:
-                inner._found[own] = Known(known.value[number], known.of)
+                inner._found[own] = KnownValue(known.value[number], known.of)
         return inner
 
-    def _find(self, node: Node) -> Known | None:
+    def _find(self, node: Node) -> KnownValue | None:
         stack = [node]
         while stack:
             top = stack[-1]
@@ -78,9 +78,9 @@ class Constants:
                 self._found[top] = self._computed(top)
         return self._found[node]
 
-    def _computed(self, node: Node) -> Known | None:
+    def _computed(self, node: Node) -> KnownValue | None:
         if node.op is LITERAL or node.op is CAPTURED:
-            return Known(leaf_value(node), frozenset())
+            return KnownValue(leaf_value(node), frozenset())
         known = [x for x in map(self._found.__getitem__, node.inputs) if x is not None]
         if isinstance(node.op, Leaf) or node.op.holds_program or not isinstance(node.type, ArrayType):
             return None
@@ -89,4 +89,4 @@ class Constants:
                 value = np.asarray(node.op.numpy(*[x.value for x in known], **dict(node.params)))
         except (PrimadError, ValueError, ArithmeticError, IndexError):
             return None  # running the program says what is wrong
-        return Known(value, frozenset().union(*[x.of for x in known]))
+        return KnownValue(value, frozenset().union(*[x.of for x in known]))
