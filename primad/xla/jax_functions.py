@@ -15,18 +15,10 @@ import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
-from primad.ops.linalg.cofactors import (
-    along_by_inverse,
-    along_by_svd,
-    cofactors_by_inverse,
-    cofactors_by_svd,
-    each,
-    inverted,
-)
-from primad.ops.linalg.eigen import ROUNDING
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred
-from primad.xla.jax_matrices import expm, expm_frechet, has_several_solutions, solve_sylvester, sqrtm
+from primad.xla.jax_linalg import cholesky, integer, linear_algebra, near, rounding
+from primad.xla.jax_matrices import has_several_solutions, sqrtm
 from primad.xla.jax_philox import draw
 from primad.xla.jax_windows import overlap_add, window_argmax, windows
 
@@ -127,105 +119,6 @@ def _direction(x: Any, y: Any) -> Any:
     return x / jnp.where(length == 0, 1, length)
 
 
-def _lu(a: Any) -> tuple[Any, Any, Any]:
-    import jax.numpy as jnp
-    from jax import lax
-
-    factors, pivots, order = lax.linalg.lu(a)
-    swaps = jnp.sum(pivots != jnp.arange(pivots.shape[-1]), axis=-1)
-    return factors, order.astype(_integer()), (1 - 2 * (swaps % 2)).astype(a.dtype)
-
-
-def _integer() -> Any:
-    """Return the dtype of JAX's integers as it is set: of 64 bits, or of 32."""
-    import jax.numpy as jnp
-
-    return jnp.zeros((), int).dtype
-
-
-def _solve_triangular(a: Any, b: Any, *, lower: bool, transpose: bool, unit: bool) -> Any:
-    from jax import lax
-
-    return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=transpose, unit_diagonal=unit)
-
-
-def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
-    """Return the diagonal, or where values are equal the eigenvalues of their blocks, moved apart to keep the order."""
-    import jax.numpy as jnp
-
-    alike = _near(x)
-    starts = ~jnp.pad(jnp.diagonal(alike, 1, -2, -1), [(0, 0)] * (x.ndim - 1) + [(1, 0)])
-    block = jnp.cumsum(starts, axis=-1)
-    same = block[..., None, :] == block[..., :, None]
-    inside = jnp.where(same, (s + jnp.swapaxes(s, -1, -2)) / 2, 0)
-    unknown = jnp.any(same & ~jnp.all(jnp.isfinite(inside), axis=-1)[..., None, :], axis=-1)
-    inside = jnp.where(unknown[..., None, :], 0, inside)
-    apart = 2 * jnp.max(jnp.sum(jnp.abs(inside), axis=-1), axis=-1, keepdims=True, initial=0)
-    sign = -1 if singular else 1
-    moved = sign * inside + (apart * block)[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
-    found = sign * (jnp.linalg.eigvalsh(moved) - apart * block) if x.shape[-1] else x
-    several = jnp.any(jnp.sum(same, axis=-1) > 1, axis=-1, keepdims=True) & ~unknown
-    return jnp.where(several, found, jnp.diagonal(s, axis1=-2, axis2=-1)).astype(x.dtype)
-
-
-def _cholesky(a: Any) -> Any:
-    """Factorize matrices by their lower triangles; JAX's function under NumPy's name takes the mean of both."""
-    from jax import lax
-
-    return lax.linalg.cholesky(a, symmetrize_input=False)
-
-
-def _where_finite(function: Function) -> Function:
-    """Return a factorization whose results are NaN for matrices that are not finite, on which LAPACK may not end."""
-    import jax.numpy as jnp
-
-    def safe(a: Any) -> tuple[Any, ...]:
-        finite = jnp.all(jnp.isfinite(a), axis=(-2, -1))
-        results = function(jnp.where(each(finite), a, 0))
-        alike = [finite.reshape(finite.shape + (1,) * (x.ndim - finite.ndim)) for x in results]
-        return tuple(jnp.where(known, x, jnp.nan) for known, x in zip(alike, results, strict=True))
-
-    return safe
-
-
-def _where_regular(by_inverse: Function, by_svd: Function) -> Function:
-    """Return a function of matrices that inverts those far from singular, and decomposes others that are finite."""
-    import jax.numpy as jnp
-
-    def function(a: Any, *others: Any) -> Any:
-        regular, others_finite, inverse, found = inverted(jnp, a)
-        decomposed = jnp.where(each(others_finite), a, jnp.eye(a.shape[-1], dtype=a.dtype))
-        rest = jnp.where(each(others_finite), by_svd(jnp, decomposed, *others), jnp.nan)
-        return jnp.where(each(regular), by_inverse(jnp, found, inverse, *others), rest)
-
-    return function
-
-
-def _spread(ct: Any, x: Any, *, singular: bool) -> Any:
-    import jax.numpy as jnp
-
-    return ct[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
-
-
-def _gaps(x: Any) -> Any:
-    import jax.numpy as jnp
-
-    one = jnp.eye(x.shape[-1], dtype=x.dtype)
-    return (1 - one) / (x[..., None, :] - x[..., :, None] + one)
-
-
-def _rounding(x: Any) -> Any:
-    import jax.numpy as jnp
-
-    return ROUNDING * x.shape[-1] * jnp.finfo(x.dtype).eps * jnp.max(jnp.abs(x), axis=-1, keepdims=True, initial=0)
-
-
-def _near(x: Any) -> Any:
-    import jax.numpy as jnp
-
-    return jnp.abs(x[..., None, :] - x[..., :, None]) <= _rounding(x)[..., None]
-
-
 def _bessel_i(x: Any, *, n: int) -> Any:
     """Compute Iₙ: orders above 1 by the power series, of positive terms, or for large x from those below.
 
@@ -294,39 +187,15 @@ def functions() -> dict[str, Function]:
         "cumsum": _cumsum,
         "reduce_max": lambda x, *, axes: jnp.max(x, axes),
         "reduce_min": lambda x, *, axes: jnp.min(x, axes),
-        "argsort": lambda x, *, axis: jnp.argsort(x, axis, stable=True).astype(_integer()),
+        "argsort": lambda x, *, axis: jnp.argsort(x, axis, stable=True).astype(integer()),
         "eye": lambda *, n, dtype: jnp.eye(n, dtype=narrow(np.dtype(dtype))),
         "iota": lambda *, n, dtype: jnp.arange(n, dtype=narrow(np.dtype(dtype))),
         "windows": windows,
         "overlap_add": overlap_add,
         "window_argmax": window_argmax,
         "draw": draw,
-        **_of_matrices(),
+        **linear_algebra(),
         "project": lambda results, *, index: results[index],
-    }
-
-
-def _of_matrices() -> dict[str, Function]:
-    """Return the function of each op of linear algebra."""
-    jnp = jax_module().numpy
-    return {
-        "lu": _lu,
-        "qr": lambda a: tuple(jnp.linalg.qr(a)),
-        "cholesky": _cholesky,
-        "solve_triangular": _solve_triangular,
-        "eigh": lambda a, *, lower: _where_finite(
-            lambda a: jnp.linalg.eigh(a, "L" if lower else "U", symmetrize_input=False)
-        )(a),
-        "svd": _where_finite(lambda a: jnp.linalg.svd(a, full_matrices=False)),
-        "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
-        "cofactors_along": _where_regular(along_by_inverse, along_by_svd),
-        "gaps": _gaps,
-        "slopes": _slopes,
-        "spread": _spread,
-        "expm": expm,
-        "expm_frechet": expm_frechet,
-        "solve_sylvester": solve_sylvester,
-        "sqrtm": sqrtm,
     }
 
 
@@ -354,7 +223,7 @@ def _called_back(op: Primitive) -> Function:
 def narrow(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype that JAX uses for an integer or boolean one: as it is, or of 32 bits if JAX is set so."""
     return (
-        dtype if dtype.kind not in "iu" or dtype.itemsize < 8 or _integer() == np.int64 else np.dtype(f"{dtype.kind}4")
+        dtype if dtype.kind not in "iu" or dtype.itemsize < 8 or integer() == np.int64 else np.dtype(f"{dtype.kind}4")
     )
 
 
@@ -373,7 +242,7 @@ def failures() -> dict[str, Function]:
         return jnp.any(jnp.diagonal(a, axis1=-2, axis2=-1) == 0) if b.size and not unit else jnp.array(False)
 
     def zeros(x: Any, singular: bool) -> Any:
-        return (jnp.abs(x) <= _rounding(x)) & singular
+        return (jnp.abs(x) <= rounding(x)) & singular
 
     def steep(s: Any, x: Any, *, singular: bool) -> Any:
         zero = zeros(x, singular)
@@ -383,7 +252,7 @@ def failures() -> dict[str, Function]:
         largest = jnp.max(jnp.abs(ct), axis=-1, keepdims=True, initial=0)
         allowed = jnp.sqrt(jnp.finfo(ct.dtype).eps) * largest
         apart = jnp.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
-        return jnp.any(_near(x) & apart) | jnp.any(zeros(x, singular) & (jnp.abs(ct) > allowed))
+        return jnp.any(near(x) & apart) | jnp.any(zeros(x, singular) & (jnp.abs(ct) > allowed))
 
     def rootless(a: Any) -> Any:
         return jnp.any(jnp.all(jnp.isfinite(a), axis=(-2, -1)) & jnp.any(jnp.isnan(sqrtm(a)), axis=(-2, -1)))
@@ -391,12 +260,12 @@ def failures() -> dict[str, Function]:
     return {
         "solve_sylvester": has_several_solutions,
         "sqrtm": rootless,
-        "gaps": lambda x: jnp.any(jnp.triu(_near(x), 1)),
+        "gaps": lambda x: jnp.any(jnp.triu(near(x), 1)),
         "slopes": steep,
         "spread": uneven,
         "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),
         "scatter_add": lambda x, indices, *, size, **params: outside(indices, size),
         "solve_triangular": singular,
-        "cholesky": lambda a: jnp.any(jnp.isnan(_cholesky(a))),
+        "cholesky": lambda a: jnp.any(jnp.isnan(cholesky(a))),
         "power": lambda x, y: jnp.any(y < 0) if x.dtype.kind in "iu" else jnp.array(False),
     }

@@ -1,18 +1,27 @@
-"""Parts of arrays and arrays of parts, which are one another's transposes: slice, pad and concatenate."""
+"""Parts of arrays and arrays of parts, one another's transposes: slice, pad and concatenate, with their laws."""
 
 from __future__ import annotations
 
-import itertools
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
-from primad.ir.axes import AxisMap, Change, Strided, moved_axis
+from primad.ir.axes import moved_axis
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, retyped
+from primad.ops.arrays.part_definitions import (
+    concatenate_axes,
+    concatenate_type,
+    pad_adapt,
+    pad_axes,
+    pad_type,
+    padded,
+    slice_adapt,
+    slice_axes,
+    slice_type,
+    sliced,
+)
 from primad.ops.arrays.reshaping import Shape
 from primad.ops.record.fields import CHEAP, Law, MemoryUse
 from primad.ops.record.kinds import linear
@@ -22,40 +31,6 @@ __all__ = ["concatenate", "pad", "slice_"]
 
 
 # -- slice -------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4096)
-def _slices(start: Shape, stop: Shape, step: Shape) -> tuple[slice, ...]:
-    """Return an index of slices: many short programs take the same ones in each run."""
-    return tuple([slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True)])
-
-
-def _slice(x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
-    return np.asarray(x)[_slices(start, stop, step)]
-
-
-def _slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> ArrayType:
-    if not len(start) == len(stop) == len(step) == x.ndim:
-        raise ShapeError(f"slice: bounds {start}, {stop}, {step} do not have the {x.ndim} axes of shape {x.shape}")
-    if any(not (0 <= a <= b <= n and s > 0) for a, b, s, n in zip(start, stop, step, x.shape, strict=True)):
-        raise ShapeError(f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}")
-    return ArrayType(tuple([-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]), x.dtype)
-
-
-def _slice_axes(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> AxisMap:
-    labels = tuple(
-        [
-            axis if (a, b, s) == (0, n, 1) else Strided(axis, a, s)
-            for axis, (a, b, s, n) in enumerate(zip(start, stop, step, x.shape, strict=True))
-        ]
-    )
-    return AxisMap((tuple(range(x.ndim)),), (labels,))
-
-
-def _slice_adapt(change: Change, *, start: Shape, stop: Shape, step: Shape) -> dict[str, Any]:
-    start, step = change.result.entries(start, 0), change.result.entries(step, 1)
-    ends = zip(start, change.result.entries(stop, 0), step, change.result.shape, strict=True)
-    return {"start": start, "stop": tuple([n if (a, s) == (0, 1) else b for a, b, s, n in ends]), "step": step}
 
 
 def _slice_transpose(ct: Any, x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
@@ -72,7 +47,7 @@ def _slice_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     (x,) = inputs
     if x.type.shape == params["stop"] and not any(params["start"]) and all(s == 1 for s in params["step"]):
         return x
-    return retyped(trace, inputs, _slice_type(x.type, **params).shape) if x.op is LITERAL else None
+    return retyped(trace, inputs, slice_type(x.type, **params).shape) if x.op is LITERAL else None
 
 
 def _slice_twice(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -99,7 +74,7 @@ def _slice_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, A
     inner = apply(
         trace, slice_, x.inputs[0], **{key: tuple([bound[axis] for axis in kept]) for key, bound in params.items()}
     )
-    return apply(trace, broadcast, inner, shape=_slice_type(x.type, **params).shape, axes=axes)
+    return apply(trace, broadcast, inner, shape=slice_type(x.type, **params).shape, axes=axes)
 
 
 def _slice_joined(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -120,11 +95,11 @@ def _slice_joined(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
 
 slice_: Primitive = linear(
     "slice",
-    numpy=_slice,
-    infer=_slice_type,
+    numpy=sliced,
+    infer=slice_type,
     transpose=[_slice_transpose],
-    axes=_slice_axes,
-    adapt=_slice_adapt,
+    axes=slice_axes,
+    adapt=slice_adapt,
     memory=MemoryUse(views=True),
     work=CHEAP,
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
@@ -180,45 +155,9 @@ slice_: Primitive = linear(
 # -- pad ---------------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=4096)
-def _padded(before: Shape, low: Shape, high: Shape, interior: Shape) -> tuple[Shape, tuple[slice, ...]]:
-    """Return the shape of a padded array, and where in it the elements lie."""
-    shape = tuple([a + b + n + max(0, n - 1) * i for a, b, i, n in zip(low, high, interior, before, strict=True)])
-    return shape, tuple([slice(a, m - b, i + 1) for a, b, i, m in zip(low, high, interior, shape, strict=True)])
-
-
-def _pad(x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
-    x = np.asarray(x)
-    shape, places = _padded(x.shape, low, high, interior)
-    out = np.zeros(shape, x.dtype)
-    out[places] = x
-    return out
-
-
-def _pad_type(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> ArrayType:
-    if not len(low) == len(high) == len(interior) == x.ndim or any(n < 0 for n in (*low, *high, *interior)):
-        raise ShapeError(f"pad: widths {low}, {high}, {interior} do not fit shape {x.shape}")
-    sizes = zip(low, high, interior, x.shape, strict=True)
-    return ArrayType(tuple([a + b + n + max(0, n - 1) * i for a, b, i, n in sizes]), x.dtype)
-
-
 def _pad_transpose(ct: Any, x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
     stop = tuple([m - b for m, b in zip(ct.shape, high, strict=True)])
     return slice_(ct, start=low, stop=stop, step=tuple([i + 1 for i in interior]))
-
-
-def _pad_axes(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> AxisMap:
-    labels = tuple(
-        [
-            Strided(axis, a, i + 1) if a or b or i else axis
-            for axis, (a, b, i) in enumerate(zip(low, high, interior, strict=True))
-        ]
-    )
-    return AxisMap((labels,), (tuple(range(x.ndim)),))
-
-
-def _pad_adapt(change: Change, **widths: Shape) -> dict[str, Any]:
-    return {name: change.operand.entries(width, 0) for name, width in widths.items()}
 
 
 def _pad_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -226,7 +165,7 @@ def _pad_nothing(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any])
     if not any(params["low"]) and not any(params["high"]) and not any(params["interior"]):
         return x
     if is_literal(x, 0):
-        return trace.literal(literal_value(x), _pad_type(x.type, **params))
+        return trace.literal(literal_value(x), pad_type(x.type, **params))
     return None
 
 
@@ -247,16 +186,16 @@ def _pad_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
         left = tuple([kept.index(axis) for axis in new if axis in kept])
         inner = apply(trace, broadcast, x.inputs[0], shape=small.shape, axes=left)
     padded = apply(trace, pad, inner, **{key: tuple([width[axis] for axis in kept]) for key, width in params.items()})
-    return apply(trace, broadcast, padded, shape=_pad_type(x.type, **params).shape, axes=axes)
+    return apply(trace, broadcast, padded, shape=pad_type(x.type, **params).shape, axes=axes)
 
 
 pad: Primitive = linear(
     "pad",
-    numpy=_pad,
-    infer=_pad_type,
+    numpy=padded,
+    infer=pad_type,
     transpose=[_pad_transpose],
-    axes=_pad_axes,
-    adapt=_pad_adapt,
+    axes=pad_axes,
+    adapt=pad_adapt,
     work=CHEAP,
     doc="Put zeros before (low), after (high) and between (interior) the elements of each axis.",
     laws=[
@@ -287,22 +226,6 @@ pad: Primitive = linear(
 # -- concatenate -------------------------------------------------------------------------------------------------------
 
 
-def _concatenate_type(*types: ArrayType, axis: int) -> ArrayType:
-    first = types[0]
-    if not 0 <= axis < first.ndim:
-        raise ShapeError(f"concatenate: axis {axis} is out of range for shape {first.shape}")
-    for other in types:
-        rest = other.shape[:axis] + other.shape[axis + 1 :]
-        if (
-            other.ndim != first.ndim
-            or rest != first.shape[:axis] + first.shape[axis + 1 :]
-            or other.dtype != first.dtype
-        ):
-            raise ShapeError(f"concatenate: {', '.join(map(str, types))} do not agree outside axis {axis}")
-    length = sum(other.shape[axis] for other in types)
-    return ArrayType((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
-
-
 def _concatenate_transpose(ct: Any, *inputs: Any, axis: int) -> list[Any]:
     low = [0] * ct.ndim
     high = list(ct.shape)
@@ -312,14 +235,6 @@ def _concatenate_transpose(ct: Any, *inputs: Any, axis: int) -> list[Any]:
         found.append(slice_(ct, start=tuple(low), stop=tuple(high), step=(1,) * ct.ndim))
         low[axis] = high[axis]
     return found
-
-
-def _concatenate_axes(*types: ArrayType, axis: int) -> AxisMap:
-    labels = tuple(range(types[0].ndim))
-    starts = itertools.accumulate([x.shape[axis] for x in types[:-1]], initial=0)
-    return AxisMap(
-        tuple([(*labels[:axis], Strided(axis, start, 1), *labels[axis + 1 :]) for start in starts]), (labels,)
-    )
 
 
 def _concatenate_nested(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -359,9 +274,9 @@ def _joined_slices(trace: Trace, x: Node, y: Node, axis: int) -> Node | None:
 concatenate: Primitive = linear(
     "concatenate",
     numpy=lambda *arrays, axis: np.concatenate([np.asarray(x) for x in arrays], axis),
-    infer=_concatenate_type,
+    infer=concatenate_type,
     transpose=_concatenate_transpose,
-    axes=_concatenate_axes,
+    axes=concatenate_axes,
     adapt=moved_axis,
     operands=None,
     work=CHEAP,

@@ -10,37 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.slicing import concatenate, pad
+from primad.ops.elementwise.literals import Inputs, Params, is_ordinary, of_literals
 from primad.ops.record.fields import CHEAP, SAME, Law, Outermost, Rewrite
 from primad.ops.record.kinds import linear, multilinear
 from primad.ops.record.operand_types import same_type
 from primad.ops.record.primitive import Primitive, apply
 
 __all__ = ["add", "mul", "neg", "sub"]
-
-Inputs = tuple[Node, ...]
-Params = dict[str, Any]
-
-
-def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, y: float, result: float) -> Law:
-    """Make the law that an op of two literals is a literal, stated for x and y."""
-
-    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-        if inputs[0].op is LITERAL and inputs[1].op is LITERAL:
-            type = inputs[0].type
-            with np.errstate(all="ignore"):
-                value = function(*[type.dtype.type(literal_value(node)) for node in inputs])
-            return trace.literal(value.item(), type)
-        return None
-
-    def statement() -> tuple[Any, Any]:
-        return op()(np.float64(x), np.float64(y)), np.float64(result)
-
-    return Law(name, "bitwise", statement, (), rewrite, ("literal",), complex="bitwise")
 
 
 def _commute(op: Callable[[], Any]) -> Callable[[Trace, Inputs, Params], Node | None]:
@@ -65,17 +45,10 @@ def _times(trace: Trace, factor: float, x: Node) -> Node:
     return apply(trace, mul, trace.literal(factor, x.type), x)
 
 
-def _is_ordinary(value: float, type: ArrayType) -> bool:
-    """Say whether a folded factor neither overflows nor vanishes in the dtype."""
-    with np.errstate(all="ignore"):
-        size = np.abs(type.dtype.type(value))
-    return bool(np.finfo(type.dtype).tiny <= size < np.inf)
-
-
 def _like_terms(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     """Add multiples of one sign; those of opposite signs are NaN together where x is infinite."""
     (a, x), (b, y) = _scaled(inputs[0]), _scaled(inputs[1])
-    if x is not y or not x.type.is_float or a * b <= 0 or not _is_ordinary(a + b, x.type):
+    if x is not y or not x.type.is_float or a * b <= 0 or not is_ordinary(a + b, x.type):
         return None
     return _times(trace, a + b, x)
 
@@ -352,7 +325,7 @@ def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     for x, y in (inputs, inputs[::-1]):
         if x.op is LITERAL and y.type.is_float:
             factor, rest = _scaled(y)
-            if rest is not y and _is_ordinary(literal_value(x) * factor, rest.type):
+            if rest is not y and is_ordinary(literal_value(x) * factor, rest.type):
                 return _times(trace, literal_value(x) * factor, rest)
     return None
 

@@ -10,7 +10,8 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.node import Node, Trace, is_literal
-from primad.ops.elementwise.arithmetic import Inputs, Params, neg, of_literals
+from primad.ops.elementwise.arithmetic import neg
+from primad.ops.elementwise.literals import Inputs, Params, of_literals
 from primad.ops.record.fields import CHEAP, Law
 from primad.ops.record.kinds import custom
 from primad.ops.record.operand_types import same_type

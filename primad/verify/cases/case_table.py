@@ -10,8 +10,8 @@ import numpy as np
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.ir.array_types import ArrayType
-from primad.ops.arrays.contraction import letters
 from primad.ops.record.primitive import Primitive
+from primad.verify.cases import array_examples as arrays
 from primad.verify.cases.complex_cases import COMPLEX_CASES
 from primad.verify.cases.definitions import MEANINGS
 from primad.verify.cases.drawn_cases import (
@@ -82,24 +82,10 @@ def _eye(choose: Choices) -> Example:
     return Example((), {"n": choose.integer(2, 4), "dtype": "float64"})
 
 
-def _broadcast(choose: Choices) -> Example:
-    wide = tuple(choose.among((0, 1, 2, 3)) for _ in range(choose.integer(1, 3)))
-    axes = _axes(choose, len(wide))
-    inner = tuple(n for axis, n in enumerate(wide) if axis not in axes)
-    return Example((floats(inner),), {"shape": wide, "axes": axes})
-
-
-def _axes(choose: Choices, ndim: int, least: int = 1) -> tuple[int, ...]:
-    flags = [choose.integer(0, 1) for _ in range(ndim)]
-    if sum(flags) < least:
-        flags[choose.integer(0, ndim - 1)] = 1
-    return tuple(axis for axis, on in enumerate(flags) if on)
-
-
 def _reduction(least: int = 1, **params: Any) -> Any:
     def draw(choose: Choices) -> Example:
         common = choose.among(SMALL)
-        return Example((floats(common),), {"axes": _axes(choose, len(common), least), **params})
+        return Example((floats(common),), {"axes": arrays.axes(choose, len(common), least), **params})
 
     return draw
 
@@ -120,125 +106,6 @@ def _along(choose: Choices) -> Example:
 def _cumsum(choose: Choices) -> Example:
     example = _along(choose)
     return Example(example.operands, {**example.params, "reverse": choose.among((False, True))})
-
-
-def _reshape(choose: Choices) -> Example:
-    before, after = choose.among(
-        (((2, 3), (3, 2)), ((6,), (2, 3)), ((2, 3, 2), (2, 6)), ((2, 3, 2), (6, 2)), ((1, 3), (3,)), ((), (1, 1)))
-    )
-    return Example((floats(before),), {"shape": after})
-
-
-def _permute(choose: Choices) -> Example:
-    ndim = choose.integer(2, 3)
-    rest = list(range(ndim))
-    order = [rest.pop(choose.integer(0, len(rest) - 1)) for _ in range(ndim)]
-    if order == sorted(order):
-        order.reverse()
-    return Example((floats(shape(choose, ndim, ndim)),), {"order": tuple(order)})
-
-
-def _slice(choose: Choices) -> Example:
-    common = tuple(choose.integer(2, 5) for _ in range(choose.integer(1, 2)))
-    start = tuple(choose.integer(0, 1) for _ in common)
-    stop = tuple(choose.integer(a, n) for a, n in zip(start, common, strict=True))
-    step = tuple(choose.integer(1, 2) for _ in common)
-    if choose.integer(0, 3) == 0:  # all of it
-        start, stop, step = (0,) * len(common), common, (1,) * len(common)
-    return Example((floats(common),), {"start": start, "stop": stop, "step": step})
-
-
-def _pad(choose: Choices) -> Example:
-    common = tuple(choose.integer(0, 3) for _ in range(choose.integer(1, 2)))
-    widths = [choose.among(((0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 2, 0), (1, 2, 2), (2, 1, 0))) for _ in common]
-    low, high, interior = zip(*widths, strict=True)
-    return Example((floats(common),), {"low": low, "high": high, "interior": interior})
-
-
-def _concatenate(choose: Choices) -> Example:
-    ndim = choose.integer(1, 2)
-    axis = choose.integer(0, ndim - 1)
-    rest = shape(choose, ndim, ndim)
-    count = choose.integer(1, 3)
-    parts = [tuple(choose.integer(0, 2) if i == axis else n for i, n in enumerate(rest)) for _ in range(count)]
-    return Example(tuple(floats(part) for part in parts), {"axis": axis})
-
-
-def _flip(choose: Choices) -> Example:
-    common = tuple(choose.integer(2, 3) for _ in range(choose.integer(1, 2)))
-    return Example((floats(common),), {"axes": _axes(choose, len(common))})
-
-
-def _gather(choose: Choices) -> Example:
-    batch = choose.integer(0, 1)
-    lead = (2,) * batch
-    n = choose.integer(2, 3)
-    before = shape(choose, 0, 1, 2)
-    x = (*lead, *before, n, *shape(choose, 0, 1, 2))
-    indices = integers(choose, (*lead, *shape(choose, 0, 2, 2)), 0, n - 1)
-    return Example((floats(x), indices), {"axis": batch + len(before), "batch": batch})
-
-
-def _scatter_add(choose: Choices) -> Example:
-    example = _gather(choose)
-    x, indices = example.operands
-    axis, batch = example.params["axis"], example.params["batch"]
-    updates = x.type.shape[:axis] + indices.type.shape[batch:] + x.type.shape[axis + 1 :]
-    return Example((floats(updates), indices), {**example.params, "size": x.type.shape[axis]})
-
-
-CONTRACTIONS = (
-    "ab,bc->ac",
-    "ab,ab->",
-    "a,b->ab",
-    "ab,ab->a",
-    "abc,adc->adb",
-    "ab,cb->ca",
-    "a,a->a",
-    "abc,cb->a",
-    "ab,ab->ab",
-)
-
-
-def _labels(choose: Choices) -> str:
-    """Draw labels of any form: what two arrays have in common stays or is summed over, in any order."""
-    left, rest = "ab"[: choose.integer(1, 2)], list("abc")
-    right = "".join(rest.pop(choose.integer(0, len(rest) - 1)) for _ in range(choose.integer(1, 2)))
-    common, kept, out = set(left) & set(right), "", ""
-    for letter in sorted({*left, *right}):
-        kept += letter if letter not in common or choose.integer(0, 1) else ""
-    while kept:
-        out += (letter := choose.among(kept))
-        kept = kept.replace(letter, "")
-    return letters(left, right, out)
-
-
-def _contract(choose: Choices) -> Example:
-    labels = _labels(choose) if choose.integer(0, 1) else choose.among(CONTRACTIONS)
-    left, right = labels.split("->")[0].split(",")
-    most = choose.among((1, 2, 2))
-    length = {letter: choose.integer(most // 2 + 1, 2) for letter in left + right}
-    return Example(
-        tuple(floats(tuple(length[letter] for letter in part)) for part in (left, right)), {"labels": labels}
-    )
-
-
-def _matmul(choose: Choices) -> Example:
-    left, right = choose.among((((2, 3), (3, 2)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 1, 2), (2, 2)), ((3,), (3,))))
-    return Example((floats(left), floats(right)))
-
-
-def _outer(choose: Choices) -> Example:
-    return Example((floats((2,)), floats((choose.integer(1, 3),))))
-
-
-def _diagonal(choose: Choices) -> Example:
-    common, axis1, axis2 = choose.among((((2, 3), 0, 1), ((3, 2), 1, 0), ((2, 2, 3), 0, 2), ((2, 2, 2), 1, 2)))
-    return Example((floats(common),), {"axis1": axis1, "axis2": axis2})
-
-
-def _diag(choose: Choices) -> Example:
-    return Example((floats((choose.integer(1, 3),)),), {"k": choose.integer(-1, 1)})
 
 
 def _variance(choose: Choices) -> Example:
@@ -323,20 +190,20 @@ PRIMITIVES: dict[Primitive, Any] = {
     ops.select: _select,
     ops.mask: _mask,
     ops.defined_where: _defined,
-    ops.broadcast: _broadcast,
+    ops.broadcast: arrays.broadcast,
     ops.sum: _draw_sum,
-    ops.reshape: _reshape,
-    ops.permute: _permute,
-    ops.slice_: _slice,
-    ops.pad: _pad,
-    ops.concatenate: _concatenate,
-    ops.flip: _flip,
+    ops.reshape: arrays.reshape,
+    ops.permute: arrays.permute,
+    ops.slice_: arrays.slice_,
+    ops.pad: arrays.pad,
+    ops.concatenate: arrays.concatenate,
+    ops.flip: arrays.flip,
     ops.cast: _cast,
     ops.barrier: pointwise(ANY),
     ops.cumsum: _cumsum,
-    ops.gather: _gather,
-    ops.scatter_add: _scatter_add,
-    ops.contract: _contract,
+    ops.gather: arrays.gather,
+    ops.scatter_add: arrays.scatter_add,
+    ops.contract: arrays.contract,
     ops.reduce_max: _reduction(),
     ops.reduce_min: _reduction(),
 }
@@ -354,11 +221,11 @@ COMPOSITES: dict[str, Any] = {
     "logsumexp": _reduction(),
     "sort": _along,
     "cumprod": _along,
-    "matmul": _matmul,
-    "outer": _outer,
-    "diagonal": _diagonal,
-    "trace": _diagonal,
-    "diag": _diag,
+    "matmul": arrays.matmul,
+    "outer": arrays.outer,
+    "diagonal": arrays.diagonal,
+    "trace": arrays.diagonal,
+    "diag": arrays.diag,
     "softmax": _along,
     "log_softmax": _along,
     "xlogy": pointwise(ANY, POSITIVE),
@@ -381,7 +248,15 @@ MORE_EXAMPLES = {
 }
 
 
-OTHERS = (COMPLEX_CASES, FACTORIZATION_CASES, SLIDING_CASES, PROGRAM_OP_CASES, LOOP_CASES)
+OTHERS = (
+    *COMPLEX_CASES,
+    *SPECIAL_CASES,
+    *FACTORIZATION_CASES,
+    *SLIDING_CASES,
+    *PROGRAM_OP_CASES,
+    *LOOP_CASES,
+)
+"""Cases that bring their definitions."""
 
 
 @cache
@@ -391,17 +266,4 @@ def cases() -> dict[str, Case]:
     found = list(PRIMITIVES.items())
     found += [(composites[name], draw) for name, draw in COMPOSITES.items() if name in composites]
     table = {op.name: Case(op, draw, MORE_EXAMPLES.get(op.name, 4), MEANINGS.get(op.name)) for op, draw in found}
-    return {
-        **table,
-        **{
-            case.op.name: case
-            for case in (
-                *COMPLEX_CASES,
-                *SPECIAL_CASES,
-                *FACTORIZATION_CASES,
-                *SLIDING_CASES,
-                *PROGRAM_OP_CASES,
-                *LOOP_CASES,
-            )
-        },
-    }
+    return {**table, **{case.op.name: case for case in OTHERS}}
