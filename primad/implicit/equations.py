@@ -76,7 +76,7 @@ class MatrixFactors:
         return solved
 
 
-class Equation:
+class ImplicitEquation:
     """F(x, a) = 0, for a program (x, a, what was captured) -> (F, what its solver takes) of a row of unknowns x.
 
     Attributes:
@@ -94,7 +94,7 @@ class Equation:
         self.key = (of.key, solver, tolerance, name, unknowns)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Equation) and self.key == other.key
+        return isinstance(other, ImplicitEquation) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)

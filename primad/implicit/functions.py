@@ -11,7 +11,7 @@ from primad.errors import ShapeError, TracingError
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derived_calls import Call
-from primad.implicit.equations import Equation
+from primad.implicit.equations import ImplicitEquation
 from primad.implicit.solution_ops import solution
 from primad.ir.program import ClosedProgram
 from primad.numpy.shapes.shaping import concatenate, ravel, reshape
@@ -96,7 +96,7 @@ def _solution(function: Function, x0: Any, args: Any, solver: Any, tolerance: fl
         return [residual, *others]
 
     call = Call(equation, (unknowns.row(x0), *args), known=False)
-    of = Equation(ClosedProgram(call.program), solver, tolerance, name, unknowns)
+    of = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns)
     if call.nested:
         return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
     return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))

@@ -14,7 +14,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.implicit.equations import Array, Equation
+from primad.implicit.equations import Array, ImplicitEquation
 from primad.implicit.solving import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ops.record.fields import Axes, DerivativeRules
@@ -44,7 +44,7 @@ def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: B
     return np.stack(rows).reshape((*sizes, *rows[0].shape)) if rows else np.empty((*sizes, 0))
 
 
-def _type(of: Equation, types: Sequence[ArrayType], count: int, batches: Batches) -> ArrayType:
+def _type(of: ImplicitEquation, types: Sequence[ArrayType], count: int, batches: Batches) -> ArrayType:
     """Return the type of a solution; behind so many operands are those of the equation."""
     rows = [ArrayType(x.shape[sum([flags[i] for flags, _ in batches]) :], x.dtype) for i, x in enumerate(types)]
     wanted = [node.type for node in (*of.of.program.inputs, *of.of.program.sources)]
@@ -63,7 +63,7 @@ def _batched(op: Primitive) -> Callable[..., Any]:
 # -- the solution ------------------------------------------------------------------------------------------------------
 
 
-def _push_solution(tangents: Sequence[Any], out: Any, *inputs: Any, of: Equation, batches: Batches = ()) -> Any:
+def _push_solution(tangents: Sequence[Any], out: Any, *inputs: Any, of: ImplicitEquation, batches: Batches = ()) -> Any:
     active = tuple([not isinstance(t, Zero) for t in tangents[1:]])
     if not any(active):
         return Zero(out.type)
@@ -95,12 +95,18 @@ solution: Primitive = Primitive(
 # -- linear systems at a solution --------------------------------------------------------------------------------------
 
 
-def _solved(b: Array, x: Array, *given: Array, of: Equation, transposed: bool) -> Array:
+def _solved(b: Array, x: Array, *given: Array, of: ImplicitEquation, transposed: bool) -> Array:
     return of.factors(x, given).solve(np.asarray(b), transposed)
 
 
 def _push_linear(
-    tangents: Sequence[Any], out: Any, b: Any, *inputs: Any, of: Equation, transposed: bool, batches: Batches = ()
+    tangents: Sequence[Any],
+    out: Any,
+    b: Any,
+    *inputs: Any,
+    of: ImplicitEquation,
+    transposed: bool,
+    batches: Batches = (),
 ) -> Any:
     """With A u = b: A u̇ = ḃ − Ȧ u."""
     first, *others = tangents
@@ -120,7 +126,7 @@ def _push_linear(
 
 
 def _pull_linear(
-    cotangent: Any, b: Any, *inputs: Any, of: Equation, transposed: bool, batches: Batches = ()
+    cotangent: Any, b: Any, *inputs: Any, of: ImplicitEquation, transposed: bool, batches: Batches = ()
 ) -> list[Any]:
     if any(isinstance(x, Linear) for x in inputs):
         raise ShapeError(f"{of.name}: a linear system is linear in its right hand side only")

@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.errors import DomainError, ShapeError
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
-from primad.implicit.equations import Array, Equation, MatrixFactors
+from primad.implicit.equations import Array, ImplicitEquation, MatrixFactors
 
 MOST_STEPS = 100
 """Newton's steps from the start, at most. Chosen: those that converge take ten."""
@@ -19,7 +19,7 @@ MOST_POLISHING = 4
 """Steps from a solution, at most. Chosen: each squares an error, and solvers' own is 1e-8."""
 
 
-def solve(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
+def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return the solution of an equation.
 
     Raises:
@@ -43,7 +43,7 @@ def solve(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
     return _polished(of, x, found, matrix, given)
 
 
-def _by_user(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
+def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Call the user's solver with what it takes: a function of the unknowns as the user has them, and a start."""
     assert of.solver is not None
     unknowns = of.unknowns
@@ -63,7 +63,7 @@ def _by_user(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
     return values
 
 
-def _as_root(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_root(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return SciPy's hybrid method's result; of many unknowns, that of Newton's steps with sparse factors."""
     if x0.size >= SPARSE_FROM:
         return _by_newton(of, x0, given)
@@ -74,7 +74,7 @@ def _as_root(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
     return np.asarray(found.x, dtype)
 
 
-def _as_minimum(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_minimum(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return SciPy's quasi-Newton method's result, and Newton's steps from there."""
     from scipy.optimize import minimize  # loads when it is called
 
@@ -86,7 +86,7 @@ def _as_minimum(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
     return _by_newton(of, np.asarray(found.x, x0.dtype), given)
 
 
-def _as_fit(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_fit(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return SciPy's least squares, and Newton's steps from there."""
     from scipy.optimize import least_squares  # loads when it is called
 
@@ -97,7 +97,7 @@ def _as_fit(of: Equation, x0: Array, given: Sequence[Array]) -> Array:
     return _by_newton(of, np.asarray(found.x, dtype), given)
 
 
-def _by_newton(of: Equation, x: Array, given: Sequence[Array]) -> Array:
+def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array]) -> Array:
     """Take Newton's steps, each halved until the residual is smaller."""
     found = of.residual(x, given)
     for _ in range(MOST_STEPS):
@@ -119,7 +119,7 @@ def _by_newton(of: Equation, x: Array, given: Sequence[Array]) -> Array:
     return x
 
 
-def _polished(of: Equation, x: Array, found: Array, matrix: Any, given: Sequence[Array]) -> Array:
+def _polished(of: ImplicitEquation, x: Array, found: Array, matrix: Any, given: Sequence[Array]) -> Array:
     """Take Newton's steps as long as each makes the residual less than a half."""
     for number in range(MOST_POLISHING):
         if not np.any(found):
@@ -135,7 +135,7 @@ def _polished(of: Equation, x: Array, found: Array, matrix: Any, given: Sequence
     return x
 
 
-OWN: dict[str, Callable[[Equation, Array, Sequence[Array]], Array]] = {
+OWN: dict[str, Callable[[ImplicitEquation, Array, Sequence[Array]], Array]] = {
     "root": _as_root,
     "fixed_point": _as_root,
     "linear_solve": _by_newton,

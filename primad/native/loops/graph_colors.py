@@ -55,7 +55,7 @@ def _run(host: Any, text: str, count: int, lists: tuple[Array, ...]) -> Array:
 # -- as native code ----------------------------------------------------------------------------------------------------
 
 
-class _Walk(Builder):
+class _GraphWalk(Builder):
     """A function that walks along lists of neighbours."""
 
     def addresses(self, count: int) -> list[str]:
@@ -92,7 +92,7 @@ class _Walk(Builder):
 
 
 def _first_text() -> str:
-    code = _Walk()
+    code = _GraphWalk()
     colors, marks, first, groups, second, members = code.addresses(6)
 
     def vertex(v: str, _: list[str]) -> None:
@@ -109,7 +109,7 @@ def _first_text() -> str:
 
 
 def _star_text() -> str:
-    code = _Walk()
+    code = _GraphWalk()
     colors, marks, first, second = code.addresses(4)
     lists = first, second
 

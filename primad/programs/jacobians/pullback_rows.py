@@ -159,7 +159,7 @@ def pull_rows(program: Program) -> Program:
 
 def _pulled(program: Program, taking: bool) -> Program:
     def rows(*others: TracedArray) -> list[TracedArray]:
-        found = _Walk(program, [x.node for x in others], taking).rows(program.inputs[-1])
+        found = _RowWalk(program, [x.node for x in others], taking).rows(program.inputs[-1])
         return [found[node] for node in program.outputs]
 
     return program_of(program.in_types[:-1], rows, program.names[:-1])
@@ -178,7 +178,7 @@ def _takes_rows(node: Node, seeds: Seeds) -> bool:
     return any(index.place in taken for index in seeds.indices)
 
 
-class _Walk:
+class _RowWalk:
     def __init__(self, program: Program, inputs: Sequence[Node], taking: bool) -> None:
         trace = self._trace = inputs[0].trace
         self._taking = taking

@@ -80,7 +80,7 @@ def append_backward(
     shape = tuple(loss.shape) if not loss.shape or 0 in loss.shape else (1,)
     attributes = {"shape": shape, "value": 1.0, "dtype": loss.dtype.name, "op_role": BACKWARD | LOSS, "op_role_var": []}
     seed = Operator(fill_constant_, (), [loss.name + GRADIENT], attributes)
-    found = _Walk(block, [loss], [], stopped).append([seed], callbacks or ())
+    found = _BlockWalk(block, [loss], [], stopped).append([seed], callbacks or ())
     if names is None:
         names = [parameter.name for parameter in block.all_parameters() if parameter.trainable]
     pairs = [(block.var(name), block.var(found[name])) for name in names if name in found]
@@ -149,7 +149,7 @@ def gradients(
         raise InvalidArgumentError("input must be in the same program as targets")
     stopped = _names(no_grad_set)
     block.program.backward_count += 1
-    found = _Walk(block, targets, inputs, stopped).append(starts)
+    found = _BlockWalk(block, targets, inputs, stopped).append(starts)
     return [block.var(found[variable.name]) if variable.name in found else None for variable in inputs]
 
 
@@ -215,7 +215,7 @@ def _variables(given: Any, what: str, or_none: bool = False) -> list[Any]:
 # -- the walk ----------------------------------------------------------------------------------------------------------
 
 
-class _Walk:
+class _BlockWalk:
     """One call of append_backward or gradients on a block.
 
     Args:
