@@ -44,6 +44,8 @@ ROUGH = {
     "a root at the end": (lambda x, t: np.sqrt(x + 1), "a slope would have no bound at the edge of"),
     "half an ellipse": (lambda x, t: np.sqrt(1 - x**2) * (1 + t), "a slope would have no bound at the edge of"),
     "a root of time": (lambda x, t: x * np.sqrt(t), "a slope would have no bound at the edge of"),
+    "a power of a share": (lambda x, t: np.power(x + 1, 0.75), "a slope would have no bound at the edge of"),
+    "a power below 0": (lambda x, t: np.power(x - 0.2, -4), "would"),
     "an entropy": (lambda x, t: (1 + x) * np.log(1 + x), "a slope would have no bound at the edge of"),
     "a step of a 500th": (lambda x, t: np.where(np.abs(x - 0.3) < 0.002, 1.0, 0.0), "value would jump"),
     "a hat of a 100th": (lambda x, t: np.maximum(0, 1 - np.abs(x - 0.3) / 0.01), "derivative of order 1 in x would"),
@@ -51,6 +53,7 @@ ROUGH = {
 }
 SMOOTH = {
     "a polynomial": lambda x, t: x**3 * t - x**2,
+    "a power": lambda x, t: (x + t) ** 5,
     "waves": lambda x, t: np.sin(9 * x) * np.exp(-t) / 3,
     "a front": lambda x, t: np.tanh((x - 0.1) / 0.003),
     "a logistic front": lambda x, t: 1 / (1 + np.exp(-100 * x)),
@@ -80,7 +83,7 @@ def test_what_is_only_steep_or_written_with_a_case_is_smooth(name: str) -> None:
 
 
 def test_functions_that_are_smooth_by_their_ops_cost_no_search() -> None:
-    for name in ("a polynomial", "waves", "a front", "a function through values", "another one"):
+    for name in ("a polynomial", "a power", "waves", "a front", "a function through values", "another one"):
         assert not may_be_rough(lambda at, name=name: SMOOTH[name](at[0], at[1]), 2), name
     for name, (function, _) in ROUGH.items():
         assert may_be_rough(lambda at, function=function: function(at[0], at[1]), 2), name

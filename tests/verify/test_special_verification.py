@@ -13,7 +13,7 @@ from primad import ops
 from primad.ir.axes import AxisMap, Strided
 from primad.ir.node import is_literal
 from primad.ops.elementwise.arithmetic import _scaled, _times
-from primad.ops.record.fields import Rewrite
+from primad.ops.record.fields import Rewrite, always
 from primad.ops.record.primitive import Primitive, apply
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checker import check_row
@@ -33,6 +33,14 @@ def test_laws_at_special_values(name: str) -> None:
 def test_derivatives_at_special_points(name: str) -> None:
     row = slopes_row(CASES[name], CASES[name].op, Seeded)
     assert row is None or row.how != "failed", row
+
+
+@pytest.mark.parametrize("name", ["abs", "arctanh", "cbrt", "div", "hypot", "log", "maximum", "power", "sqrt"])
+def test_what_is_said_to_be_smooth_is_so_at_special_points(name: str) -> None:
+    op = CASES[name].op
+    wrong = replace(op, derivative=replace(op.derivative, smooth=always))
+    row = slopes_row(replace(CASES[name], op=wrong), wrong, Seeded)
+    assert row.how == "failed" and "said to be smooth" in row.note
 
 
 # -- the checks are tested: guards that let too much through -----------------------------------------------------------

@@ -11,7 +11,7 @@ from primad.ir.array_types import is_complex
 from primad.ops.elementwise.conversion import complex_of, imaginary_part, real_part
 from primad.ops.elementwise.elementary import exp, sqrt
 from primad.ops.elementwise.plane import hypot
-from primad.ops.record.fields import CHEAP
+from primad.ops.record.fields import CHEAP, always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
@@ -60,6 +60,7 @@ arcsinh: Primitive = elementwise(
     "arcsinh",
     numpy=np.arcsinh,
     partials=[lambda out, x: 1.0 / (leg(_turned(x)) if is_complex(x.dtype) else hypot(x, full(1.0, x)))],
+    smooth=always,
     meaning=lambda n, x: n.log(x + n.sqrt(1 + x * x)),
     complex="analytic",
     doc="Inverse hyperbolic sine; its derivative 1/√(1 + x²) does not overflow.",

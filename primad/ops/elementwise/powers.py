@@ -59,12 +59,20 @@ def _number_type(*types: ArrayType) -> ArrayType:
     return type
 
 
+def _is_whole_power(node: Node) -> bool:
+    """Say whether an application is a polynomial: the exponent is a known whole number, and not below 0."""
+    exponent = node.inputs[1]
+    value = literal_value(exponent) if exponent.op is LITERAL else -1
+    return not isinstance(value, complex) and value >= 0 and float(value).is_integer()
+
+
 power: Primitive = elementwise(
     "power",
     numpy=np.power,
     partials=[_power_base, _power_exponent],
     infer=_number_type,
     static_operands=(1,),
+    smooth=_is_whole_power,
     meaning=lambda n, x, y: n.power(x, y),
     complex="analytic",
     doc="x to the power y. Integers stay integers; one to a negative power is an error.",

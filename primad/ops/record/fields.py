@@ -159,6 +159,8 @@ class DerivativeRules:
         partials: the rules of single operands that `jvp` is made of.
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
         only_transposed: whether the op stands for a tangent that no rule gives, and can be transposed but not computed.
+        smooth: `(node)`: whether this application, of an op on single elements that is linear in none, has derivatives
+            of every order at all finite numbers; absent where it may have a kink, an edge or a pole.
     """
 
     jvp: Callable[..., Any] | None = None
@@ -168,6 +170,7 @@ class DerivativeRules:
     partials: tuple[Callable[..., Any], ...] = ()
     exempt: str = ""
     only_transposed: bool = False
+    smooth: Callable[[Node], bool] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

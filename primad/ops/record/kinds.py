@@ -36,12 +36,12 @@ from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import (
     Rule,
     check_partials,
+    moving_operands,
     sum_of_contributions,
     sum_of_partials,
     tangent_sum,
     transpose_by_operand,
 )
-from primad.recording.traced_array import TracedArray
 
 AxisRule = Callable[..., AxisMap] | None
 AdaptRule = Callable[..., dict[str, Any] | None] | None
@@ -59,6 +59,7 @@ def elementwise(
     consumed: Sequence[Law] = (),
     infer: Callable[..., ArrayType] | None = None,
     static_operands: tuple[int, ...] = (),
+    smooth: Rule | None = None,
     memory: MemoryUse = MemoryUse(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
@@ -75,6 +76,7 @@ def elementwise(
         consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         infer: output type, by default that of the operands, which must be floats.
         static_operands: operands whose literal values rules look at (exponents).
+        smooth: whether it has derivatives of every order at all numbers (see `primad.ops.record.fields`).
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
@@ -101,7 +103,7 @@ def elementwise(
         meaning=meaning,
         infer=checked(name, infer, complex) if infer else float_type(name, "f" if complex == "refused" else "fc"),
         static_operands=static_operands,
-        derivative=DerivativeRules(jvp=sum_of_partials(rules), partials=rules),
+        derivative=DerivativeRules(jvp=sum_of_partials(rules), partials=rules, smooth=smooth),
         axes=_axes(pointwise, same_params),
         laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
         memory=memory,
@@ -158,16 +160,7 @@ def linear(
     rule = transpose if callable(transpose) else transpose_by_operand(name, transpose)
 
     def jvp(tangents: Sequence[Any], out: Any, *inputs: Any, **params: Any) -> Any:
-        operands = []
-        for i, (tangent, value) in enumerate(zip(tangents, inputs, strict=True)):
-            if linear_operands is not None and i not in linear_operands:
-                operands.append(value)
-            elif isinstance(tangent, Zero):
-                live = next(t for t in tangents if not isinstance(t, Zero))
-                operands.append(TracedArray(live.node.trace.literal(0, tangent.type)))
-            else:
-                operands.append(tangent)
-        return primitive(*operands, **params)
+        return primitive(*moving_operands(tangents, inputs, linear_operands), **params)
 
     primitive = Primitive(
         name=name,

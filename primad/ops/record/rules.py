@@ -11,6 +11,7 @@ import numpy as np
 from primad.errors import NotDifferentiableError, TracingError
 from primad.ir.array_types import Linear, Zero
 from primad.ops.record.primitive import Primitive
+from primad.recording.traced_array import TracedArray
 
 Rule = Callable[..., Any]
 
@@ -144,3 +145,23 @@ def tangent_sum(terms: list[Any]) -> Any:
 
 def _sum_of_two(x: Any, y: Any) -> Any:
     return y if isinstance(x, Zero) else x if isinstance(y, Zero) else x + y
+
+
+def moving_operands(tangents: Sequence[Any], inputs: Sequence[Any], linear: Sequence[int] | None) -> list[Any]:
+    """Return what a linear op is applied to for its tangent: tangents where it is linear, zeros where there is none.
+
+    Args:
+        tangents: of all operands, at least one of which has some.
+        inputs: the operands.
+        linear: the places of those in which the op is linear; None for all.
+    """
+    operands = []
+    for i, (tangent, value) in enumerate(zip(tangents, inputs, strict=True)):
+        if linear is not None and i not in linear:
+            operands.append(value)
+        elif isinstance(tangent, Zero):
+            live = next(t for t in tangents if not isinstance(t, Zero))
+            operands.append(TracedArray(live.node.trace.literal(0, tangent.type)))
+        else:
+            operands.append(tangent)
+    return operands

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.ops.elementwise.elementary import exp, sech2
 from primad.ops.elementwise.selection import select
+from primad.ops.record.fields import always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special.series import dawson_derivative, repeated_integral
@@ -27,6 +28,7 @@ erf: Primitive = elementwise(
     "erf",
     numpy=special.erf,
     partials=[lambda out, x: (2.0 / SQRT_PI) * exp(-(x * x))],
+    smooth=always,
     meaning=lambda n, x: n.erf(x),
     doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
 )
@@ -35,6 +37,7 @@ erfc: Primitive = elementwise(
     "erfc",
     numpy=special.erfc,
     partials=[lambda out, x: (-2.0 / SQRT_PI) * exp(-(x * x))],
+    smooth=always,
     meaning=lambda n, x: n.erfc(x),
     doc="1 − erf(x), accurate for large x.",
 )
@@ -43,6 +46,7 @@ ndtr: Primitive = elementwise(
     "ndtr",
     numpy=special.ndtr,
     partials=[lambda out, x: PEAK * exp(-0.5 * (x * x))],
+    smooth=always,
     meaning=lambda n, x: n.erfc(-x / n.sqrt(n.number(2))) / 2,
     doc="The normal distribution function, (1/√(2π))·∫ exp(−t²/2) dt from −∞ to x, accurate in the left tail.",
 )
@@ -51,6 +55,7 @@ logistic: Primitive = elementwise(
     "logistic",
     numpy=special.expit,
     partials=[lambda out, x: 0.25 * sech2(0.5 * x)],
+    smooth=always,
     meaning=lambda n, x: 1 / (1 + n.exp(-x)),
     doc="1/(1 + e⁻ˣ). Its derivative sech²(x/2)/4 keeps its relative accuracy in both tails, and the next ones near 0.",
 )
@@ -64,6 +69,7 @@ softplus: Primitive = elementwise(
     "softplus",
     numpy=_softplus,
     partials=[lambda out, x: logistic(x)],
+    smooth=always,
     meaning=lambda n, x: n.log(1 + n.exp(x)),
     doc="log(1 + eˣ), without overflow.",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, PrimadError
-from primad.ir.node import LITERAL, Node, literal_value
+from primad.ir.node import Node
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import FEW
@@ -32,10 +32,6 @@ HALVINGS = 24
 that is integrated: by then what is no jump is gone, and rounding, which derivatives magnify as often, is not there."""
 GROWTH = 0.05
 """By which part the largest value goes on growing in the last third of the steps towards a pole; it halts at a peak."""
-SMOOTH = frozenset(
-    ("add", "sub", "neg", "mul", "square", "cube", "exp", "exp2", "sin", "cos", "sinh", "cosh", "tanh", "arctan")
-)
-"""Ops that are smooth everywhere, besides those that are linear in each operand."""
 NODES, SHARES = np.polynomial.legendre.leggauss(6)
 
 Function = Callable[[Any], Any]
@@ -85,11 +81,9 @@ def _is_smooth(node: Node, depending: set[Node]) -> bool:
     alone = [place for place, operand in enumerate(node.inputs) if operand in depending]
     if len(alone) == 1 and alone[0] in (node.op.derivative.linear_operands or ()):
         return True
-    if node.op.name == "power":
-        exponent = node.inputs[1]
-        return exponent.op is LITERAL and literal_value(exponent) >= 0 and float(literal_value(exponent)).is_integer()
     real = getattr(node.type, "dtype", np.dtype(bool)).kind == "f"  # no comparison, and no index
-    return real and (node.op.name in SMOOTH or node.op.kind in ("linear", "multilinear"))
+    smooth = node.op.derivative.smooth
+    return real and (node.op.kind in ("linear", "multilinear") or (smooth is not None and smooth(node)))
 
 
 def _jump(u: Field, domain: Domain, rows: Array, place: int, pieces: Array) -> tuple[int, Array] | None:

@@ -82,6 +82,13 @@ class _Sloped:
         self.arity = 1 if same else count
 
     @property
+    def is_smooth(self) -> bool:
+        """Whether the record says that the op, so applied, has all derivatives at all numbers."""
+        smooth = self.op.derivative.smooth
+        program = trace(self._apply)(*[ArrayType((), np.float64)] * self.arity)
+        return smooth is not None and any(node.op is self.op and smooth(node) for node in program.nodes)
+
+    @property
     def is_pointwise(self) -> bool:
         """Whether it takes numbers without axes, and gives a float."""
         types = [ArrayType((), np.float64)] * self.arity
@@ -106,11 +113,15 @@ class _Sloped:
 
     def _along(self, points: Sequence[Point], moving: int) -> int:
         values, first, pulled, *twice = self._derivatives(points, moving)
-        count = 0
+        count, smooth = 0, self.is_smooth
         for place, (point, slopes) in enumerate(zip(points, self._slopes(points, moving), strict=True)):
-            if slopes is None or not np.isfinite(values[place]):
-                continue
+            known = slopes is not None and np.isfinite(values[place])
             where = f"{self.op.name}{point}" + (", of one operand twice" if self.same else "")
+            if smooth and (slopes.second is None if known else set(point) <= set(POINTS)):
+                what = "a finite value, and one limit of difference quotients"
+                raise Wrong(f"{where}, of an op that is said to be smooth", what, (float(values[place]), slopes))
+            if not known:
+                continue
             for what, found in (("forward", first), ("reverse", pulled)):
                 self._inside(f"{where}, slope in operand {moving}, {what}", slopes.low, slopes.high, found[place])
                 count += 1
