@@ -33,13 +33,24 @@ def _vector_bytes() -> int:
     if platform.machine().lower() in ("aarch64", "arm64"):
         return 16
     features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
-    return 64 if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
+    return LONGEST_VECTOR_BYTES if all(features.get(f"AVX512{part}") for part in ("F", "DQ", "BW", "VL")) else 32
 
 
+LONGEST_VECTOR_BYTES = 64
+"""Bytes of the longest vectors that a processor may have: those of AVX-512."""
 VECTOR_BYTES = _vector_bytes()
 """How long vectors are: 64 bytes on a processor with AVX-512, 16 on ARM, 32 on others. Twice as long is about twice as
 fast where the processor has them; sums, and functions of the C library, then end in other bits than on processors
 without."""
+
+
+def vector_registers(width: int) -> int:
+    """Return how many registers a core has for vectors of so many bytes: 16 with AVX2, 32 with AVX-512 and on ARM."""
+    return 16 if width == 32 else 32
+
+
+FEWEST_REGISTERS = vector_registers(32)
+"""The vectors that every processor has registers for."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,11 @@ class Core:
     run: int
     across: int
     copy: int
+
+    @property
+    def in_flight(self) -> int:
+        """How many ops start until the first has its result: so many that wait for no other keep a core busy."""
+        return self.starts * self.latency
 
 
 CORE = Core(starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1)

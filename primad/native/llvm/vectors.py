@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 
 from primad.native.llvm.builder import Builder
-from primad.system.machine import VECTOR_BYTES
+from primad.system.machine import CORE, FEWEST_REGISTERS, LONGEST_VECTOR_BYTES, VECTOR_BYTES
 
 WIDTH_BYTES = VECTOR_BYTES
 """How long the vectors are that code is written for."""
-LONGEST_SIDE = 8
-"""Rows of a block that a loop keeps in registers, and vectors in a row, at most. Given by the 16 or 32 registers that
-there are: larger blocks do not fit. The blocks of products, and so the bits of their sums, depend on it."""
-MOST_DOUBLES = 8
-"""Doubles of the longest vectors that a processor may have. Given by AVX-512."""
-TOGETHER = 8
-"""Vectors that are computed at once, at most, so that none waits for its own last result. Given by how many ops
-processors begin until the first has its result."""
+LONGEST_SIDE = FEWEST_REGISTERS // 2
+"""Rows of a block that a loop keeps in registers, and vectors in a row, at most: half of the registers that all
+processors have. The blocks of products, and so the bits of their sums, depend on it."""
+MOST_DOUBLES = LONGEST_VECTOR_BYTES // 8
+"""Doubles of the longest vectors that a processor may have."""
 
 LIBMVEC = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos",
@@ -162,7 +159,8 @@ class Vector:
         lanes = min(WIDTH_BYTES, VECTOR_BYTES) // self.dtype.itemsize
         parts = [self.code.picked(self.type, x, "poison", range(i, i + lanes)) for i in range(0, self.lanes, lanes)]
         kind = f"<{lanes} x {self.scalar}>"
-        parts = [part for i in range(0, len(parts), TOGETHER) for part in self.code.met(kind, parts[i : i + TOGETHER])]
+        most = CORE.in_flight
+        parts = [part for i in range(0, len(parts), most) for part in self.code.met(kind, parts[i : i + most])]
         while lanes < self.lanes:
             kind, lanes = f"<{lanes} x {self.scalar}>", 2 * lanes
             pairs = zip(parts[::2], parts[1::2], strict=True)

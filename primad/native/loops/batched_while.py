@@ -18,12 +18,13 @@ from primad.native.emit.pointwise import NEEDS
 from primad.native.llvm.vectors import lanes_of
 from primad.native.loops.body_programs import KEPT, step_program
 from primad.ops.record.primitive import project
+from primad.system.machine import CORE
 from primad.system.process import made_once
 from primad.transforms.dimensions import Dimension, Dimensions, dependents
 from primad.transforms.resizing import resized
 
-AT_ONCE = 4
-"""Vectors of members that take their steps together. Chosen: an instruction of one runs while another's is awaited, and
+AT_ONCE = CORE.latency
+"""Vectors of members that take their steps together: instructions of the others run while one's result is awaited, and
 their values stay in the nearest cache."""
 
 

@@ -13,7 +13,7 @@ from primad.native.llvm import vectors
 from primad.native.llvm.strided_views import View, contiguous, merged
 from primad.native.llvm.vectors import lanes_of
 from primad.native.schedule.register_blocks import Axis, Blocks, best_blocks
-from primad.system.machine import CORE
+from primad.system.machine import CORE, vector_registers
 
 GOOD, WORTH_COPYING = 1.2, 0.95
 """Times the least time of its arithmetic that a product may take and is left as it is; and the part of its time, copy
@@ -140,6 +140,6 @@ def packing(
 
 def blocks_for(form: Contraction, dtype: np.dtype[Any]) -> tuple[float, Blocks]:
     """Return the blocks for a contraction, and their time."""
-    lanes, registers = lanes_of(dtype), 16 if vectors.WIDTH_BYTES == 32 else 32
+    lanes, registers = lanes_of(dtype), vector_registers(vectors.WIDTH_BYTES)
     options = (form.counted, form.accumulate)
     return best_blocks(len(form.operands), form.kept, form.summed, *options, lanes, dtype.itemsize, registers)

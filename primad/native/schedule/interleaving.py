@@ -12,16 +12,14 @@ from itertools import accumulate
 
 from primad.ir.node import Node
 from primad.native.emit.pointwise import pointwise_way, written
-from primad.native.llvm.vectors import TOGETHER, Vector, lanes_of
-from primad.system.machine import CORE
+from primad.native.llvm.vectors import Vector, lanes_of
+from primad.system.machine import CORE, FEWEST_REGISTERS
 
 LONG = 24
 """Ops of a loop, from which on its next vectors' are too far ahead. Measured: a polynomial by Horner's rule of 8 terms
 takes as long either way, one of 16 two thirds of the time, one of 64 half."""
-REGISTERS = 14
-"""Vectors that may be kept between ops. Given by the 16 registers that all processors have: two hold operands."""
-APART = 8
-"""Ops after which all vectors have come as far, at least. Measured: between 2 and 8 there is no difference."""
+KEPT_VECTORS = FEWEST_REGISTERS - 2
+"""Vectors that may be kept between ops: two registers hold operands."""
 MEETINGS = 24
 """How often that is said in a loop, at most. Chosen: each time the text grows by four thousand characters."""
 
@@ -36,8 +34,8 @@ def together(nodes: Sequence[Node]) -> int:
     depth: dict[Node, int] = {}
     for node in nodes:
         depth[node] = 1 + max([depth.get(x, 0) for x in node.inputs], default=0)
-    wanted = -(-CORE.starts * CORE.latency * max(depth.values()) // len(nodes))
-    able = min(TOGETHER, wanted, REGISTERS // _most_alive(nodes))
+    wanted = -(-CORE.in_flight * max(depth.values()) // len(nodes))
+    able = min(wanted, KEPT_VECTORS // _most_alive(nodes))
     return 1 << max(0, able.bit_length() - 1)
 
 
@@ -63,7 +61,7 @@ def write_in_step(
         value: (operand) -> its value.
     """
     count, alone = len(nodes), vector.lanes == lanes_of(vector.dtype)
-    apart = count if alone else max(APART, -(-count // MEETINGS))
+    apart = count if alone else max(CORE.in_flight, -(-count // MEETINGS))
     last = {x: i for i, node in enumerate(nodes) for x in node.inputs}
     for start in range(0, count, apart):
         end = start + apart

@@ -22,6 +22,7 @@ from primad.native.emit.op_table import way_of
 from primad.native.emit.pointwise import work_of_element
 from primad.native.schedule.grouping import Key, components, key_of
 from primad.native.schedule.storage import joined_in
+from primad.system.machine import CORE
 
 SHORTEST = 256
 """Elements of a joined array, at least. Estimated: the loops of its ends take as long as so many elements."""
@@ -32,9 +33,9 @@ LONGEST = 200
 GAIN = 0.7
 """The share of the predicted time that boxes may take at most. Chosen: a step of Runge and Kutta's is below it, and its
 transpose, whose loops in boxes take as long as before where arrays fit into the first cache, is above."""
-PASS = 2
-"""Ops of arithmetic that take as long as reading or writing a value in a cache. Estimated: a core starts so many at a
-time, but only one load for which its second-level cache is asked."""
+PASS = CORE.starts
+"""Ops of arithmetic that take as long as reading or writing a value in a cache: a core starts so many at a time, but
+only one load for which its second-level cache is asked."""
 
 
 class _TooManyError(Exception):
