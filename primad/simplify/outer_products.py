@@ -7,13 +7,11 @@ from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import apply
+from primad.system.machine import CALL_ELEMENTS
 from primad.transforms.lowering import rewritten
 
-WORTHWHILE_SIZE = 4096
-"""Smaller results are one call of NumPy's either way."""
 
-
-def outer_products(program: Program, smallest: int = WORTHWHILE_SIZE) -> Program:
+def outer_products(program: Program, smallest: int = CALL_ELEMENTS) -> Program:
     """Return the program with contractions over axes of length 1, or over none, as products of broadcast operands.
 
     Differentiation keeps them as contractions, whose transposes are matrix products; so this comes last.

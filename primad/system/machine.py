@@ -177,6 +177,17 @@ FIRST_CACHE, SECOND_CACHE = cache(1), cache(2)
 """The first-level data cache, and the second-level cache, of a core."""
 
 
+# -- calls -------------------------------------------------------------------------------------------------------------
+
+CALL_ELEMENTS = 4096
+"""Elements in a cache, an op on which takes as long as a call of a NumPy function: about a microsecond."""
+LOOP_ELEMENTS = 1024
+"""Elements from which it does not matter what NumPy takes to make an array, or native code to begin a loop."""
+THREAD_WORK = 1 << 20
+"""Ops on elements for which it is worth to ask a thread, about a third of a millisecond: handing work to one, or
+leaving Python's lock, takes some ten microseconds."""
+
+
 # -- processors and memory ---------------------------------------------------------------------------------------------
 
 
@@ -185,6 +196,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+SPARE_BYTES = 200_000_000
+"""Bytes that can be spared on any machine: a cache holds no more, nor does what keeps values to save time, where no
+limit is given."""
+SPARE_DOUBLES = SPARE_BYTES // 8
+"""Numbers in double precision that take so many."""
 CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where Linux tells a container how much memory it may take; above it processes are killed, not refused."""
 
@@ -208,6 +224,13 @@ def _limit_in(path: str) -> int | None:
 
 
 # -- BLAS --------------------------------------------------------------------------------------------------------------
+
+
+BLAS_THREADS_FLOPS = 2e4
+"""Flops of a product of matrices, from about which on OpenBLAS shares it among threads and cuts it along its sum."""
+BLAS_UNPACKED = 10**6
+"""Products of a product of matrices, up to which OpenBLAS makes it without packing, where a processor has AVX-512: it
+has one running sum for each element then."""
 
 
 def blas() -> Any:

@@ -21,6 +21,7 @@ from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.tiled_plan import make_plan
+from primad.system.machine import CALL_ELEMENTS
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -330,7 +331,7 @@ def test_without_llvmlite_numpy_computes_the_same(monkeypatch):
     native.compiler.cache_clear()
     try:
         assert native.compiler() is None
-        plan = Plan(primad.trace(f)(x), fusion.WORTHWHILE_SIZE)
+        plan = Plan(primad.trace(f)(x), CALL_ELEMENTS)
         assert not plan._calls
         np.testing.assert_allclose(plan.run([x])[0], with_kernels, rtol=1e-13, atol=1e-15)
     finally:

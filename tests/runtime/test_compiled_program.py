@@ -331,7 +331,7 @@ def beside(choose, x):
 @pytest.mark.parametrize("seed", range(24))
 def test_joined_arrays_are_read_in_parts(seed, monkeypatch):
     """Whatever they are joined of, and whatever reads them; the first seeds must have some that are read so."""
-    monkeypatch.setattr(layout, "READ_IN_PARTS", 1)
+    monkeypatch.setattr(layout, "LOOP_ELEMENTS", 1)
     choose = Seeded(seed)
     shape = [(7,), (5, 6), (3, 4, 5)][seed % 3]
 

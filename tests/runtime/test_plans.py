@@ -23,6 +23,7 @@ from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tileable_axes, tiled_plan
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
+from primad.system.machine import CALL_ELEMENTS
 from primad.verify.cases.drawn_cases import Seeded
 from tests.sweeps import thinned
 
@@ -39,13 +40,13 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
     def force(choose: Seeded) -> None:
         tile, smallest = choose.among((2, 3, 4)), choose.among((2, 2, 64))
         for module in (fusion, tiled_plan):
-            monkeypatch.setattr(module, "WORTHWHILE_SIZE", smallest)
+            monkeypatch.setattr(module, "CALL_ELEMENTS", smallest)
         monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: tile)
         monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", choose.among(((1,), (2, 3), (4, 8), ())))
-        monkeypatch.setattr(workspaces, "CHUNK_WORK", choose.among((64, 1 << 20)))
+        monkeypatch.setattr(workspaces, "THREAD_WORK", choose.among((64, 1 << 20)))
         least = {
             fusion: {"WORTHWHILE_OPS": 0},
-            buffers: {"BUFFERED_SIZE": 1},
+            buffers: {"LOOP_ELEMENTS": 1},
             tiled_plan: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
             tileable_axes: {"SPREAD": 0},
             workspaces: {"WHOLE_VECTORS": 16},
@@ -200,7 +201,7 @@ def plans_of(program: Any, signature: Signature) -> Iterator[Any]:
     """Yield every plan of a recorded program, and whether scalars are among its inputs."""
     lowered = simplify(program.hoisted())
     yield tiled_plan.make_plan(lowered), True
-    yield Plan(without_barriers(lowered), fusion.WORTHWHILE_SIZE), True
+    yield Plan(without_barriers(lowered), CALL_ELEMENTS), True
     whole = compiled_program(simplify(program.hoisted(scalars=False)), signature)
     if whole is not None:
         yield whole, False

@@ -266,8 +266,8 @@ def test_a_call_may_have_its_own_number_of_threads(small_tiles):
 @pytest.mark.parametrize("both", [np.add, np.maximum, np.minimum])
 def test_large_reductions_in_pieces_and_side_by_side_are_those_of_numpy(monkeypatch, both):
     monkeypatch.setattr(blocked_reductions, "PIECE_BYTES", 64)
-    monkeypatch.setattr(blocked_reductions, "LONG", 16)
-    monkeypatch.setattr(blocked_reductions, "FEWEST_LOOPS", 2)
+    monkeypatch.setattr(blocked_reductions, "LOOP_ELEMENTS", 16)
+    monkeypatch.setattr(blocked_reductions, "LEFT_SHARE", 2)
     rng = np.random.default_rng(0)
     for shape, dtype in itertools.product(
         [(1000,), (7, 3), (50, 4), (3, 50, 2), (64, 1), (430, 3), (0, 4)], ["f8", "f4", "i4", "u1", "?"]

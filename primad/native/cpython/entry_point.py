@@ -22,10 +22,8 @@ from primad.native.cpython.result_making import Results
 from primad.native.emit.emit_context import INTERRUPTED
 from primad.native.llvm.builder import module
 from primad.native.llvm.scratch_memory import ALIGNMENT
+from primad.system.machine import THREAD_WORK
 
-UNLOCKED_WORK = 200_000
-"""Elements times ops, about 50 microseconds: programs with more work let other threads run meanwhile. Chosen: letting
-them takes much less than that."""
 SCRATCH_ON_STACK = 32 * 1024
 """Bytes of scratch memory that are taken from the thread's stack. Chosen: of a stack, some of which have 128 kB,
 Python's own frames need most."""
@@ -83,7 +81,7 @@ def write_cpython_entry(
     results = Results(code, outputs, slots.places[n_inputs:])
     results.make(signature.results if is_plain(signature.results) else None)
     raw = "" if memory else _allocate(code, scratch, results)
-    held = arguments.leaves if work > UNLOCKED_WORK else None
+    held = arguments.leaves if work >= THREAD_WORK else None  # other threads run meanwhile
     memory = memory or _aligned(code, raw)
     failed = code.emit(f"icmp ne i64 {_run(code, body, slots.table, memory, held)}, 0")
     interrupted = _raised(code, failed, memory)

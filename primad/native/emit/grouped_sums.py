@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from primad.native.llvm.strided_views import Code
 from primad.native.llvm.vectors import Vector
 from primad.native.schedule.contraction_plan import Contraction
-from primad.ops.blocked.groups import GROUP, spans_of
+from primad.ops.blocked.groups import GROUP, PRODUCTS, spans_of
 
 COUNT = "%count"
 """The length of a counted axis: a value of the function that is written."""
 ZERO = "zeroinitializer"
-
-PRODUCTS = 64
-"""Turns of a group of sums of products, where a block has several rows and columns of them: they fill the registers, so
-that to begin anew takes longer. Tuned: with 16 they took 4 % more. BLAS has hundreds. The last bits of sums depend on
-it."""
 
 Add = Callable[[list[str], list[str]], list[str]]
 """(addresses, sums) -> sums, to which what lies there was added."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from primad.system.machine import THREAD_WORK
 from primad.transforms.lowering import SHORT_STEP
 
 
@@ -67,7 +68,7 @@ class Budget:
     in_registers: int = 32
     choices: int = 64
     uninterrupted: int = 50_000_000
-    alone: int = 1_000_000
+    alone: int = THREAD_WORK
     stacks: int = 32 * 1024 * 1024
 
 

@@ -25,6 +25,7 @@ from primad.native.loops.body_programs import NativeBody, bodies_in, form_of
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.storage import VIEWS, Joined, Place, Splat, count_of_boxes, joined_in, part_of, view_of
 from primad.ops.record.primitive import application
+from primad.system.machine import LOOP_ELEMENTS
 
 
 @dataclass(eq=False)
@@ -63,8 +64,6 @@ class Slices:
     copied: frozenset[Node]
 
 
-READ_IN_PARTS = 1024
-"""Elements of an array that is read in parts, at least. Estimated: to copy fewer takes less time than further loops."""
 NO_SLICES = Slices({}, {}, 0, frozenset())
 
 
@@ -185,7 +184,7 @@ class Layout:
         lying = {*self.program.outputs, *self.container}
         for node in self.steps:
             form = joined_in(node)
-            if form is None or node.type.size < READ_IN_PARTS or node in lying:
+            if form is None or node.type.size < LOOP_ELEMENTS or node in lying:
                 continue
             pointwise = all(isinstance(way_of(user), Pointwise) for user in self._users[node])
             if pointwise and not any(x in self.container for x in node.inputs):

@@ -10,19 +10,14 @@ import numpy as np
 
 from primad.ops.blocked.groups import sum_along
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
+from primad.system.machine import LOOP_ELEMENTS
 
-LONG = 1024
-"""Elements that NumPy takes in one loop, at least. Estimated: to begin a loop takes as long as some tens of them. The
-last bits of sums depend on it."""
-FEWEST_LOOPS = 8
-"""Such loops, from which rows are taken side by side. Estimated: what they leave is small beside it. The last bits of
-sums depend on it."""
+LEFT_SHARE = 8
+"""Times what pieces, or rows side by side, leave to be added up that they must take, at least. Estimated: what is left
+is small beside it, in time and in memory. The last bits of sums depend on it."""
 PIECE_BYTES = 8 * 1024 * 1024
 """Bytes of a piece, at least. Estimated: memory brings as much while threads wake. The last bits of sums depend on
 it."""
-FEWEST_ROWS = 8
-"""Rows of a piece, at least. Chosen: what the pieces leave takes no more memory than a share of the array. The last
-bits of sums depend on it."""
 
 
 def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_order) -> Any:
@@ -36,7 +31,7 @@ def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_
     """
     x = np.asarray(x)
     pieces = min(MOST_CHUNKS, x.nbytes // PIECE_BYTES)
-    if pieces < 2 or 0 not in axes or len(x) < FEWEST_ROWS * pieces:
+    if pieces < 2 or 0 not in axes or len(x) < LEFT_SHARE * pieces:
         return _at_once(both, x, axes)
 
     def piece(number: int) -> Any:
@@ -46,7 +41,7 @@ def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_
 
 
 def _at_once(both: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
-    if x.size >= FEWEST_LOOPS * LONG and _has_short_rows(x, axes):
+    if x.size >= LEFT_SHARE * LOOP_ELEMENTS and _has_short_rows(x, axes):
         return _side_by_side(both, x, len(axes))
     return _along(both, x, axes)
 
@@ -57,14 +52,16 @@ def _along(both: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
 
 def _has_short_rows(x: Any, axes: tuple[int, ...]) -> bool:
     """Say whether the first axes are those that go, and few elements lie behind them."""
-    return {*axes} == {*range(len(axes))} and 1 < math.prod(x.shape[len(axes) :]) < LONG and x.flags.c_contiguous
+    return (
+        {*axes} == {*range(len(axes))} and 1 < math.prod(x.shape[len(axes) :]) < LOOP_ELEMENTS and x.flags.c_contiguous
+    )
 
 
 def _side_by_side(both: np.ufunc, x: Any, gone: int) -> Any:
     """Go along the first axes of an array, many rows in one loop."""
     rest = x.shape[gone:]
     rows = x.reshape((-1, math.prod(rest)))
-    side = LONG // rows.shape[1]
+    side = LOOP_ELEMENTS // rows.shape[1]
     even = len(rows) // side * side
     wide = rows[:even].reshape((-1, side, rows.shape[1]))
     parts = [_along(both, _along(both, wide, (0,)), (0,))] if even else []

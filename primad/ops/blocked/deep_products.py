@@ -10,23 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from primad.ops.blocked.groups import RunningSums, sum_along
+from primad.ops.blocked.groups import PRODUCTS, RunningSums, sum_along
+from primad.system.machine import BLAS_UNPACKED, CALL_ELEMENTS, SECOND_CACHE
 
 DOT, ALONG, ACROSS, MATRIX = 4096, 1024, 256, 2048
 """Products that BLAS adds up at once, at most: of two vectors, of a vector and a matrix that lies along the sum or
 across it, of two matrices. Tuned: so many lose two to four bits (a matrix that lies across has one running sum for each
 element), and calls take less time than they do. The last bits of results depend on them."""
-SMALL = 10**6
-"""Products of a product of matrices, up to which a matrix across the sum tells how many are added up at once: OpenBLAS
-multiplies so small ones without packing, where a processor has AVX-512, and has one running sum for each element.
-Chosen: it is OpenBLAS's number. The last bits of results depend on it."""
-EINSUM = 64
-"""And those that `np.einsum` adds up, of which it has few running sums. Tuned in the same way."""
-FEW = 4096
-"""Elements of a result, up to which the pieces of a product are one stack. Estimated: a call for each piece takes as
-long as so many sums of a few products. The last bits of results do not depend on it."""
-LARGEST = 262144
-"""Elements of a result, of which products are left to BLAS. Estimated: to add to what is not in a cache takes time."""
+LARGEST = SECOND_CACHE.share(2) // 8
+"""Elements of a result, of which products are left to BLAS: to add to what is not in a cache takes time. The last bits
+of results depend on it."""
 
 
 def matmul(x: Any, y: Any, out: Any = None) -> Any:
@@ -41,7 +34,7 @@ def matmul(x: Any, y: Any, out: Any = None) -> Any:
     if x.dtype.kind != "f" or size > LARGEST or depth <= (piece := _piece(x, y)):
         return np.matmul(x, y, out=out)
     whole = depth // piece * piece
-    if size > FEW:
+    if size > CALL_ELEMENTS:  # a call for each piece takes no longer than their sums
         total = _one_by_one(x, y, whole, piece)
     else:
         left = x[..., :whole].reshape(*x.shape[:-1], -1, piece).swapaxes(-2, -3)
@@ -57,7 +50,7 @@ def _piece(x: Any, y: Any) -> int:
     """Return how many products of each sum BLAS may add up at once."""
     rows, columns = x.shape[-2], y.shape[-1]
     if rows > 1 and columns > 1:
-        return ACROSS if rows * columns * min(x.shape[-1], MATRIX) <= SMALL else MATRIX
+        return ACROSS if rows * columns * min(x.shape[-1], MATRIX) <= BLAS_UNPACKED else MATRIX
     if rows == columns:
         return DOT
     along = x.strides[-1] if rows > 1 else y.strides[-2]
@@ -88,11 +81,11 @@ def einsum(labels: str, x: Any, y: Any, out: Any = None) -> Any:
     lengths = dict(zip(in_x + in_y, x.shape + y.shape, strict=True))
     summed = {c: n for c, n in lengths.items() if c not in result and n > 1}
     count = math.prod(summed.values())
-    if count <= EINSUM or x.dtype.kind != "f":
+    if count <= PRODUCTS or x.dtype.kind != "f":
         return np.einsum(labels, x, y, out=out)
     longest = max(summed, key=lambda c: summed[c])
     length = summed[longest]
-    span = EINSUM * length // count
+    span = PRODUCTS * length // count
     if span < 2:  # the others are many
         parts = einsum(f"{operands}->{longest}{result}", x, y)
         return _placed(sum_along(parts, (0,)), out)

@@ -16,17 +16,17 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.loops.batched_while import AT_ONCE, Member, few_of, member_of
 from primad.native.loops.while_lanes import separate_text
-from primad.parallel.threads import run_on_threads
+from primad.parallel.threads import MOST_CHUNKS, run_on_threads
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.loops.loop_executables import UNINTERRUPTED
+from primad.system.machine import THREAD_WORK
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-PIECE = 100_000
-"""Instructions of a step for which it is worth to hand members to a thread. Chosen: with a few steps they take longer
-than Python takes to call the function."""
-MOST_PIECES = 64
-"""Pieces that members are cut into, at most. Chosen: the number of steps differs from piece to piece, and so many keep
-threads busy to the end."""
+PIECE = THREAD_WORK // MOST_CHUNKS
+"""Instructions of a step for which it is worth to hand members to a thread, which takes some ten steps or more."""
+MOST_PIECES = 4 * MOST_CHUNKS
+"""Pieces that members are cut into, at most: the number of steps differs from piece to piece, and a few for each chunk
+keep threads busy to the end."""
 
 
 class SeparateLoops:

@@ -12,10 +12,7 @@ from primad.ir.node import Leaf, Node
 from primad.ops.record.primitive import Primitive
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.system.deferred import loaded
-
-BUFFERED_SIZE = 1024
-"""Elements: arrays of fewer are not worth a buffer, unless they save a native function to look up where they are.
-Estimated, by what NumPy takes to make such an array."""
+from primad.system.machine import LOOP_ELEMENTS
 
 
 def last_uses(steps: Sequence[Node | NativeStep], outputs: Sequence[Node]) -> dict[Node | NativeStep, list[Node]]:
@@ -122,7 +119,8 @@ def assign_buffers(
             if owner not in exposed:
                 free.setdefault(owner.type, []).append(assigned[owner])
         for node in step.results if isinstance(step, NativeStep) else (step,):
-            small = node.type.size < BUFFERED_SIZE and not isinstance(step, NativePart)
+            # NumPy makes small arrays at no cost; a native function would have to look up where they lie.
+            small = node.type.size < LOOP_ELEMENTS and not isinstance(step, NativePart)
             if small or until.get(node, end) == end:
                 continue
             if step is node and not writes_into(node):

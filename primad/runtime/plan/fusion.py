@@ -25,10 +25,8 @@ from primad.native.schedule.iteration_space import LOOPS, IterationSpace
 from primad.ops.blocked.groups import spans_of
 from primad.runtime.plan.native_steps import NativeStep
 from primad.runtime.plan.recompute import recompute
+from primad.system.machine import CALL_ELEMENTS
 
-WORTHWHILE_SIZE = 4096
-"""Elements of a group, below which it stays with NumPy. Estimated: an op on so many in a cache takes as long as a call
-of a NumPy function, about a microsecond, which is what a kernel saves. The last bits of results depend on it."""
 WORTHWHILE_OPS = 32
 """Ops on so many elements, in all groups together, that make kernels worth building; a function counts as several.
 Estimated: compiling takes some milliseconds, and a run then saves some ten microseconds. The last bits of results
@@ -63,7 +61,7 @@ class FusedStep(NativeStep):
 Step = Node | FusedStep
 
 
-def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> list[Step]:
+def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = CALL_ELEMENTS) -> list[Step]:
     """Replace the worthwhile groups among a plan's steps by kernels, and order what is left.
 
     Args:
@@ -103,7 +101,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = WORTH
     return _ordered(steps, [*alone, *groups])
 
 
-def is_pointwise(nodes: Sequence[Node], smallest: float = WORTHWHILE_SIZE) -> bool:
+def is_pointwise(nodes: Sequence[Node], smallest: float = CALL_ELEMENTS) -> bool:
     """Say whether kernels can do all that is large: arrays then stream through them once, and need no tiles."""
     done = [x for x in nodes if not isinstance(x.op, Leaf) and x.op is not ops.broadcast]
     large = [x for x in done if any(y.type.size >= smallest for y in (x, *x.inputs))]

@@ -27,6 +27,7 @@ from primad.runtime.plan.fusion import fuse
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
 from primad.system.deferred import loaded
+from primad.system.machine import BLAS_THREADS_FLOPS
 from primad.system.process import silently
 from primad.system.quantities import several, size
 
@@ -108,7 +109,8 @@ class Plan(Executable):
         # An op that does not say what it costs multiplies no matrices.
         alone = [unit for unit in units if not isinstance(unit, NativeStep)]
         products = [node.op.cost(node).matmul_flops for node in alone if node.op.work.flops is not None]
-        self._single_threaded = max(products, default=0) >= SINGLE_THREADED_FLOPS
+        # On one thread of BLAS results do not depend on their number; chunks share the blocks of large products.
+        self._single_threaded = max(products, default=0) >= BLAS_THREADS_FLOPS
         self._spare: list[Workspace] = []
 
     def _placed(
@@ -255,10 +257,6 @@ SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.negative: operator.neg,
 }
 """Of NumPy's scalars the operators compute the same bits as its functions, ten times as fast."""
-SINGLE_THREADED_FLOPS = 2e4
-"""Flops: matrix products of this size run on one BLAS thread, which makes results independent of the number of threads.
-Given by OpenBLAS, which from about so many on cuts products along their sums. The blocks of large ones are shared among
-chunks."""
 
 
 def _makes_more_than_its_result(node: Node) -> bool:

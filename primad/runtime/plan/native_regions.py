@@ -25,15 +25,15 @@ from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
 from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.plan.compiled_program import work_of
-from primad.runtime.plan.fusion import WORTHWHILE_SIZE
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.simplify.barriers import without_barriers
+from primad.system.machine import CALL_ELEMENTS
 
 FEWEST_STEPS = 4
 """Steps: a part of fewer stays with NumPy, unless they work much. Estimated: to call a part takes as long as so many.
 The last bits of results depend on it."""
-WORTHWHILE_WORK = FEWEST_STEPS * WORTHWHILE_SIZE
+WORTHWHILE_WORK = FEWEST_STEPS * CALL_ELEMENTS
 """Elements times ops, a function counting as several, from which a part of one step is worth it: as long as so many
 steps on arrays whose elements take as long as a call."""
 

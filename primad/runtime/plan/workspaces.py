@@ -23,6 +23,7 @@ from primad.parallel.threads import MOST_CHUNKS, run_chunks
 from primad.runtime.failure import failure_of
 from primad.runtime.plan.fusion import FusedStep
 from primad.runtime.plan.native_steps import NativePart, NativeStep
+from primad.system.machine import THREAD_WORK
 from primad.system.process import forgets
 
 
@@ -195,15 +196,12 @@ def native_call(step: NativeStep, places: Places) -> NativeCall:
 WHOLE_VECTORS = ALIGNMENT
 """Elements, of a byte or more: pieces of a row begin at multiples, so that only the last has a vector that is not
 full."""
-CHUNK_WORK = 1 << 20
-"""Elements times ops of a kernel for one chunk, at least. Estimated: fewer take less time than handing them to a thread
-does."""
 
 
 def _pieces(group: FusedStep) -> list[tuple[tuple[int, ...], list[int]]]:
     """Cut the outermost loop of a large kernel that sums nothing: the loops and the byte offsets of each piece."""
     lengths = group.loops
-    count = min(MOST_CHUNKS, group.work // CHUNK_WORK)
+    count = min(MOST_CHUNKS, group.work // THREAD_WORK)
     if count < 2 or any(layout != LOOPS for layout in group.layouts[len(group.reads) :]):
         return []
     cut = next(i for i, length in enumerate(lengths) if length > 1)

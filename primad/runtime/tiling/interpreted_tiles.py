@@ -9,11 +9,11 @@ from typing import Any
 from primad.ops.blocked.groups import RunningSums, spans_of
 from primad.parallel.threads import run_chunks, thread_count
 from primad.runtime.cost_model import Machine, Prediction
-from primad.runtime.plan.fusion import WORTHWHILE_SIZE
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.tile_program import TilePartition
 from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
+from primad.system.machine import CALL_ELEMENTS
 
 
 class InterpretedTiles(SlicedTiles[Plan]):
@@ -35,7 +35,7 @@ class InterpretedTiles(SlicedTiles[Plan]):
         units = Partition(program).units() if self._mixed else None
         # The last tile uses the kernels that the others use, though it be short: the bits of a value do not depend on
         # where tiles end.
-        return TilePlan(Plan(program, WORTHWHILE_SIZE * length / self.length, units=units), program, slices.axis)
+        return TilePlan(Plan(program, CALL_ELEMENTS * length / self.length, units=units), program, slices.axis)
 
     @property
     def each(self) -> str:

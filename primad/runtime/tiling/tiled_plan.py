@@ -20,7 +20,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.runtime.executors.executor import Donated, Hint
 from primad.runtime.loops.row_streams import budget_of, streams_of
-from primad.runtime.plan.fusion import WORTHWHILE_SIZE, is_pointwise
+from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan.native_regions import partitioned
@@ -41,7 +41,7 @@ from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed,
 from primad.runtime.tiling.tiles import Tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
 from primad.transforms.axis_split import Separated, told_apart
 from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import calls, without_calls
@@ -91,7 +91,7 @@ def make_plan(
     large = streams_of(steps, program.outputs, inner).nbytes > budget_of(memory) // 4
     plan: AnyPlan | None = None
     if large and along is None:
-        plan = Plan(outer_products(program), WORTHWHILE_SIZE, donated, memory=memory, inner=inner)
+        plan = Plan(outer_products(program), CALL_ELEMENTS, donated, memory=memory, inner=inner)
         if plan.streams.of:
             check_memory(plan)
             return plan
@@ -99,7 +99,7 @@ def make_plan(
     if plan is None:
         plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
     if plan.tiles is None and any(node.op is ops.barrier for node in program.nodes):
-        again = Plan(outer_products(program), WORTHWHILE_SIZE, donated)
+        again = Plan(outer_products(program), CALL_ELEMENTS, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
     return plan
@@ -122,12 +122,12 @@ def _through_calls(program: Program, donated: Donated, along: Hint | None) -> An
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
     chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
-        return Plan(program, WORTHWHILE_SIZE, donated)
+        return Plan(program, CALL_ELEMENTS, donated)
     tiled = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
     if tiled is not None:
         return tiled
     found = None if along is not None else _told_apart(program, stages, donated)
-    return found or _around_mixers(program, stages, donated, along) or Plan(program, WORTHWHILE_SIZE, donated)
+    return found or _around_mixers(program, stages, donated, along) or Plan(program, CALL_ELEMENTS, donated)
 
 
 def _tiled(
@@ -163,7 +163,7 @@ def _tiled(
             values = dimension.axis.keys() - dimension.sources
             staged = _staged(program, first, values, stages, donated, along)
             if staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
-                whole = Plan(program, WORTHWHILE_SIZE, donated)
+                whole = Plan(program, CALL_ELEMENTS, donated)
                 return whole if whole.peak_bytes < LARGE_BYTES else staged
             return staged
     return None
@@ -322,7 +322,7 @@ def _donated_late(program: Program, around: Surroundings, donated: Donated) -> D
 
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
     """Return a plan for what comes before or after tiles."""
-    plan = _plan(program, stages - 1, donated) if stages > 1 else Plan(program, WORTHWHILE_SIZE, donated)
+    plan = _plan(program, stages - 1, donated) if stages > 1 else Plan(program, CALL_ELEMENTS, donated)
     many = isinstance(plan, Plan) and len(plan.units) >= MANY_STEPS and not donated
     return partitioned(program) or plan if many else plan
 
