@@ -25,16 +25,15 @@ from primad.recording import tree
 from primad.recording.following import FollowingTrace, Script
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_outermost, is_weak, record, type_of
-from primad.runtime.cache import Cache
+from primad.runtime.cache import FEWEST, Cache
 from primad.runtime.calling import arrays, in_order, inlined, run_program, traced_operands
 from primad.runtime.executors.dispatch import prepared
 from primad.runtime.plan.interpreter import evaluate_node
+from primad.system.machine import SPARE_BYTES
 
 MOST_MISSES = 4
 """Recordings of a function in a row that did other things than the one before, after which none is followed. Chosen:
 what changes with each call, as a step's number does, will change again."""
-MOST_KEPT_BYTES = 2**26
-"""Bytes that a recording may hold to be kept. Chosen: it has room for loops that Python unrolled."""
 
 
 @dataclass
@@ -133,7 +132,7 @@ class Call:
             self.program = kept.program.returning(found.out_tree)
             return
         self.program = rolled(found)
-        if trace is not None and trace.script is not None and trace.script.nbytes <= MOST_KEPT_BYTES:
+        if trace is not None and trace.script is not None and trace.script.nbytes <= SPARE_BYTES // FEWEST:
             misses = kept.misses + 1
             if misses < MOST_MISSES:
                 _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, misses))

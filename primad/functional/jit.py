@@ -30,13 +30,14 @@ from primad.recording import tree
 from primad.recording.argument_keys import comparable_key, static_key, structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import argument_names, is_weak, record, type_of
-from primad.runtime.cache import PER_FUNCTION, Cache
+from primad.runtime.cache import Cache
 from primad.runtime.calling import arrays
 from primad.runtime.calling import compiled as executable_of
 from primad.runtime.executors.dispatch import executor
 from primad.runtime.executors.executor import Donated, Executable, Executor, Hint, Options
 from primad.runtime.plan.donation import check, match, settle
 from primad.runtime.plan.memory_limit import check_limit, check_memory
+from primad.system.process import MOST_KEPT
 from primad.system.tracebacks import leave_users_frames
 
 Function = Callable[..., Any]
@@ -234,7 +235,7 @@ class _Compilation:
     others: list[Function] = field(default_factory=list)
     entries: dict[Any, list[Function]] = field(default_factory=dict)
     _places: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
-    _cache: Cache = field(default_factory=lambda: Cache(PER_FUNCTION))
+    _cache: Cache = field(default_factory=lambda: Cache(MOST_KEPT))
 
     def enter(self, args: tuple[Any, ...]) -> Any:
         """Call the native function for these static arguments and such others; NotImplemented if there is none."""
@@ -251,7 +252,7 @@ class _Compilation:
 
     def _open(self, entry: Function, key: Any) -> None:
         """Let `enter` find a native function; those that it finds no more are put back when they are called."""
-        if len(self.entries) >= PER_FUNCTION:
+        if len(self.entries) >= MOST_KEPT:
             self.entries.clear()
         entries = self.entries.setdefault(key, [])
         if entry not in entries and len(entries) < MOST_ENTRIES:

@@ -13,19 +13,15 @@ from primad.ir.node import CAPTURED
 from primad.ir.program import Program
 from primad.native.llvm.compiler import KERNEL_BYTES, Kernel
 from primad.recording.following import Script
+from primad.system.machine import SPARE_BYTES
 from primad.system.process import forgets
 
-MOST_BYTES = 256 * 1024 * 1024
-"""Bytes that the values of a cache may hold together. Chosen: small beside the memory of a machine."""
 FEWEST = 4
 """Values that stay in a cache, however much they hold. Chosen: a loop may take turns with a few programs of large
 arrays."""
 NODE_BYTES, ROW_BYTES = 600, 200
 """Bytes of a node with its step in a plan, and of its row in a key. Measured with the programs of the tests, by
 tracemalloc."""
-PER_FUNCTION = 256
-"""Programs that are kept for each function, one for each combination of argument types. Chosen: a function that meets
-more meets few of them again."""
 
 
 def held_bytes(value: Any) -> int:
@@ -74,7 +70,7 @@ class Cache:
         held: the bytes that keys and values hold, by estimate.
     """
 
-    def __init__(self, maxsize: int, maxbytes: int = MOST_BYTES) -> None:
+    def __init__(self, maxsize: int, maxbytes: int = SPARE_BYTES) -> None:
         self.held = 0
         self._maxsize = maxsize
         self._maxbytes = maxbytes

@@ -147,6 +147,10 @@ class MadeOnce(Generic[Arguments, Value]):
             return cast(Value, found)
 
 
+MOST_KEPT = 512
+"""Programs, or what else depends on types, that are kept for each of those who make some: few of more come again."""
+
+
 def made_once(most: int | None = None) -> Callable[[Callable[Arguments, Value]], MadeOnce[Arguments, Value]]:
     """Return a decorator that makes a function a `MadeOnce`, which keeps so many of what it made."""
     return lambda make: MadeOnce(make, most)

@@ -403,7 +403,7 @@ def test_steps_that_are_taken_again_are_predicted(monkeypatch):
         return Plan(program).predicted(speeds).total
 
     held = spent()
-    monkeypatch.setattr(row_streams, "BUDGET", 100_000)
+    monkeypatch.setattr(row_streams, "SPARE_BYTES", 100_000)
     assert 1.5 * held < spent() < 3 * held
 
 

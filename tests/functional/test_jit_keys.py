@@ -237,7 +237,7 @@ def test_native_functions_of_static_arguments_are_found_again(monkeypatch):
     expected = [f(*call) for call in calls]
     for call, value in zip(calls, expected, strict=True):
         assert same(without_trees(f, *call), value)
-    monkeypatch.setattr("primad.functional.jit.PER_FUNCTION", 2)
+    monkeypatch.setattr("primad.functional.jit.MOST_KEPT", 2)
     f(3, *calls[0][1:])
     assert same(f(*calls[0]), expected[0])
     assert same(without_trees(f, *calls[0]), expected[0])

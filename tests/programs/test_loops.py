@@ -676,7 +676,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def limited(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     """Let loops hold so many bytes of their rows."""
-    monkeypatch.setattr(row_streams, "BUDGET", budget)
+    monkeypatch.setattr(row_streams, "SPARE_BYTES", budget)
     monkeypatch.setattr(dispatch, "EXECUTABLES", Cache(512))
 
 

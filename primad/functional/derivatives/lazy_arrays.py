@@ -22,6 +22,7 @@ from primad.ops.record.primitive import Primitive
 from primad.programs.sparsity.listed_places import Known
 from primad.recording.protocols import FUNCTIONS
 from primad.recording.traced_array import is_traced
+from primad.system.machine import SPARE_DOUBLES
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -33,8 +34,6 @@ _LAZY_FUNCTIONS = (
 )  # fmt: skip
 SHOWN = 100
 """The `repr` of a matrix of at most this number of elements computes and shows them. Chosen: they fill one screen."""
-ROWS_TOGETHER = 2**24
-"""Elements of a matrix up to which it is computed at once for its rows. Chosen: they take 128 MB."""
 _KEYWORDS = frozenset(
     ("axis", "axis1", "axis2", "axes", "k", "keepdims", "newshape", "offset", "optimize", "order", "shape")
 )
@@ -270,7 +269,7 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
 
     def __iter__(self) -> Any:
         """Give the rows: one by one where all of them are many, since they may not fit into memory together."""
-        if self._array is None and self.size > ROWS_TOGETHER:
+        if self._array is None and self.size > SPARE_DOUBLES:
             return (self[i] for i in range(len(self)))
         return iter(np.asarray(self))
 

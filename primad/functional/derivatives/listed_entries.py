@@ -10,6 +10,7 @@ import numpy as np
 
 from primad.errors import MemoryLimitError, NotDifferentiableError
 from primad.functional.derivatives.sparse_matrices import SparseForm
+from primad.system.machine import SPARE_DOUBLES
 
 Array = np.ndarray[Any, Any]
 FEW = 64
@@ -17,8 +18,6 @@ FEW = 64
 in about the time of so many products."""
 OPS_OF_ELEMENT = 10
 """Ops that a product takes for each element of an argument, and of a result. Estimated, by steps of simulations."""
-ELEMENTS = 2**24
-"""Elements of rows, or columns, that are computed together. Chosen: they take 128 MB."""
 
 
 class ListedEntries(NamedTuple):
@@ -86,7 +85,7 @@ def entries(matrix: Any, form: SparseForm, wanted: ListedEntries, size: tuple[in
                 return np.asarray(found).reshape(wanted.shape)
     flat, by_rows = matrix.reshape(*size), len(rows) <= len(columns)
     own, place, other = (rows, row, wanted.columns) if by_rows else (columns, column, wanted.rows)
-    found, together = np.empty(len(wanted.rows), matrix.dtype), max(1, ELEMENTS // size[by_rows])
+    found, together = np.empty(len(wanted.rows), matrix.dtype), max(1, SPARE_DOUBLES // size[by_rows])
     for first in range(0, len(own), together):
         part = own[first : first + together]
         block = np.asarray(flat[part] if by_rows else flat[:, part])

@@ -16,10 +16,11 @@ from primad.recording import tree
 from primad.recording.argument_keys import structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function, is_weak, record, type_of
-from primad.runtime.cache import PER_FUNCTION, Cache
+from primad.runtime.cache import Cache
 from primad.runtime.calling import arrays
 from primad.runtime.tiling.distributed import DistributedPlan
 from primad.simplify import simplify
+from primad.system.process import MOST_KEPT
 
 Function = Callable[..., Any]
 
@@ -91,7 +92,7 @@ def distribute(function: Function) -> Function:
         (np.float64(0.990134), (3,))
     """
     check_function(function)
-    known = Cache(PER_FUNCTION)
+    known = Cache(MOST_KEPT)
 
     def distributed(*args: Any) -> Any:
         leaves, in_tree = tree.flatten(args)

@@ -11,9 +11,10 @@ from primad.ir.program import Program
 from primad.recording import tree
 from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import check_function, is_weak, record, type_of
-from primad.runtime.cache import PER_FUNCTION, Cache
+from primad.runtime.cache import Cache
 from primad.runtime.executors.xla_executor import as_jax, check_precision
 from primad.simplify import simplify
+from primad.system.process import MOST_KEPT
 from primad.transforms.lowering import lower
 from primad.xla.jax_functions import jax_module
 
@@ -57,7 +58,7 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
         Array([0.9092974, 0.9092974], dtype=float32)
     """
     check_function(function)
-    programs = Cache(PER_FUNCTION)
+    programs = Cache(MOST_KEPT)
 
     def converted(*args: Any) -> Any:
         leaves, in_tree = tree.flatten(args)

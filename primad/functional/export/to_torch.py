@@ -16,8 +16,8 @@ from primad.functional.transformed import transform
 from primad.recording import tree
 from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import check_function, is_weak, type_of
-from primad.runtime.cache import PER_FUNCTION, Cache
-from primad.system.process import made_once
+from primad.runtime.cache import Cache
+from primad.system.process import MOST_KEPT, made_once
 
 Array = Any
 Tensor = Any
@@ -78,7 +78,7 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
         (tensor([0.9093, 0.9093]),)
     """
     check_function(function)
-    kept = Cache(PER_FUNCTION)
+    kept = Cache(MOST_KEPT)
     compiled = jit(function)
 
     def converted(*args: Any) -> Any:
@@ -133,7 +133,7 @@ class Differentiated:
         self._function = function
         self.run = jit(function)
         self.n = 0
-        self._batched = Cache(PER_FUNCTION)
+        self._batched = Cache(MOST_KEPT)
 
     def applied(self, numbers: tuple[Any, ...], tensors: Sequence[Tensor]) -> Any:
         """Return the function's result for tensors, with tensors in it."""

@@ -32,12 +32,13 @@ from primad.native.llvm.compile_limits import BUDGET, Budget
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.vectors import CELLS
 from primad.native.loops.batched_while import AT_ONCE, member_of
-from primad.native.loops.body_programs import KEPT, form_of, has_body, most_work_of, step_program
+from primad.native.loops.body_programs import form_of, has_body, most_work_of, step_program
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.unrolled_context import ElementForm
 from primad.native.unrolled.unrolled_table import failing_in, register_form
 from primad.ops.record.fields import LoopForm
 from primad.ops.record.primitive import Primitive
+from primad.system.process import MOST_KEPT
 
 
 class Way(Enum):
@@ -147,7 +148,7 @@ def _unfit(node: Node) -> str:
     return _reason_within(form.of, BUDGET)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_KEPT)
 def _reason_within(of: ClosedProgram, budget: Budget) -> str:
     """Return why there is no native code for a body: once for each budget, since a program may be called often."""
     return next(filter(None, map(reason, step_program(of).nodes)), "")

@@ -25,15 +25,16 @@ from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
 from primad.system.disk_cache import disk_cache, sources
 from primad.system.environment import is_off
+from primad.system.machine import SPARE_BYTES
 from primad.system.process import made_once, undisturbed
 
 Made = TypeVar("Made")
 KERNEL_BYTES = 32 * 1024
 """Bytes that a native function takes, whatever its length: pages of code and data of its own. Estimated; with what is
 kept beside it, a process grows by 55 kB for a small one."""
-CACHED_TEXT = 32 * 1024 * 1024
-"""Characters of the texts of all cached kernels together, at most; the code of a text takes about as many bytes. Chosen
-to be small beside what caches of plans hold."""
+CACHED_TEXT = SPARE_BYTES // 8
+"""Characters of the texts of all cached kernels together, at most; the code of a text takes about as many bytes: little
+beside what caches of plans hold."""
 CACHED_KERNELS = CACHED_TEXT // KERNEL_BYTES
 """Kernels that are cached, at most: so many take as much memory by their pages."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)

@@ -16,10 +16,10 @@ from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import replay
 from primad.native.emit.pointwise import NEEDS
 from primad.native.llvm.vectors import lanes_of
-from primad.native.loops.body_programs import KEPT, step_program
+from primad.native.loops.body_programs import step_program
 from primad.ops.record.primitive import project
 from primad.system.machine import CORE
-from primad.system.process import made_once
+from primad.system.process import MOST_KEPT, made_once
 from primad.transforms.dimensions import Dimension, Dimensions, dependents
 from primad.transforms.resizing import resized
 
@@ -70,7 +70,7 @@ def member_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> Member | None:
     return _member_of(of, wanted, LEFT_OUT.get())
 
 
-@made_once(most=KEPT)
+@made_once(most=MOST_KEPT)
 def _member_of(of: ClosedProgram, wanted: tuple[bool, ...], left_out: frozenset[str]) -> Member | None:
     if len(of.out_types) != len(wanted) + 1:
         return None

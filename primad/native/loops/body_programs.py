@@ -19,13 +19,10 @@ from primad.native.llvm.scratch_memory import aligned
 from primad.ops.record.fields import LoopForm
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
-from primad.system.process import made_once
+from primad.system.process import MOST_KEPT, made_once
 
 if TYPE_CHECKING:
     from primad.native.module.program_text import ProgramText
-
-KEPT = 512
-"""Programs of bodies that are kept. Chosen: each is as large as one that a plan holds."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def step_program(of: ClosedProgram) -> Program:
     return _step_program(of, LEFT_OUT.get())
 
 
-@made_once(most=KEPT)
+@made_once(most=MOST_KEPT)
 def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
     return without_barriers(simplify(of.hoisted))
 
@@ -132,7 +129,7 @@ def most_work_of(form: LoopForm) -> int:
     return (1 if form.separate else form.length) * most_work_of_step(form.of)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_KEPT)
 def most_work_of_step(of: ClosedProgram) -> int:
     """Return the flops and bytes of a step whose own loops take as many steps as they may."""
     return most_work(step_program(of))

@@ -17,13 +17,14 @@ from primad.native.llvm.builder import Builder
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import aligned
 from primad.native.llvm.text_cache import kept
-from primad.native.loops.body_programs import KEPT, NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
+from primad.native.loops.body_programs import NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
 from primad.native.module.program_text import ProgramText, ProgramWriter
 from primad.native.schedule.layout import layout_of
 from primad.native.schedule.outlining import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.straight_line import straight_function
 from primad.native.unrolled.unrolled_table import failing_in
+from primad.system.process import MOST_KEPT
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3
 """Seconds that compiling takes for a pointwise op, which is an instruction of a loop, a function, and any other op.
@@ -107,7 +108,7 @@ def _compile_seconds(program: Program) -> float:
     return seconds + sum(map(_compile_seconds_of_body, bodies_in(program)))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_KEPT)
 def _compile_seconds_of_body(of: ClosedProgram) -> float:
     return _compile_seconds(step_program(of))
 

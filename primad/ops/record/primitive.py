@@ -49,9 +49,7 @@ from primad.ops.record.fields import (
     Work,
 )
 from primad.recording.traced_array import TracedArray, bind, lift
-
-MOST_CONTEXTS = 1024
-"""Entries, one for each combination of operands' ops, that an op remembers. Chosen: programs have far fewer."""
+from primad.system.process import MOST_KEPT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,7 +127,7 @@ class Primitive:
 
     def _laws_in(self, context: tuple[Any, ...], over_complex: bool = False) -> tuple[Rewrite, ...]:
         """Return the constructor forms that are worth trying where the operands have these ops."""
-        if len(self._contexts) >= MOST_CONTEXTS:
+        if len(self._contexts) >= MOST_KEPT:
             self._contexts.clear()
         ops = [op for op in context if op is not SAME]
         names = {SAME if op is SAME else op.name for op in context}

@@ -16,7 +16,7 @@ from primad.optimize.gauss_newton.linearized_residuals import Linearized
 from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
 from primad.optimize.parameter_vectors import Space, Tree, Vector, check_counts
 from primad.parallel.threads import single_threaded_blas
-from primad.runtime.loops.row_streams import BUDGET
+from primad.system.machine import SPARE_BYTES
 
 __all__ = ["GaussNewtonCG", "NewtonCG", "NewtonCGState"]
 
@@ -284,7 +284,7 @@ class GaussNewtonCG(_Truncated[Residuals]):
         True
     """
 
-    memory: int = BUDGET
+    memory: int = SPARE_BYTES
 
     def compile(self, function: Callable[..., Any]) -> Residuals:
         """Return what `update` takes of a residual function.

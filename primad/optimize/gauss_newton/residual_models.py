@@ -32,7 +32,7 @@ from primad.parallel.shares import Share, over_ranks, shares_in
 from primad.recording import tree
 from primad.recording.argument_keys import structure_key
 from primad.recording.traced_array import TracedArray
-from primad.runtime.loops.row_streams import BUDGET
+from primad.system.machine import SPARE_BYTES
 
 __all__ = ["Loss", "Residuals"]
 
@@ -67,7 +67,7 @@ class Residuals:
         2.5
     """
 
-    def __init__(self, function: Function, block: int | None = None, memory: int = BUDGET) -> None:
+    def __init__(self, function: Function, block: int | None = None, memory: int = SPARE_BYTES) -> None:
         if block is not None and block < 1:
             raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
         function, run = compiler_of(function)

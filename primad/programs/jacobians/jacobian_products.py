@@ -23,11 +23,9 @@ from primad.programs.jacobians.jacobian_parts import (
 )
 from primad.programs.program_ops import vmap_
 from primad.recording.traced_array import TracedArray
+from primad.system.machine import SPARE_DOUBLES
 from primad.transforms.lowering import alone
 
-LARGE = 2**24
-"""Elements of a matrix up to which it is made for products with several vectors. Chosen: it takes 128 MB, and its rows
-or columns, of which there may be few, are found together."""
 MOST_VECTORS = 1024
 """Vectors that a large matrix is multiplied by without being made. Chosen: more take longer than it does."""
 
@@ -57,7 +55,7 @@ def contracted(letters: str, other: str, out: str, rest: str) -> bool:
 
 def are_few(vectors: int, matrix: Node) -> bool:
     """Say whether so many vectors are multiplied by a matrix of derivatives that is not made for them."""
-    return vectors <= 1 or (matrix.type.size > LARGE and vectors < MOST_VECTORS)
+    return vectors <= 1 or (matrix.type.size > SPARE_DOUBLES and vectors < MOST_VECTORS)
 
 
 def product(

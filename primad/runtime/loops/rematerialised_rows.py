@@ -16,13 +16,14 @@ import numpy as np
 
 from primad.ir.array_types import ArrayType
 from primad.runtime.loops.binomial_schedule import Cut, Online, distance
+from primad.system.machine import SECOND_CACHE
 
 Take = Callable[[list[Any], int, int, list[Any]], int]
 """(state, first row, row after the last, results) -> number of steps taken, minus that where a condition still holds.
 
 It takes the steps of these rows from a state, which is changed in place, and writes their results."""
-PIECE_BYTES = 1 << 20
-"""Bytes of an operand that is copied to be contiguous, at once. Chosen: they stay in a cache."""
+PIECE_BYTES = SECOND_CACHE.size
+"""Bytes of an operand that is copied to be contiguous, at once: they stay in a cache."""
 
 
 class Source:

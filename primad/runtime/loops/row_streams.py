@@ -10,16 +10,13 @@ from primad.ir.node import Node
 from primad.ops.record.primitive import application
 from primad.runtime.loops.binomial_schedule import Cut, cut
 from primad.runtime.plan.native_steps import NativeStep
+from primad.system.machine import SPARE_BYTES
 from primad.system.quantities import several, size
-
-BUDGET = 200_000_000
-"""Bytes that the rows of loops may take which are kept for other loops, where no limit is given. Chosen: what one can
-spare on any machine."""
 
 
 def budget_of(memory: int | None) -> int:
     """Return the bytes that rows may take where so many are allowed for all arrays."""
-    return BUDGET if memory is None else memory
+    return SPARE_BYTES if memory is None else memory
 
 
 class Streams(NamedTuple):

@@ -20,7 +20,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.batched_while import few_of, member_of
-from primad.native.loops.body_programs import KEPT, bodies_in, form_of, has_body, is_loop, most_work_of, step_program
+from primad.native.loops.body_programs import bodies_in, form_of, has_body, is_loop, most_work_of, step_program
 from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
 from primad.native.schedule.stencil_split import in_boxes
@@ -30,6 +30,7 @@ from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.simplify.barriers import without_barriers
+from primad.system.process import MOST_KEPT
 from primad.system.quantities import several
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -188,7 +189,7 @@ def work_of(nodes: Iterable[Node]) -> int | None:
     return work
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_KEPT)
 def _work_of_called(of: ClosedProgram) -> int:
     """Return the same measure for a program that is called, more than is allowed where it is too large."""
     work = work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
