@@ -67,6 +67,8 @@ class Core:
         run: cycles to go from one place in memory to another.
         across: cycles to add the lanes of a vector of partial sums.
         copy: cycles to copy an element to another place.
+        flops_of_byte: flops that it does while it reads a byte of memory.
+        function: ops of arithmetic on vectors that take as long as one function of the C library.
     """
 
     starts: int
@@ -78,6 +80,8 @@ class Core:
     run: int
     across: int
     copy: int
+    flops_of_byte: int
+    function: int
 
     @property
     def in_flight(self) -> int:
@@ -85,10 +89,12 @@ class Core:
         return self.starts * self.latency
 
 
-CORE = Core(starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1)
+CORE = Core(
+    starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1, flops_of_byte=4, function=8
+)
 """What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are what
-their makers say of sums of products, the others are estimates. Blocks of products are chosen by it, so that the bits of
-sums depend on it."""
+their makers say of sums of products, the others are estimates. Blocks of products, and what runs natively, are
+chosen by it, so that the bits of sums depend on it."""
 
 
 # -- caches ------------------------------------------------------------------------------------------------------------
@@ -183,6 +189,8 @@ CALL_ELEMENTS = 4096
 """Elements in a cache, an op on which takes as long as a call of a NumPy function: about a microsecond."""
 LOOP_ELEMENTS = 1024
 """Elements from which it does not matter what NumPy takes to make an array, or native code to begin a loop."""
+STREAMED_BYTES = 8 * 1024 * 1024
+"""Bytes of arrays that are read from memory at a time: fewer come while threads wake."""
 THREAD_WORK = 1 << 20
 """Ops on elements for which it is worth to ask a thread, about a third of a millisecond: handing work to one, or
 leaving Python's lock, takes some ten microseconds."""
@@ -228,6 +236,8 @@ def _limit_in(path: str) -> int | None:
 
 BLAS_THREADS_FLOPS = 2e4
 """Flops of a product of matrices, from about which on OpenBLAS shares it among threads and cuts it along its sum."""
+SHARED_FLOPS = 2e8
+"""Flops of a product of matrices, or of a factorization, from which threads save more than it takes to share it."""
 BLAS_UNPACKED = 10**6
 """Products of a product of matrices, up to which OpenBLAS makes it without packing, where a processor has AVX-512: it
 has one running sum for each element then."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import primad
 import primad.numpy as pnp
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.schedule import stencil_split
 from primad.native.schedule.layout import layout_of
@@ -147,7 +148,7 @@ def test_programs_in_boxes_are_bounded():
 
     x, y = np.random.default_rng(0).normal(size=(2, 1000))
     program = program_of(many, x, y)
-    assert len(in_boxes(program).nodes) <= max(len(program.nodes), stencil_split.MOST_NODES + 20)
+    assert len(in_boxes(program).nodes) <= max(len(program.nodes), BUDGET.in_boxes + 20)
 
 
 def test_complex_numbers_are_left_to_numpy():

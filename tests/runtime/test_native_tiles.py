@@ -22,7 +22,6 @@ from primad.runtime.plan.planned_program import PlannedProgram
 from primad.runtime.tiling import (
     block_sums,
     interpreted_tiles,
-    native_tiles,
     tile_choice,
     tileable_axes,
     tiled_plan,
@@ -249,7 +248,7 @@ SPREADS = {  # shape of what is added, its axes before the indices, their number
 @pytest.mark.parametrize("points", [8, 13, 31])
 def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
     """Whatever axis of the indices the tiles lie along: they add to one array for each chunk."""
-    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    monkeypatch.setattr(tileable_axes, "MOST_CHUNKS", 0)
     shape, axis, own, batch = SPREADS[form]
     shape = tuple(n or points for n in shape)
     i, j = np.random.default_rng(3).integers(-4, 4, (2, *shape[:batch], *shape[axis : axis + own]))
@@ -274,14 +273,14 @@ def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "f4"])
 def test_sums_over_tiles_keep_their_type(dtype, monkeypatch):
     """Small integers have no more bits in a sum of sums than in one sum: what is too large wraps."""
-    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    monkeypatch.setattr(tileable_axes, "MOST_CHUNKS", 0)
     x, i = np.random.default_rng(0).integers(0, 100, (2, 67))
     check(lambda x, i: (ops.scatter_add(x * x, i % 3, axis=0, batch=0, size=3),), x.astype(dtype), i)
 
 
 @pytest.mark.parametrize("points", [40, 67])
 def test_forces_between_pairs_are_added_in_tiles(points, monkeypatch):
-    monkeypatch.setattr(tileable_axes, "SPREAD", 0)
+    monkeypatch.setattr(tileable_axes, "MOST_CHUNKS", 0)
     i, j = np.random.default_rng(5).integers(0, 9, (2, points))
 
     def energy(x):
@@ -376,8 +375,7 @@ def test_a_number_of_points_compiled_before_serves_others():
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
-def test_an_interrupt_ends_a_long_run(monkeypatch):
-    monkeypatch.setattr(native_tiles, "SHORT_WORK", 0)
+def test_an_interrupt_ends_a_long_run():
     x, w = np.ones((400_000, 64)), np.eye(64)
 
     def f(x, w):
@@ -524,7 +522,7 @@ def test_tiles_of_large_slices_are_short(monkeypatch):
     x, y = normal(40, 5, 6), normal(40, 6, 7)
     f = lambda x, y: np.einsum("tij,tjk->tik", x, y)  # noqa: E731
     assert check(f, x, y).tiles.length == 8
-    monkeypatch.setattr(tile_choice, "SLICES_BYTES", 4 * (x.nbytes + y.nbytes + 40 * 35 * 8) // 40)
+    monkeypatch.setattr(tile_choice, "STREAMED_BYTES", 4 * (x.nbytes + y.nbytes + 40 * 35 * 8) // 40)
     assert check(f, x, y).tiles.length == 4
 
 

@@ -48,9 +48,9 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
             fusion: {"WORTHWHILE_OPS": 0},
             buffers: {"LOOP_ELEMENTS": 1},
             tiled_plan: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
-            tileable_axes: {"SPREAD": 0},
+            tileable_axes: {"MOST_CHUNKS": 0},
             workspaces: {"WHOLE_VECTORS": 16},
-            blocked_products: {"WORTHWHILE_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
+            blocked_products: {"SHARED_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
             | {"STACKED_FLOPS": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
         }
         for module, values in least.items():

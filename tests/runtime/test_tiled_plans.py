@@ -265,7 +265,7 @@ def test_a_call_may_have_its_own_number_of_threads(small_tiles):
 
 @pytest.mark.parametrize("both", [np.add, np.maximum, np.minimum])
 def test_large_reductions_in_pieces_and_side_by_side_are_those_of_numpy(monkeypatch, both):
-    monkeypatch.setattr(blocked_reductions, "PIECE_BYTES", 64)
+    monkeypatch.setattr(blocked_reductions, "STREAMED_BYTES", 64)
     monkeypatch.setattr(blocked_reductions, "LOOP_ELEMENTS", 16)
     monkeypatch.setattr(blocked_reductions, "LEFT_SHARE", 2)
     rng = np.random.default_rng(0)
@@ -289,7 +289,7 @@ def test_large_reductions_in_pieces_and_side_by_side_are_those_of_numpy(monkeypa
 
 
 def test_a_large_reduction_is_shared_by_threads_with_the_same_bits(monkeypatch):
-    monkeypatch.setattr(blocked_reductions, "PIECE_BYTES", 1024)
+    monkeypatch.setattr(blocked_reductions, "STREAMED_BYTES", 1024)
     x = np.random.default_rng(0).normal(size=(4000, 3))
     used = []
     monkeypatch.setattr(blocking, "run_chunks", lambda *rest: used.append(rest[-1]) or chunks.run_chunks(*rest))

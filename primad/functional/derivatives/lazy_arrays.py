@@ -32,8 +32,6 @@ _DIAGONALS = (np.trace, np.diagonal, np.diag, np.einsum)
 _LAZY_FUNCTIONS = (
     np.trace, np.diagonal, np.diag, np.dot, np.einsum, np.tensordot, np.inner, np.vdot, np.take, np.sum, np.mean,
 )  # fmt: skip
-SHOWN = 100
-"""The `repr` of a matrix of at most this number of elements computes and shows them. Chosen: they fill one screen."""
 _KEYWORDS = frozenset(
     ("axis", "axis1", "axis2", "axes", "k", "keepdims", "newshape", "offset", "optimize", "order", "shape")
 )
@@ -278,8 +276,8 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
         return type(self).__name__
 
     def __repr__(self) -> str:
-        """Show the numbers where they are few, and say of others only whether they are computed."""
-        if self.size <= SHOWN:
+        """Show the numbers of a matrix that NumPy shows in full, and say of others only whether they are computed."""
+        if self.size <= np.get_printoptions()["threshold"]:
             with contextlib.suppress(PrimadError):  # looking at an object fails nowhere
                 return f"<{self._title} {self._type}\n{np.asarray(self)}>"
         state = "computed" if self._array is not None else "not computed"

@@ -19,6 +19,7 @@ from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
 from primad.system.deferred import Deferred
+from primad.system.machine import CORE
 
 
 def operand_dtype(node: Node) -> np.dtype[Any]:
@@ -334,11 +335,8 @@ POINTWISE: dict[Primitive, Pointwise] = {
 
 NEEDS = frozenset([op.name for op, how in POINTWISE.items() if how.function])
 """Names of the ops whose elements take as long as exp's."""
-FUNCTION_WORK = 8
-"""Ops of arithmetic that take as long as one of them, in a loop over values in a cache. Estimated, for the vector
-functions of the C library. What runs natively depends on it, and so the last bits of results."""
 
 
 def work_of_element(node: Node) -> int:
     """Return how many ops of arithmetic a node's op takes as long as, for each element."""
-    return FUNCTION_WORK if node.op.name in NEEDS else 1
+    return CORE.function if node.op.name in NEEDS else 1

@@ -12,8 +12,6 @@ from primad.native.llvm.symbols import MARK, variant_of_doubles
 from primad.native.llvm.vectors import Vector
 
 MODULE = "scipy.special.cython_special"
-TIMES_EXP = 12.0
-"""How many times exp's time a function takes, about. Measured, for those of one operand; only predictions ask."""
 
 
 def exported(*names: str, of_order: str = "") -> Pointwise:
@@ -42,4 +40,4 @@ def exported(*names: str, of_order: str = "") -> Pointwise:
         which = f" of n = {params['n']}" if "n" in params else ""
         return "" if found else f"SciPy exports no {node.op.name}{which} for native code"
 
-    return Pointwise(emit, function=True, limit=limit, times_exp=times(TIMES_EXP))
+    return Pointwise(emit, function=True, limit=limit, times_exp=times(12))  # measured, for those of one operand

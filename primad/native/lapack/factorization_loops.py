@@ -303,9 +303,7 @@ QR = Factorization(("geqrf", "orgqr"), _qr_parts, _call_geqrf, ("a", "r")).loops
 # -- spectra -----------------------------------------------------------------------------------------------------------
 
 
-HALF = 0.5
-"""Share of the speed of other factorizations. Estimated: half of the flops are products of a matrix and a vector, which
-wait for memory. Only predictions depend on it."""
+# Half of the flops of these two are products of a matrix and a vector, which wait for memory: half of the speed.
 
 
 def _eigh_parts(n: int, _: int, dtype: Any) -> Parts:
@@ -319,7 +317,7 @@ def _call_syevd(on: Matrices, wanted: Sequence[bool]) -> None:
     on.lapack("syevd", *letters, size, on.part("a"), size, on.part("w"), *on.room("work"), *on.room("integers"))
 
 
-EIGH = Factorization(("syevd",), _eigh_parts, _call_syevd, ("w", "a"), True, HALF).loops()
+EIGH = Factorization(("syevd",), _eigh_parts, _call_syevd, ("w", "a"), gives_up=True, speed=0.5).loops()
 
 
 def _svd_parts(m: int, n: int, dtype: Any) -> Parts:
@@ -336,4 +334,4 @@ def _call_gesdd(on: Matrices, wanted: Sequence[bool]) -> None:
     on.lapack("gesdd", job, rows, columns, on.part("a"), rows, *results, *on.room("work"), on.part("integers"))
 
 
-SVD = Factorization(("gesdd",), _svd_parts, _call_gesdd, ("u", "s", "vh"), True, HALF).loops()
+SVD = Factorization(("gesdd",), _svd_parts, _call_gesdd, ("u", "s", "vh"), gives_up=True, speed=0.5).loops()

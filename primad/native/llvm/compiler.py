@@ -142,7 +142,7 @@ class _Compiler:
         kept = disk_cache()
         key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
-        if found is None or not found.startswith(_OBJECT_FILE):
+        if found is None or not found.startswith(b"\x7fELF"):  # as an object file of Linux does
             with self._llvm.parse_assembly(text) as module:
                 found = self._machine.emit_object(module)
             if kept is not None:
@@ -168,8 +168,6 @@ def _about(llvm: Any) -> tuple[str, ...]:
     )
 
 
-_OBJECT_FILE = b"\x7fELF"
-"""What an object file of Linux begins with."""
 OPTIMISATION = 1
 """LLVM's level. Chosen: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
 longer."""

@@ -20,14 +20,13 @@ from primad.ir.replay import reapplied, rebuild
 from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
 from primad.native.emit.pointwise import work_of_element
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.schedule.grouping import Key, components, key_of
 from primad.native.schedule.storage import joined_in
 from primad.system.machine import CORE
 
 SHORTEST = 256
 """Elements of a joined array, at least. Estimated: the loops of its ends take as long as so many elements."""
-MOST_NODES = 500
-"""Nodes of a program in boxes, at most. Chosen: they are compiled in a tenth of a second."""
 LONGEST = 200
 """Nodes of a program that may be computed in boxes. Chosen: it is gone through node by node, one inside the other."""
 GAIN = 0.7
@@ -181,7 +180,7 @@ class _Boxes:
         return self._made(ops.slice_, (node,), params)
 
     def _made(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
-        if self._trace.size > MOST_NODES:
+        if self._trace.size > BUDGET.in_boxes:
             raise _TooManyError
         return self._trace.place(op, inputs, params)
 

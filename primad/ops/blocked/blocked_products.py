@@ -22,12 +22,11 @@ from primad.ops.blocked.deep_products import MATRIX
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.matrix_views import Chosen, MatrixOperand, Scratch, size_of
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import SECOND_CACHE, SHARED_FLOPS
 
-WORTHWHILE_FLOPS = 2e8
-"""Flops of a contraction, below which blocks are not worth it. Estimated; the last bits of sums depend on it."""
 WORTHWHILE_COPY_FLOPS = 2e7
-"""Flops from which they are where an operand must be copied. Estimated; the last bits of sums depend on it."""
+"""Flops of a contraction, from which blocks are worth it where an operand must be copied; `SHARED_FLOPS` where none is.
+Estimated; the last bits of sums depend on it."""
 WORTHWHILE_WINDOWS_FLOPS = 1e6
 """Flops from which they are where it is a view of windows, whose copy is larger than the array. Estimated; the last
 bits of sums depend on it."""
@@ -43,8 +42,6 @@ DEEPEST = 8192
 bits of sums depend on it."""
 SMALL = 32
 """Rows or columns, below which a matrix is small. Estimated; the last bits of sums depend on it."""
-FEWEST_BLOCKS = 4
-"""Blocks; with fewer, the work on each is divided instead. Chosen so that several threads have one each."""
 
 
 def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None, each: Each = in_order) -> Any:
@@ -162,7 +159,7 @@ def _is_worthwhile(
     """Say whether blocks are better than one product for operands of such shapes and strides."""
     lengths = dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
     flops = 2 * math.prod(lengths.values())
-    if flops >= WORTHWHILE_FLOPS or size_of(form.inner, lengths) == 1:
+    if flops >= SHARED_FLOPS or size_of(form.inner, lengths) == 1:
         return True
     for shape, strides in ((x_shape, x_strides), (y_shape, y_strides)):
         extent = itemsize + sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True))
@@ -230,7 +227,7 @@ class _Product:
         fitting = BLOCK_BYTES // (depth * results.itemsize) if copies[by_columns] else -(-width // MOST_CHUNKS)
         cuts = list(self._cuts(own, max(NARROWEST, fitting)))
         blocks = [(i, index, cut) for i, index in enumerate(self._indices()) for cut in cuts]
-        if len(blocks) < FEWEST_BLOCKS:
+        if len(blocks) < MOST_CHUNKS // 2:  # too few for threads to have one each
             return self._run_divided(blocks, by_columns)
         return self._run_blocks(blocks, by_columns)
 

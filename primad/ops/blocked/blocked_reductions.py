@@ -10,14 +10,11 @@ import numpy as np
 
 from primad.ops.blocked.groups import sum_along
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
-from primad.system.machine import LOOP_ELEMENTS
+from primad.system.machine import LOOP_ELEMENTS, STREAMED_BYTES
 
 LEFT_SHARE = 8
 """Times what pieces, or rows side by side, leave to be added up that they must take, at least. Estimated: what is left
 is small beside it, in time and in memory. The last bits of sums depend on it."""
-PIECE_BYTES = 8 * 1024 * 1024
-"""Bytes of a piece, at least. Estimated: memory brings as much while threads wake. The last bits of sums depend on
-it."""
 
 
 def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_order) -> Any:
@@ -30,7 +27,7 @@ def reduction(both: np.ufunc, x: Any, *, axes: tuple[int, ...], each: Each = in_
         each: how pieces are shared; results do not depend on it.
     """
     x = np.asarray(x)
-    pieces = min(MOST_CHUNKS, x.nbytes // PIECE_BYTES)
+    pieces = min(MOST_CHUNKS, x.nbytes // STREAMED_BYTES)
     if pieces < 2 or 0 not in axes or len(x) < LEFT_SHARE * pieces:
         return _at_once(both, x, axes)
 

@@ -12,15 +12,11 @@ from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.ops.record.primitive import Primitive
 from primad.parallel.threads import run_chunks, single_threaded_blas
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import SECOND_CACHE, SHARED_FLOPS
 from primad.system.process import silently
 
 BLOCK_BYTES = SECOND_CACHE.share(1, 8)
 """What `in_blocks` computes at once: operands, result and what lies between stay in cache together."""
-FLOPS_FOR_THREADS = 1e8
-"""Flops of a factorization or of a triangular solve, from which BLAS has its threads beside tiles. Estimated: of a
-smaller one they save less than they take from the tiles that follow, while they wait for more. The last bits depend on
-it."""
 
 
 def beside_tiles(program: Program) -> Callable[[Callable[[], Any]], Any]:
@@ -31,7 +27,7 @@ def beside_tiles(program: Program) -> Callable[[Callable[[], Any]], Any]:
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     costs = [node.op.cost(node) for node in steps if node.op.work.flops is not None]
     largest = max([cost.flops for cost in costs if not cost.matmul_flops], default=0)
-    return single_threaded_blas if largest < FLOPS_FOR_THREADS else lambda work: work()
+    return single_threaded_blas if largest < SHARED_FLOPS else lambda work: work()
 
 
 def in_chunks(work: Callable[[int], Any], count: int) -> list[Any]:

@@ -307,9 +307,7 @@ def keep_freed_memory() -> None:
     much in all, but for those above 32 MB (mallopt(3), M_MMAP_THRESHOLD). This one is freed without being touched. Who
     sets these limits by hand keeps what was set, and other libraries have their own ways.
     """
-    np.empty(LARGEST_KEPT, np.uint8)
+    np.empty(2**25 - 2**14, np.uint8)  # with its head and whole pages not above 32 MB
 
 
-LARGEST_KEPT = 2**25 - 2**14
-"""Bytes. Given by mallopt(3): with its head and whole pages not above 32 MB, from which on nothing is learned."""
 keep_freed_memory()

@@ -27,12 +27,12 @@ from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.blocking import in_chunks
 from primad.runtime.tiling.tile_program import TilePartition
 from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import SECOND_CACHE, STREAMED_BYTES
 from primad.system.quantities import several
 
 LARGE_SUM = SECOND_CACHE.share(1, 4)
 """Bytes of a sum that tiles could not keep in a cache beside their values."""
-BLOCK_BYTES = 16 * 1024 * 1024
+BLOCK_BYTES = 2 * STREAMED_BYTES
 """Bytes of the operands of a block, and of the sum of a group of blocks where these are many. Tuned with 10 000 points
 and 1341 columns: fewer make the products slower, more do not help. The last bits of results depend on it."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.native.cpython.object_layout import data_address
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.module.program_text import ProgramText
@@ -24,9 +25,6 @@ from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
 from primad.runtime.tiling.tile_program import Tiled, TilePartition, along
 from primad.runtime.tiling.tiles import Tiles
 from primad.system.quantities import several, size
-
-SHORT_WORK = 1e10
-"""Flops that take well below a second. Chosen: nobody misses an interrupt meanwhile."""
 
 
 class NativeTiles(Tiles):
@@ -72,7 +70,7 @@ class NativeTiles(Tiles):
         self.scratch = scratch_of(text, table)
         (self._kernel,) = host.kernels([worker_text(text, table, length)])
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
-        self._joins = partition.program.cost().flops < SHORT_WORK
+        self._joins = partition.program.cost().flops < BUDGET.uninterrupted
         self._scratches: list[Workspace] = []
         self._sums: list[Workspace] = []
 

@@ -24,12 +24,10 @@ from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.native_tiles import NativeTiles
 from primad.runtime.tiling.tile_program import Tiled, TilePartition
-from primad.system.machine import SECOND_CACHE, blas_has_long_vectors
+from primad.system.machine import SECOND_CACHE, STREAMED_BYTES, blas_has_long_vectors
 
 SCRATCH_BYTES = SECOND_CACHE.share(1)
 """Memory of a native tile."""
-SLICES_BYTES = 8 * 1024 * 1024
-"""Bytes that a native tile may read and write of whole arrays. Chosen: a short last tile has copies of them."""
 NATIVE_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Rows of native tiles: the lengths that there are. Chosen: few, so that other numbers of points find their function
 compiled, and whole vectors. The last bits of results depend on it."""
@@ -97,7 +95,7 @@ def _written(
     arrays = [node for node in (*partition.inputs, *partition.sliced) if node in partition.dimension.axis]
     slices_bytes = sum(node.type.nbytes for node in arrays) // partition.dimension.length
     shared = max(SHORT_LENGTH, partition.dimension.length // FEWEST_TILES)
-    longest = min(fitting, shared, SLICES_BYTES // max(1, slices_bytes))
+    longest = min(fitting, shared, STREAMED_BYTES // max(1, slices_bytes))  # a short last tile copies them
     length = max([n for n in lengths if n <= longest], default=lengths[0])
     if length != guess:
         program, slices = tile(length)

@@ -16,6 +16,7 @@ from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
 from primad.runtime.executors.executor import Donated
 from primad.runtime.tiling.tileable_axes import Tileable
+from primad.system.machine import CORE
 from primad.transforms.resizing import resized
 
 WORTHWHILE_BYTES = 4 * 1024 * 1024
@@ -24,10 +25,6 @@ Estimated, as a few second-level caches; not asked of the machine. The last bits
 SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
 """Bytes of views that native tiles read where they lie, and of the arrays that these show. Chosen: a line of a cache,
 which is read faster than an address is passed, and what is copied at once where it is not in order."""
-
-KEPT_FLOPS = 4
-"""Flops for each byte of a value, from which a stage keeps it for the next: as many as a core does while it reads a
-byte of memory. Estimated. The last bits of results depend on it."""
 
 Tiled = tuple[Program, Slices]
 """The program of a tile, and how it stands to the whole."""
@@ -175,7 +172,7 @@ def with_costly(program: Program, first: Sequence[Node], tiled: Collection[Node]
         if node not in early or node in tiled or isinstance(node.type, TupleType) or isinstance(node.op, Leaf):
             continue
         maker, _ = application(node)
-        if maker.op.cost(maker).flops >= KEPT_FLOPS * node.type.nbytes and node not in kept:
+        if maker.op.cost(maker).flops >= CORE.flops_of_byte * node.type.nbytes and node not in kept:
             later = needed_between([*program.inputs, *kept], program.outputs)
             kept += [node] if node in later else []
     return kept

@@ -17,10 +17,6 @@ from primad.ops.record.primitive import project
 from primad.parallel.threads import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
 
-SPREAD = 1
-"""Bytes of values along an axis, for each byte that all chunks' sums over it take which go into the whole of another
-axis. Chosen: tiles take no more memory then than whole values would. The last bits of results depend on it."""
-
 MOST_OPS = 5000
 """Ops of a program and what it calls, for tiles through its calls, and of a run of equal steps that stay unrolled for
 tiles. Chosen: planning so many takes half a second."""
@@ -103,10 +99,13 @@ def hindrances(dimension: Dimension) -> set[Node]:
 
 
 def _spreads_far(node: Node, dimension: Dimension) -> bool:
-    """Say whether a sum goes into the whole of another axis, as a scatter's does, and is large: each chunk holds it."""
+    """Say whether a sum goes into the whole of another axis, as a scatter's does, and is large.
+
+    Each chunk holds one: together they would take more memory than whole values along the axis.
+    """
     map_of = axis_map(node)
     spreads = any(map_of.role(label) == "mixed" for label in map_of.results[0])
-    return spreads and SPREAD * MOST_CHUNKS * node.type.nbytes > _bytes_along(dimension)
+    return spreads and MOST_CHUNKS * node.type.nbytes > _bytes_along(dimension)
 
 
 def _beside_windows(node: Node, windows: Node, dimensions: Dimensions) -> Iterator[Dimension]:
