@@ -10,12 +10,13 @@ from primad.native.emit.op_table import kept_out_by, reason
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.module.outlined_text import too_long
-from primad.runtime.cost_model import MOST_WORK, Machine, by_numpy
+from primad.runtime.cost_model import Machine, by_numpy
 from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.compiled_program import CompiledProgram, work_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
+from primad.system.machine import ALONE_WORK
 from primad.system.quantities import count, seconds, several, size
 
 MOST_CAUSES = 6
@@ -54,7 +55,7 @@ def _limits(plan: Executable) -> list[str]:
     if not steps or any(map(reason, steps)):
         return []
     if work_of(steps) is None:
-        work, held = count(MOST_WORK), size(WORTHWHILE_BYTES)
+        work, held = count(ALONE_WORK), size(WORTHWHILE_BYTES)
         return [
             f"it is no single native function, which has at most {work} elements of work and {held} of values, nor are "
             "there tiles: no long axis is only mapped and summed (a vmap over points, or a sum over them, has one)"

@@ -11,7 +11,7 @@ import numpy as np
 from primad.ir.key import CacheKey, Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
-from primad.native.llvm.compiler import KERNEL_BYTES, Kernel
+from primad.native.llvm.compiler import Kernel
 from primad.recording.following import Script
 from primad.system.machine import SPARE_BYTES
 from primad.system.process import forgets
@@ -19,9 +19,9 @@ from primad.system.process import forgets
 FEWEST = 4
 """Values that stay in a cache, however much they hold. Chosen: a loop may take turns with a few programs of large
 arrays."""
-NODE_BYTES, ROW_BYTES = 600, 200
-"""Bytes of a node with its step in a plan, and of its row in a key. Measured with the programs of the tests, by
-tracemalloc."""
+NODE_BYTES, ROW_BYTES, KERNEL_BYTES = 600, 200, 32 * 1024
+"""Bytes of a node with its step in a plan, of its row in a key, and of a native function, whatever its length: it has
+pages of code and data of its own. Measured with the programs of the tests, by tracemalloc and by the process's size."""
 
 
 def held_bytes(value: Any) -> int:

@@ -32,34 +32,26 @@ from primad.native.loops.body_programs import form_of, has_body, step_program
 from primad.ops.record.fields import LoopForm
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.system.deferred import loaded
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import ALONE_WORK, SECOND_CACHE
 
-LATENCY_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.7e-9, 8e-9, 6e-9
-"""Seconds that an op, a function and a loop of native code take, however small their arrays are. Fitted to times of
-programs of small steps; only predictions depend on them."""
+LATENCY_SECONDS, INSTRUCTION_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.7e-9, 0.15e-9, 8e-9, 6e-9
+"""Seconds that an op, one of many on values in registers, a function and a loop of native code take, however small
+their arrays are. Fitted to times of programs of small steps; only predictions depend on them."""
 STEP_CALLS, DEFINITION_CALLS, PART_CALLS, ENTRY_CALLS, LOOP_CALLS = 2, 15, 15, 0.2, 80
 """Calls of a NumPy function that these take as long as: a step that is a ufunc, one whose definition is Python's, a
 native part, a program that Python calls itself, a loop or a call of a program beside its steps. Fitted to times of
 programs of small steps; only predictions depend on them."""
-INSTRUCTION_SECONDS = 0.15e-9
-"""Seconds that an instruction on values in registers takes where many may run at once. Fitted to steps of loops; only
-predictions depend on it."""
 LIKELY_STEPS = 8
 """Steps of a loop that ends by itself, if it may take so many: those of Newton's method. Estimated; only predictions
 depend on it."""
-SMALL_FLOP_SECONDS, LAPACK_SECONDS = 1.5e-9, 0.8e-6
-"""Seconds that a flop of a factorization takes where LAPACK is not called, and a call of LAPACK. Fitted to times of 3
-to 12 rows; only predictions depend on them."""
+SMALL_FLOP_SECONDS, TOGETHER, LAPACK_SECONDS = 1.5e-9, 3, 0.8e-6
+"""Seconds that a flop of a factorization takes where LAPACK is not called; how many times faster those of a stack are,
+whose vectors have one matrix in each lane; seconds of a call of LAPACK. Fitted to times of 3 to 12 rows; only
+predictions depend on them."""
 FLOPS_OF_A_MATRIX, LAPACK_SHARE, HALF_OF_IT = 16, 0.6, 150
 """Flops for each element of a result, from which an op is taken for a factorization of matrices; the share of the speed
 of matrix products that LAPACK reaches with large ones; the rows for which it reaches half of that. Fitted to times of
 20 to 1000 rows; only predictions depend on them."""
-TOGETHER = 3
-"""Times: so much faster small matrices of a stack are than alone, since vectors have one in each lane. Fitted alike."""
-MOST_WORK = 4_000_000
-"""Elements computed (a function counts as several, two flops of a product as a quarter) by one native function, at
-most, or flops of a program that another one runs: about a millisecond. Chosen: in larger programs the interpreter's
-price does not show, while threads and a tuned BLAS library do. The last bits of results depend on it."""
 CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
@@ -191,7 +183,7 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         once = program.cost()
         times = max(1.0, flops / once.flops) if once.flops else 1.0
         steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
-        if once.flops > MOST_WORK or any(x.op.programs.called and reason(x) for x in steps):
+        if once.flops > ALONE_WORK or any(x.op.programs.called and reason(x) for x in steps):
             total = total + by_steps(steps, machine, peak).times(times)
         else:
             total = total + _within(program, machine).times(times)

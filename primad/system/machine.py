@@ -194,6 +194,9 @@ STREAMED_BYTES = 8 * 1024 * 1024
 THREAD_WORK = 1 << 20
 """Ops on elements for which it is worth to ask a thread, about a third of a millisecond: handing work to one, or
 leaving Python's lock, takes some ten microseconds."""
+ALONE_WORK = 4 * THREAD_WORK
+"""Ops on elements, or flops of products, below which work is not shared, but done with what stands beside it: about a
+millisecond."""
 
 
 # -- processors and memory ---------------------------------------------------------------------------------------------
@@ -235,7 +238,8 @@ def _limit_in(path: str) -> int | None:
 
 
 BLAS_THREADS_FLOPS = 2e4
-"""Flops of a product of matrices, from about which on OpenBLAS shares it among threads and cuts it along its sum."""
+"""Flops of a product of matrices, from about which on OpenBLAS shares it among threads and cuts it along its sum: then
+results would depend on the number of threads."""
 SHARED_FLOPS = 2e8
 """Flops of a product of matrices, or of a factorization, from which threads save more than it takes to share it."""
 BLAS_UNPACKED = 10**6

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.module.program_text import ProgramWriter, kernel_of
-from primad.native.schedule import interleaving
 from primad.native.schedule.layout import layout_of
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
@@ -75,7 +75,7 @@ def test_a_long_chain_is_written_for_several_vectors_and_others_for_one(any_widt
 def test_how_often_vectors_wait_for_each_other_is_bounded():
     x, c = np.linspace(-1, 1, 200), np.arange(5.0)
     meetings = text(chain(["product"] * 1000, 1), x, c).count("asm sideeffect")
-    assert 0 < meetings <= 2 * interleaving.MEETINGS  # two where vectors are longer than the host has
+    assert 0 < meetings <= 2 * BUDGET.meetings  # two where vectors are longer than the host has
 
 
 @needs_compiler

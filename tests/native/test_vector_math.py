@@ -19,6 +19,7 @@ from primad.native.emit.vector_math import OWN
 from primad.native.llvm import compiler as native
 from primad.native.llvm import vectors
 from primad.native.llvm.builder import module
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View
 from primad.native.module.program_text import kernel_of
 from primad.simplify import simplify
@@ -190,7 +191,7 @@ def test_text_compiles_for_other_processors(triple: str, cpu: str, width: int, m
         target = llvm.Target.from_triple(triple)
     except RuntimeError:
         pytest.skip(f"this LLVM has no {triple}")
-    machine = target.create_target_machine(cpu=cpu, opt=native.OPTIMISATION)
+    machine = target.create_target_machine(cpu=cpu, opt=BUDGET.level)
     x = np.linspace(0.1, 0.9, 23)
     names = [NUMPY_NAMES.get(name, name) for name in OWN if name != "atan2"]
     programs = [primad.trace(lambda x: [ops.BY_NAME[name](x) for name in names])(x.astype(t)) for t in ("f8", "f4")]

@@ -700,7 +700,7 @@ def test_small_views_are_read_where_they_lie_and_many_small_totals_are_joined_at
     monkeypatch.setattr(
         tiled_plan, "WORTHWHILE_BYTES", 60_000
     )  # less than the values along the axis, more than the totals
-    count = tiled_plan.MANY_STEPS + 8
+    count = BUDGET.worth_a_region + 8
 
     def fit(coefficients, t):
         value = 0 * t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import primad
 from primad import ops
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_products
 from primad.parallel import threads as chunks
 from primad.recording import tree
@@ -45,13 +47,13 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
         monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", choose.among(((1,), (2, 3), (4, 8), ())))
         monkeypatch.setattr(workspaces, "THREAD_WORK", choose.among((64, 1 << 20)))
         least = {
-            fusion: {"WORTHWHILE_OPS": 0},
+            fusion: {"BUDGET": replace(BUDGET, worth_kernels=0)},
             buffers: {"LOOP_ELEMENTS": 1},
             tiled_plan: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
             tileable_axes: {"MOST_CHUNKS": 0},
             workspaces: {"WHOLE_VECTORS": 16},
-            blocked_products: {"SHARED_FLOPS": 1, "WORTHWHILE_COPY_FLOPS": 1, "WORTHWHILE_WINDOWS_FLOPS": 1}
-            | {"STACKED_FLOPS": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
+            blocked_products: {"SHARED_FLOPS": 1, "THREAD_WORK": 1}
+            | {"ALONE_WORK": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
         }
         for module, values in least.items():
             for name, value in values.items():

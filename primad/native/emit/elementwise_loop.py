@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View, merged
 from primad.native.llvm.vectors import Vector, lanes_of
-
-SHORT_ROW = 4
-"""Vectors of a row, up to which each has code of its own. Estimated: a turn of a loop takes as long as a short body."""
 
 Compute = Callable[[Vector, list[str]], list[str]]
 """(vector, values of the operands) -> values of the results."""
@@ -24,7 +22,7 @@ def pointwise(
     dtype: np.dtype[Any],
     compute: Compute,
     together: int = 1,
-    unrolled: int = SHORT_ROW,
+    unrolled: int = BUDGET.row,
 ) -> None:
     """Write a loop that reads an element of each operand, computes, and writes an element of each result.
 
@@ -56,7 +54,7 @@ def pointwise_at(
     compute: Compute,
     pieces: bool = False,
     together: int = 1,
-    unrolled: int = SHORT_ROW,
+    unrolled: int = BUDGET.row,
 ) -> None:
     """Write such a loop over other axes of the arrays (length, steps in them), from addresses on.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +23,22 @@ LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """The number log 2, in two parts: multiples of the first one by small integers are exact. Given by FDLIBM."""
 MAGIC = 1.5 / sys.float_info.epsilon
 """The number whose addition rounds to an integer, the bits of which are then the lowest ones."""
-HALF_PI = (1.57079632679489655800, 6.12323399573676603587e-17, -1.49738490485916983294e-33)
-"""The number π/2, in three parts. Given by its digits, rounded to 53 bits one after the other."""
-LARGEST_ANGLE = 1e6
-"""Radians: the number up to which three parts of π/2 are enough. Chosen: the tests check the error up to there, and the
-C library computes larger ones, in other bits."""
+
+
+class QuarterTurns(NamedTuple):
+    """How quarter turns are taken from an angle.
+
+    Attributes:
+        parts: π/2, its digits rounded to 53 bits one after the other.
+        largest: the angle in radians up to which these are enough, as the tests check; the C library computes larger
+            ones, in other bits.
+    """
+
+    parts: tuple[float, float, float]
+    largest: float
+
+
+QUARTER = QuarterTurns((1.57079632679489655800, 6.12323399573676603587e-17, -1.49738490485916983294e-33), largest=1e6)
 SQRT_HALF = int(np.sqrt(0.5).view(np.int64))
 """The bits of √½: from there on a number is written as a power of two times one from √½ to √2."""
 
@@ -212,7 +224,7 @@ def _turned(v: Vector, x: str) -> tuple[str, str, str]:
     shifted = v.op("fadd", v.op("fmul", x, v.constant(2 / math.pi)), v.constant(MAGIC))
     n = v.op("fsub", shifted, v.constant(MAGIC))
     r = x
-    for part in HALF_PI:
+    for part in QUARTER.parts:
         r = v.intrinsic("fma", n, v.constant(-part), r)
     z = v.op("fmul", r, r)
     tail = polynomial(
@@ -246,7 +258,7 @@ def _near(name: str, function: Callable[[Vector, str], str]) -> Callable[[Vector
     """Return a function of angles that asks the C library for those that are far out."""
 
     def write(v: Vector, x: str) -> str:
-        far = v.compare("ugt", v.intrinsic("fabs", x), v.constant(LARGEST_ANGLE))
+        far = v.compare("ugt", v.intrinsic("fabs", x), v.constant(QUARTER.largest))
         some = v.code.call_once("i1", f"llvm.vector.reduce.or.v{v.lanes}i1", (v.bool, far))
         found = function(v, x)
         return v.code.either(v.type, some, lambda: v.choose(far, v.each(name, x), found), lambda: found)
@@ -284,7 +296,7 @@ def atan(v: Vector, x: str) -> str:
         4.853903996359136964868e2, 1.945506571482613964425e2,
     )  # fmt: skip
     found = v.intrinsic("fma", r, v.op("fdiv", v.op("fmul", z, p), q), r)
-    low = v.choose(far, v.constant(HALF_PI[1]), v.choose(middle, v.constant(HALF_PI[1] / 2), zero))
+    low = v.choose(far, v.constant(QUARTER.parts[1]), v.choose(middle, v.constant(QUARTER.parts[1] / 2), zero))
     high = v.choose(far, v.constant(math.pi / 2), v.choose(middle, v.constant(math.pi / 4), zero))
     return v.intrinsic("copysign", v.op("fadd", high, v.op("fadd", found, low)), x)
 
@@ -301,7 +313,7 @@ def atan2(v: Vector, y: str, x: str) -> str:
     angle = atan(v, quotient)
     i = v.integers
     left = i.order("lt", v.changed("bitcast", x, i), i.constant(0))
-    turned = v.op("fsub", v.constant(math.pi), v.op("fsub", angle, v.constant(2 * HALF_PI[1])))
+    turned = v.op("fsub", v.constant(math.pi), v.op("fsub", angle, v.constant(2 * QUARTER.parts[1])))
     return v.intrinsic("copysign", v.choose(left, turned, angle), y)
 
 

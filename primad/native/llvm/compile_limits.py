@@ -21,6 +21,16 @@ class Budget:
         share: the share of the time of compiling, at most, that compiling equal parts once must take to be worth it.
         always_cut: seconds from which a program is cut in any case: one function takes longer than its parts together.
         most: seconds that a program may take. A step saves a microsecond a call: ten million steps pay for it.
+        worth_kernels: ops in all of a plan's kernels together, at least, each on as many elements as take as long as a
+            call of a NumPy function; a function counts as several. Compiling takes some milliseconds, and a run then
+            saves some ten microseconds.
+        worth_a_region: steps beside tiles, at least, of which those that can be are native: compiling takes as long as
+            some thousand calls save, and little beside that of the tiles.
+        worth_a_size: share of the time that blocks of a product of one more size must save: an edge that is cut badly
+            costs more.
+        level: LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
+            longer.
+        fewest_repeated: times that a part must come back: two alike may be chance, as in a value and its derivative.
         shortest_repeated: nodes of a repeated part, at least: a call takes as long as ten of them on scalars.
         longest_repeated: nodes of a repeated part, at most.
         longest_part: nodes of another part, at most: of longer ones the time to compile grows faster than the length.
@@ -28,15 +38,22 @@ class Budget:
             the rest is quadratic.
         tile_text: characters of a tile's functions that are not equal: more take seconds. (A loop that copies a growing
             array in each of 60 steps took six.)
+        row: vectors of a row, up to which each has code of its own: a turn of a loop takes as long as a short body.
+        row_ops: ops of such a row.
+        meetings: times, at most, that vectors which a loop computes together have come as far: each takes four
+            thousand characters.
         constant: elements of an array that becomes a part of the text.
         unrolled: elements that have code of their own: those of a window, each of which has a loop that adds it, and
             those of a row that is sorted, each of which is compared with each other.
+        boxed: nodes of a program that may be computed in boxes: it is gone through node by node, one inside the other.
         in_boxes: ops, at most, of all loops over boxes, in each of which joined arrays are one of their parts.
         products: products of elements that are written out for the factors of a matrix, as of five rows and columns.
         minors: rows of a matrix whose cofactors are written out.
         instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
             loops take to run.
         function: the instructions that a function of an element counts as.
+        choice: those that compare two elements and choose or exchange them with their places, or check an index that is
+            not known.
         in_registers: elements of an array, at most, for a program of such arrays to keep each in a register of its own:
             of longer ones a loop over vectors takes less.
         choices: elements that are compared for as many at places which are not known, as for each of eight one of
@@ -53,18 +70,28 @@ class Budget:
     share: float = 0.6
     always_cut: float = 0.4
     most: float = 10.0
+    worth_kernels: int = 32
+    worth_a_region: int = 12
+    worth_a_size: float = 0.02
+    level: int = 1
+    fewest_repeated: int = 3
     shortest_repeated: int = 48
     longest_repeated: int = 1500
     longest_part: int = 400
     long_function: int = 100_000
     tile_text: int = 1_000_000
+    row: int = 4
+    row_ops: int = 32
+    meetings: int = 24
     constant: int = 4096
     unrolled: int = 64
+    boxed: int = 200
     in_boxes: int = 1000
     products: int = 130
     minors: int = 4
     instructions: int = SHORT_STEP
     function: int = 24
+    choice: int = 6
     in_registers: int = 32
     choices: int = 64
     uninterrupted: int = 50_000_000

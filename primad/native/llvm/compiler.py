@@ -21,22 +21,20 @@ import numpy as np
 
 from primad.errors import warn
 from primad.native.llvm.builder import DECLARATIONS
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
 from primad.system.disk_cache import disk_cache, sources
 from primad.system.environment import is_off
 from primad.system.machine import SPARE_BYTES
-from primad.system.process import made_once, undisturbed
+from primad.system.process import MOST_KEPT, made_once, undisturbed
 
 Made = TypeVar("Made")
-KERNEL_BYTES = 32 * 1024
-"""Bytes that a native function takes, whatever its length: pages of code and data of its own. Estimated; with what is
-kept beside it, a process grows by 55 kB for a small one."""
 CACHED_TEXT = SPARE_BYTES // 8
 """Characters of the texts of all cached kernels together, at most; the code of a text takes about as many bytes: little
 beside what caches of plans hold."""
-CACHED_KERNELS = CACHED_TEXT // KERNEL_BYTES
-"""Kernels that are cached, at most: so many take as much memory by their pages."""
+CACHED_KERNELS = MOST_KEPT
+"""Kernels that are cached, at most."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -95,7 +93,7 @@ class _Compiler:
         target = self._llvm.Target.from_default_triple()
         features = self._features.flatten()
         name = self._llvm.get_host_cpu_name()
-        return target.create_target_machine(cpu=name, features=features, opt=OPTIMISATION, jit=True)
+        return target.create_target_machine(cpu=name, features=features, opt=BUDGET.level, jit=True)
 
     def kernels(self, texts: Sequence[str]) -> list[Kernel]:
         """Return the kernels with these texts, compiling in one module those that are new."""
@@ -163,14 +161,10 @@ def _about(llvm: Any) -> tuple[str, ...]:
         *versions,
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        str(OPTIMISATION),
+        str(BUDGET.level),
         *vectors,
     )
 
-
-OPTIMISATION = 1
-"""LLVM's level. Chosen: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
-longer."""
 
 _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""

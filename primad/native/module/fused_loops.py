@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from primad import ops
 from primad.ir.node import Node
 from primad.native.emit.copies import copy
-from primad.native.emit.elementwise_loop import SHORT_ROW, pointwise
+from primad.native.emit.elementwise_loop import pointwise
 from primad.native.emit.emit_context import Loops, Pointwise, Site, own_of
 from primad.native.emit.op_table import Way, way_of
 from primad.native.emit.product_loops import write_contraction
 from primad.native.emit.window_loops import frame_of, framed_in
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.llvm.vectors import Vector
 from primad.native.loops.nested_loops import write_loop
@@ -21,9 +22,6 @@ from primad.native.schedule.interleaving import together, write_in_step
 from primad.native.schedule.layout import NO_SLICES, Layout, Unit, results_of
 from primad.native.schedule.storage import Splat, boxes, part_of, within
 from primad.ops.arrays.contraction import ALPHABET, split
-
-UNROLLED_OPS = 32
-"""Ops of a short row, at most, for each of its vectors to have code of its own. Chosen: they are compiled soon."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], resu
         return [known[node] for node in unit.results]
 
     targets = [view for view in results if isinstance(view, View)]
-    unrolled = min(SHORT_ROW, UNROLLED_OPS // len(unit.nodes))
+    unrolled = min(BUDGET.row, BUDGET.row_ops // len(unit.nodes))
     pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes), unrolled)
 
 

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from primad.ir.node import Node
 from primad.native.emit.pointwise import pointwise_way, written
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector, lanes_of
 from primad.system.machine import CORE, FEWEST_REGISTERS
 
@@ -20,8 +21,6 @@ LONG = 24
 takes as long either way, one of 16 two thirds of the time, one of 64 half."""
 KEPT_VECTORS = FEWEST_REGISTERS - 2
 """Vectors that may be kept between ops: two registers hold operands."""
-MEETINGS = 24
-"""How often that is said in a loop, at most. Chosen: each time the text grows by four thousand characters."""
 
 
 def together(nodes: Sequence[Node]) -> int:
@@ -61,7 +60,7 @@ def write_in_step(
         value: (operand) -> its value.
     """
     count, alone = len(nodes), vector.lanes == lanes_of(vector.dtype)
-    apart = count if alone else max(CORE.in_flight, -(-count // MEETINGS))
+    apart = count if alone else max(CORE.in_flight, -(-count // BUDGET.meetings))
     last = {x: i for i, node in enumerate(nodes) for x in node.inputs}
     for start in range(0, count, apart):
         end = start + apart

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import LONGEST_SIDE
 from primad.system.machine import CORE, FIRST_CACHE, SECOND_CACHE, DataCache
 
@@ -20,9 +21,6 @@ Axis = tuple[int, ...]
 LINE_BYTES = FIRST_CACHE.line
 FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
 """What stays in a cache, beside other data."""
-KIND = 0.02
-"""Share of the time that blocks of one more size must save, since they must be compiled. Chosen: less than an edge that
-is cut badly costs. The last bits of results depend on it."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
 
     down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
     total = sum(many * count * block(height, width) for many, height in down for count, width in across)
-    return total * math.prod([n for n, *_ in blocks.others]) * (1 + KIND * len(down) * len(across))
+    return total * math.prod([n for n, *_ in blocks.others]) * (1 + BUDGET.worth_a_size * len(down) * len(across))
 
 
 def _fits(cache: DataCache, total: int, count: int, size: int, distance: int) -> bool:

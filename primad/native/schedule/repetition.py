@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
+from primad.native.llvm.compile_limits import BUDGET
+
 GRAM = 4
 """Neighbours by which a place is recognised. Chosen: fewer are alike by chance, more hide short bodies; wrong guesses
 cost only time, since the pieces are compared afterwards."""
-FEWEST_PIECES = 3
-"""Times that a place must come back. Chosen: two alike may be chance, as in a value and its derivative."""
 _MODULUS, _BASE = (1 << 61) - 1, 1_000_003
 Interval = tuple[int, int]
 
@@ -66,7 +66,7 @@ def _anchors(ids: Sequence[int], hashes: _Hashes, inside: Interval, shortest: in
         places.setdefault(hashes.of(i, i + GRAM), []).append(i)
     best, saved = [], 0
     for found in places.values():
-        if len(found) >= FEWEST_PIECES:
+        if len(found) >= BUDGET.fewest_repeated:
             for run in _runs(hashes, _spread(found, shortest), longest):
                 gain = run[-1] - run[0] - sum({hashes.of(a, b): b - a for a, b in pairwise(run)}.values())
                 if gain > saved:
@@ -91,7 +91,7 @@ def _runs(hashes: _Hashes, places: Sequence[int], longest: int) -> Iterator[list
         count[code] = count.get(code, 0) + 1
     run: list[int] = []
     for a, b, code in pieces:
-        if b - a > longest or count[code] < FEWEST_PIECES - 1:
+        if b - a > longest or count[code] < BUDGET.fewest_repeated - 1:
             if run:
                 yield run
             run = []

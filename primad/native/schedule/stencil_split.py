@@ -27,8 +27,6 @@ from primad.system.machine import CORE
 
 SHORTEST = 256
 """Elements of a joined array, at least. Estimated: the loops of its ends take as long as so many elements."""
-LONGEST = 200
-"""Nodes of a program that may be computed in boxes. Chosen: it is gone through node by node, one inside the other."""
 GAIN = 0.7
 """The share of the predicted time that boxes may take at most. Chosen: a step of Runge and Kutta's is below it, and its
 transpose, whose loops in boxes take as long as before where arrays fit into the first cache, is above."""
@@ -46,7 +44,7 @@ def in_boxes(program: Program) -> Program:
 
     One of complex numbers, for which there is no native code, is returned as it is.
     """
-    if len(program.nodes) > LONGEST or any(node.type.is_complex for node in program.nodes):
+    if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex for node in program.nodes):
         return program
     for axis in sorted({dict(node.params)["axis"] for node in program.nodes if _joins(node)}):
         try:

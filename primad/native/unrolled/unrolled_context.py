@@ -21,9 +21,6 @@ from primad.native.schedule.storage import VIEWS
 
 Elements = np.ndarray[Any, Any]
 """An object array of the names of an array's elements."""
-CHOICE = 6
-"""Instructions that compare two elements and choose or exchange them with their places, or that check an index which is
-not known. Estimated: what is written for it."""
 
 
 @dataclass(frozen=True)

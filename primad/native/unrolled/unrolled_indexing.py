@@ -13,7 +13,7 @@ from primad.ir.node import Node
 from primad.native.emit.emit_context import INT64
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector
-from primad.native.unrolled.unrolled_context import CHOICE, Bad, Elements, ElementSite, known_values
+from primad.native.unrolled.unrolled_context import Bad, Elements, ElementSite, known_values
 from primad.native.unrolled.unrolled_ops import numbered
 
 Index = tuple[Any, ...]
@@ -112,13 +112,13 @@ def length_of_gather(node: Node) -> int:
     """Return the instructions of a gather."""
     if known_places(node) is not None:
         return 0
-    return CHOICE * node.inputs[1].type.size + length_of_axis(node) * node.type.size
+    return BUDGET.choice * node.inputs[1].type.size + length_of_axis(node) * node.type.size
 
 
 def length_of_scatter(node: Node) -> int:
     """Return the instructions of a sum at indices."""
     updates, indices = (x.type.size for x in node.inputs)
-    return updates if known_places(node) is not None else CHOICE * indices + 2 * length_of_axis(node) * updates
+    return updates if known_places(node) is not None else BUDGET.choice * indices + 2 * length_of_axis(node) * updates
 
 
 def many_choices(node: Node) -> str:

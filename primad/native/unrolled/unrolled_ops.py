@@ -14,7 +14,7 @@ from primad.native.emit.emit_context import INT64
 from primad.native.emit.pointwise import POINTWISE, larger, operand_dtype, pointwise_way, written
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector, lanes_of
-from primad.native.unrolled.unrolled_context import CHOICE, Elements, ElementSite
+from primad.native.unrolled.unrolled_context import Elements, ElementSite
 from primad.ops.arrays.contraction import split
 from primad.ops.blocked.groups import GROUP
 
@@ -198,4 +198,4 @@ def long_order(node: Node) -> str:
 def length_of_order(node: Node) -> int:
     """Return the instructions of a sort."""
     n = node.type.shape[dict(node.params)["axis"]]
-    return int(CHOICE * node.type.size * (n - 1) // 2)
+    return int(BUDGET.choice * node.type.size * (n - 1) // 2)

@@ -27,7 +27,7 @@ from primad.native.lapack.unrolled_matrices import (
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.storage import VIEWS
-from primad.native.unrolled.unrolled_context import CHOICE, Bad, ElementForm, ElementSite
+from primad.native.unrolled.unrolled_context import Bad, ElementForm, ElementSite
 from primad.native.unrolled.unrolled_indexing import (
     known_places,
     length_of_axis,
@@ -67,7 +67,7 @@ def _operand_size(node: Node) -> int:
 
 
 def _length_of_windows(node: Node) -> int:
-    return int(CHOICE * node.type.size * math.prod(dict(node.params)["size"]))
+    return int(BUDGET.choice * node.type.size * math.prod(dict(node.params)["size"]))
 
 
 # -- small matrices ----------------------------------------------------------------------------------------------------

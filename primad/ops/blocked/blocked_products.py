@@ -22,24 +22,15 @@ from primad.ops.blocked.deep_products import MATRIX
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.matrix_views import Chosen, MatrixOperand, Scratch, size_of
 from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
-from primad.system.machine import SECOND_CACHE, SHARED_FLOPS
+from primad.system.machine import ALONE_WORK, SECOND_CACHE, SHARED_FLOPS, THREAD_WORK
 
-WORTHWHILE_COPY_FLOPS = 2e7
-"""Flops of a contraction, from which blocks are worth it where an operand must be copied; `SHARED_FLOPS` where none is.
-Estimated; the last bits of sums depend on it."""
-WORTHWHILE_WINDOWS_FLOPS = 1e6
-"""Flops from which they are where it is a view of windows, whose copy is larger than the array. Estimated; the last
-bits of sums depend on it."""
-STACKED_FLOPS = 4e6
-"""Flops of a product, below which many are made at a time. Tuned with convolutions of small images and of many groups,
-which took a third of the time then."""
 BLOCK_BYTES = SECOND_CACHE.share(1)
 """Size of a block's copy, if it is wide enough then."""
 NARROWEST = 256
 """Columns of a block, at least. Estimated: BLAS rearranges the other matrix once for each block."""
-DEEPEST = 8192
-"""Products that are summed for an element of a small result; of more, blocks are cut along the sum. Estimated; the last
-bits of sums depend on it."""
+DEEPEST = 4 * MATRIX
+"""Products that are summed for an element of a small result; of more, blocks are cut along the sum. The last bits of
+sums depend on it."""
 SMALL = 32
 """Rows or columns, below which a matrix is small. Estimated; the last bits of sums depend on it."""
 
@@ -127,7 +118,7 @@ def _form(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tup
     own_x = "".join(c for c in out if c not in in_y)
     own_y = "".join(c for c in out if c not in in_x)
     flops = 2 * math.prod(lengths.values())
-    if not (inner and own_x and own_y) or flops < WORTHWHILE_WINDOWS_FLOPS:
+    if not (inner and own_x and own_y) or flops < THREAD_WORK:
         return None
     form = _Form(batch, own_y, own_x, inner, True)
     direct = _direct_form(out, batch, own_x, own_y, inner)
@@ -165,7 +156,7 @@ def _is_worthwhile(
         extent = itemsize + sum((n - 1) * abs(stride) for n, stride in zip(shape, strides, strict=True))
         if extent < math.prod(shape) * itemsize:
             return True
-    if flops < WORTHWHILE_COPY_FLOPS:
+    if flops < SHARED_FLOPS / 10:  # it is worth sharing sooner where an operand is copied
         return False
     unread = np.empty(0, np.dtype(f"V{itemsize}"))
     x, y = (as_strided(unread, *layout) for layout in ((x_shape, x_strides), (y_shape, y_strides)))
@@ -219,7 +210,7 @@ class _Product:
         depth = size_of(form.inner, self.lengths)
         if depth > DEEPEST and results.nbytes <= BLOCK_BYTES and not form.loops:
             return self._run_deep()
-        if len(results) > 1 and 2 * depth * results[0].size < STACKED_FLOPS:
+        if len(results) > 1 and 2 * depth * results[0].size < ALONE_WORK:
             return self._run_stacks(depth)
         by_columns = copies[1] if copies[0] != copies[1] else results.shape[2] >= results.shape[1]
         own = form.columns if by_columns else form.rows

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from primad.parallel import threads
 from primad.system.machine import SECOND_CACHE
 
 Each = Callable[[Callable[[int], Any], int], list[Any]]
 """Calls a function with 0, 1, …, n − 1, in any order or at the same time, and returns the results in order."""
-MOST_CHUNKS = 8
-"""Chunks that can share work, whatever the number of threads: each has buffers of its own. Chosen for the memory of
-these."""
+MOST_CHUNKS = threads.MOST_CHUNKS // 2
+"""Chunks that can share work, whatever the number of threads: half of those that have partial sums only, since each has
+buffers of its own."""
 PIECE_BYTES = SECOND_CACHE.share(1, 4)
 """Size of a piece over which there are several passes: it and what they make stay in cache."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,17 +94,27 @@ def exponential_moment(x: Any, *, n: int) -> Any:
     return np.where(x < -1.0, negative, np.where(x > edge, high, near)).astype(dtype)
 
 
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-"""The Bernoulli numbers B₂, B₄, …: as many as asymptotic series have values to add up. Given by DLMF 24.2."""
-SHIFT = 12
-"""Steps by which x is moved up before the asymptotic series of ψ is taken. Chosen: its rest is then less than 2⁻⁵²."""
+class AsymptoticSeries(NamedTuple):
+    """A series for large x that has an end.
+
+    Attributes:
+        numbers: those of its terms.
+        start: from where on its rest is less than 2⁻⁵².
+    """
+
+    numbers: tuple[float, ...]
+    start: int
+
+
+PSI = AsymptoticSeries((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510), start=12)
+"""The series of ψ, in the Bernoulli numbers B₂, B₄, … (DLMF 24.2)."""
 
 
 def polygamma_change(x: Any, d: Any, *, n: int) -> Any:
     """Return ψ⁽ⁿ⁾(x + d) − ψ⁽ⁿ⁾(x).
 
     For positive numbers differences of terms are formed before they are added: those of the recurrence, which takes x
-    beyond `SHIFT`, and of the asymptotic series there (DLMF 5.11.2, 5.15.5 and 5.15.8).
+    to where the asymptotic series holds, and of that series (DLMF 5.11.2, 5.15.5 and 5.15.8).
     """
     x, dtype = _in_double(x)
     d = np.asarray(d, np.float64)
@@ -118,13 +128,13 @@ def polygamma_change(x: Any, d: Any, *, n: int) -> Any:
             return y ** -float(power) * np.expm1(-power * np.log1p(d / y))
 
         total = np.zeros(np.broadcast_shapes(x.shape, d.shape))
-        for j in range(SHIFT):
+        for j in range(PSI.start):
             step = d / ((x + j) * (x + d + j)) if n == 0 else -change(x + j, n + 1)
             total = total + (-1.0) ** n * math.factorial(n) * step
-        x = x + SHIFT
+        x = x + PSI.start
         first = np.log1p(d / x) if n == 0 else -math.factorial(n - 1) * (-1.0) ** n * change(x, n)
         total = total + first - (-1.0) ** n * math.factorial(n) * 0.5 * change(x, n + 1)
-        for k, number in enumerate(BERNOULLI, start=1):
+        for k, number in enumerate(PSI.numbers, start=1):
             weight = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
             total = total - (-1.0) ** n * weight * change(x, 2 * k + n)
     return np.where(inside, total, plain).astype(dtype)

@@ -25,11 +25,12 @@ from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
 from primad.native.schedule.stencil_split import in_boxes
 from primad.recording import tree
-from primad.runtime.cost_model import MOST_WORK, Machine, Prediction, as_one_function
+from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.simplify.barriers import without_barriers
+from primad.system.machine import ALONE_WORK
 from primad.system.process import MOST_KEPT
 from primad.system.quantities import several
 
@@ -184,7 +185,7 @@ def work_of(nodes: Iterable[Node]) -> int | None:
             size += node.type.nbytes
         else:
             size += cost.bytes
-        if work > MOST_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:
+        if work > ALONE_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:
             return None
     return work
 
@@ -193,4 +194,4 @@ def work_of(nodes: Iterable[Node]) -> int | None:
 def _work_of_called(of: ClosedProgram) -> int:
     """Return the same measure for a program that is called, more than is allowed where it is too large."""
     work = work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
-    return MOST_WORK + 1 if work is None else work
+    return ALONE_WORK + 1 if work is None else work

@@ -19,6 +19,7 @@ from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.emit.kernels import SUMS, Read, kernel_text
 from primad.native.emit.op_table import has_code
 from primad.native.emit.pointwise import NEEDS, work_of_element
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.iteration_space import LOOPS, IterationSpace
@@ -26,11 +27,6 @@ from primad.ops.blocked.groups import spans_of
 from primad.runtime.plan.native_steps import NativeStep
 from primad.runtime.plan.recompute import recompute
 from primad.system.machine import CALL_ELEMENTS
-
-WORTHWHILE_OPS = 32
-"""Ops on so many elements, in all groups together, that make kernels worth building; a function counts as several.
-Estimated: compiling takes some milliseconds, and a run then saves some ten microseconds. The last bits of results
-depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +72,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = CALL_
     keys = _keys(steps, smallest)
     found = [members for members in components(steps, keys) if _is_worthwhile(members)]
     drafts = [_Draft(members, keys[members[0]][1]) for members in recompute(found, steps, outputs)]
-    if sum(draft.work for draft in drafts) < WORTHWHILE_OPS * smallest:
+    if sum(draft.work for draft in drafts) < BUDGET.worth_kernels * smallest:
         return list(steps)
     grouped = {node for draft in drafts for node in draft.nodes}
     home = {node: draft for draft in reversed(drafts) for node in draft.nodes}

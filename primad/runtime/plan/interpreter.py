@@ -109,7 +109,6 @@ class Plan(Executable):
         # An op that does not say what it costs multiplies no matrices.
         alone = [unit for unit in units if not isinstance(unit, NativeStep)]
         products = [node.op.cost(node).matmul_flops for node in alone if node.op.work.flops is not None]
-        # On one thread of BLAS results do not depend on their number; chunks share the blocks of large products.
         self._single_threaded = max(products, default=0) >= BLAS_THREADS_FLOPS
         self._spare: list[Workspace] = []
 

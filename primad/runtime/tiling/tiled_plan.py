@@ -18,6 +18,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors.executor import Donated, Hint
 from primad.runtime.loops.row_streams import budget_of, streams_of
 from primad.runtime.plan.fusion import is_pointwise
@@ -51,9 +52,6 @@ TILE_BYTES = SECOND_CACHE.share(1, 2)
 SHORTEST_TILE = 64
 """Rows of a tile, at least. Estimated: the calls of shorter ones cost more than tiles save. The last bits of results
 depend on it."""
-SHORT_TILE = 256
-"""Rows of a tile: up to so many it is made longer though fewer than eight are left to share among threads. Estimated:
-then calls cost more than idle threads. The last bits of results depend on it."""
 
 WORTHWHILE_RECOMPUTATION = 1.5
 """Times the flops of the whole program that stages may cost which begin with the inputs. Estimated, as what values in a
@@ -66,9 +64,6 @@ last bits of results depend on it."""
 STAGES = "two stages, one after the other: what needs complete values or sums over the axis is used along it again"
 APART = "an axis that meets itself is two"
 """Why programs are planned: see `primad.transforms.axis_split`."""
-MANY_STEPS = 12
-"""Steps before or after tiles, from which those that can be are native. Estimated: compiling takes as long as some
-thousand calls save, and little beside that of the tiles. The last bits of results depend on it."""
 
 
 def make_plan(
@@ -271,7 +266,7 @@ def tile_length(dimension: Tileable) -> int:
     """Return how many indices make an interpreted tile: an even number of tiles, as equal as multiples of 8 can be."""
     length = SHORTEST_TILE
     while length < 8192 and 2 * length * dimension.bytes_per_index <= TILE_BYTES:
-        fewest = 4 if 2 * length <= SHORT_TILE else 8
+        fewest = 4 if length <= 2 * SHORTEST_TILE else 8  # calls of short tiles cost more than idle threads
         if 2 * length * fewest > dimension.length + length:
             break
         length *= 2
@@ -323,7 +318,7 @@ def _donated_late(program: Program, around: Surroundings, donated: Donated) -> D
 def _outside(program: Program, stages: int, donated: Donated = ()) -> AnyPlan:
     """Return a plan for what comes before or after tiles."""
     plan = _plan(program, stages - 1, donated) if stages > 1 else Plan(program, CALL_ELEMENTS, donated)
-    many = isinstance(plan, Plan) and len(plan.units) >= MANY_STEPS and not donated
+    many = isinstance(plan, Plan) and len(plan.units) >= BUDGET.worth_a_region and not donated
     return partitioned(program) or plan if many else plan
 
 
