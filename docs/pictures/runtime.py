@@ -39,7 +39,7 @@ def how_a_program_becomes_native_code():
     yield arrow((480, 82), (480, 112), label="a long axis that is only mapped and summed", at=(490, 100))
     yield arrow((560, 82), (810, 82), (810, 112), label="anything else", at=(700, 76))
     yield box(LEFT, 114, 260, "whole program", ["runtime/plan/compiled_program.py"], ASKED)
-    yield box(335, 114, 330, "one tile", ["runtime/tiling/tiled_plan.py, tile_partition.py, tiles.py"], ASKED)
+    yield box(335, 114, 330, "one tile", ["runtime/tiling/tiled_plan.py, tile_program.py, tile_choice.py"], ASKED)
     yield box(680, 114, 260, "steps", ["runtime/plan/interpreter.py, fusion.py"], ASKED)
     yield arrow((150, 156), (150, 188))
     yield arrow((480, 156), (480, 172), (240, 172), (240, 188))
@@ -77,13 +77,13 @@ def how_a_program_becomes_native_code():
 def how_python_calls_it():
     top = 486
     yield heading(top, "How Python calls a whole program, and where objects lie")
-    names = [("f(x, y)", PYTHON), ("the entry", NATIVE), ("the program", NATIVE)]
+    names = [("f(x, y)", PYTHON), ("the entry: native/cpython", NATIVE), ("the program", NATIVE)]
     lines = [
         ["arguments as an array", "of addresses"],
         [
-            "cpython_arguments.py: checks type,",
+            "argument_reading.py: checks type,",
             "dtype, axes, lengths; else NotImplemented",
-            "cpython_results.py: arrays, then scalars",
+            "result_making.py: arrays, then scalars",
         ],
         ["@KERNEL(table, scratch)", "table: addresses of inputs,", "captured arrays, outputs"],
     ]

@@ -1,6 +1,7 @@
 """Every python block of the README and the docs runs, and prints what the text block after it says."""
 
 import re
+import runpy
 
 import numpy as np
 import pytest
@@ -55,6 +56,13 @@ def test_files_that_pages_name_exist():
                     assert (folder / name).is_file(), f"{page.name} names {name}"
                     break
     assert found > 30
+
+
+def test_the_picture_of_how_programs_run_is_drawn_from_the_present_rooms():
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures" / "runtime.py"))["picture"]()
+    assert drawn == (ROOT / "docs" / "pictures" / "runtime.svg").read_text(encoding="utf-8")
+    names = set(re.findall(r"\w+\.py\b", drawn))
+    assert len(names) > 15 and not names - {path.name for path in (ROOT / "primad").rglob("*.py")}
 
 
 def prose(page):

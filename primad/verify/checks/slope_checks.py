@@ -114,13 +114,13 @@ class _Sloped:
     def _along(self, points: Sequence[Point], moving: int) -> int:
         values, first, pulled, *twice = self._derivatives(points, moving)
         count, smooth = 0, self.is_smooth
-        for place, (point, slopes) in enumerate(zip(points, self._slopes(points, moving), strict=True)):
-            known = slopes is not None and np.isfinite(values[place])
+        for place, (point, limits) in enumerate(zip(points, self._slopes(points, moving), strict=True)):
             where = f"{self.op.name}{point}" + (", of one operand twice" if self.same else "")
-            if smooth and (slopes.second is None if known else set(point) <= set(POINTS)):
+            slopes = limits if np.isfinite(values[place]) else None
+            if smooth and (set(point) <= set(POINTS) if slopes is None else slopes.second is None):
                 what = "a finite value, and one limit of difference quotients"
-                raise Wrong(f"{where}, of an op that is said to be smooth", what, (float(values[place]), slopes))
-            if not known:
+                raise Wrong(f"{where}, of an op that is said to be smooth", what, (float(values[place]), limits))
+            if slopes is None:
                 continue
             for what, found in (("forward", first), ("reverse", pulled)):
                 self._inside(f"{where}, slope in operand {moving}, {what}", slopes.low, slopes.high, found[place])
