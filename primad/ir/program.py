@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from primad.errors import ProgramError
 from primad.ir.array_types import ArrayType, TupleType
@@ -60,7 +60,10 @@ class Program:
         lines: the user's `file:line` for nodes recorded from user code.
         label: the name of the function, or what was derived of it.
         notes: what was found in it after it was recorded, in sentences.
+        caller: (program, positional arguments, keywords) -> results. `primad.runtime.calling`, which lies above, sets it.
     """
+
+    caller: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]
 
     def __init__(
         self,
@@ -84,9 +87,7 @@ class Program:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on arguments shaped as those it was traced with, or record it on traced ones."""
-        from primad.runtime.calling import call_program  # a program can be called; what runs it lies above
-
-        return call_program(self, args, kwargs)
+        return Program.caller(self, args, kwargs)
 
     def returning(self, out_tree: Any) -> Program:
         """Return the program with its results in another tree."""

@@ -174,3 +174,6 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
     if program.out_tree is not None:
         return tree.unflatten(program.out_tree, results)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+Program.caller = call_program

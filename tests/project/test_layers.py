@@ -25,7 +25,6 @@ ORDER = [
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 LAZY = {
-    ("ir/program.py", "primad.runtime.calling"): "a program can be called; what runs it lies above",
     (
         "ir/program.py",
         "primad.symbolic.program_formulas",
