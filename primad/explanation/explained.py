@@ -26,7 +26,7 @@ from primad.programs.loops.rerolling import rolled
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_weak, positional, record, type_of
-from primad.runtime.calling import arrays, compiled
+from primad.runtime.calling import arrays, executable_for_calls
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.system.quantities import count, quantity, seconds, size
@@ -239,7 +239,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     if recorded.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
     program = rolled(recorded)
-    plan, further = compiled(program, in_tree, types, weak)
+    plan, further = executable_for_calls(program, in_tree, types, weak)
     values = [*arrays(leaves), *further]
     calls = called_by(plan.program)
     if calls:

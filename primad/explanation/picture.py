@@ -13,7 +13,7 @@ from primad.errors import shown_place
 from primad.explanation.graph_layout import Layered
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program
-from primad.native.emit.pointwise import NEEDS
+from primad.native.emit.pointwise import is_function
 from primad.system.quantities import quantity
 from primad.transforms.dimensions import axis_map
 
@@ -58,7 +58,7 @@ def category(node: Node) -> str:
         return "moves"
     if node.op.cost(node).matmul_flops:
         return "matrix products"
-    if node.op.name in NEEDS:
+    if is_function(node):
         return "functions"
     if node.op.axes.pointwise:
         return "arithmetic"
@@ -161,7 +161,7 @@ def _work(node: Node) -> float:
     if isinstance(node.op, Leaf) or category(node) == "moves":
         return 0.0
     cost = node.op.cost(node)
-    return float(8 * cost.flops if node.op.name in NEEDS else cost.flops)
+    return float(8 * cost.flops if is_function(node) else cost.flops)
 
 
 def _program(program: Program, layout: Layered, scale: _Scale, top: float) -> tuple[list[str], float]:

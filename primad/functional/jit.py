@@ -31,8 +31,7 @@ from primad.recording.argument_keys import comparable_key, static_key, structure
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import argument_names, is_weak, record, type_of
 from primad.runtime.cache import Cache
-from primad.runtime.calling import arrays
-from primad.runtime.calling import compiled as executable_of
+from primad.runtime.calling import arrays, executable_for_calls
 from primad.runtime.executors.dispatch import executor
 from primad.runtime.executors.executor import Donated, Executable, Executor, Hint, Options
 from primad.runtime.plan.donation import check, match, settle
@@ -323,7 +322,7 @@ class _Compilation:
                 )
         donated = match(program.out_types, types, leaves_of(args, fixed, self.donate))
         options = Options(donated, None if self.along is None else _hint(self.along, args, fixed, types), self.memory)
-        executable, captured = executable_of(
+        executable, captured = executable_for_calls(
             program, in_tree.children()[0], types, weak, options, self.executor, known_ops()
         )
         check_memory(executable, self.memory)

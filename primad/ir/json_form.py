@@ -28,12 +28,12 @@ _LEAVES = (INPUT, LITERAL, CAPTURED)
 Array = np.ndarray[Any, Any]
 
 
-class _UnsaidError(Exception):
-    """Something of a program cannot be said: code of the user's own, or a large array."""
+class _NotSerializableError(Exception):
+    """A program has what JSON does not hold: code of the user's own, or a large array."""
 
 
 def packed(program: Program, known: Mapping[str, Any]) -> Any:
-    """Return what JSON can say and `unpacked` reads; None where something of the program cannot be said.
+    """Return the program as JSON that `unpacked` reads; None where JSON does not hold something of it.
 
     Args:
         program: of any ops.
@@ -60,7 +60,7 @@ def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> s
 def _said(program: Program, packing: _Packing) -> list[Any] | None:
     try:
         return packing.all_of(program)
-    except _UnsaidError:
+    except _NotSerializableError:
         return None
 
 
@@ -103,7 +103,7 @@ class _Packing:
 
     def _one(self, program: Program) -> dict[str, Any]:
         if program.captured:
-            raise _UnsaidError
+            raise _NotSerializableError
         heads: list[Any] = []
         places: dict[Any, int] = {}
         number: dict[Node, int] = {}
@@ -141,7 +141,7 @@ class _Packing:
             return [_LEAVES.index(CAPTURED), self._array(node.params[0][1].array)]
         name: str = node.op.name
         if self._known.get(name) is not node.op:
-            raise _UnsaidError
+            raise _NotSerializableError
         return [name, [[name, self._param(value)] for name, value in node.params]]
 
     def _param(self, value: Any) -> Any:
@@ -160,7 +160,7 @@ class _Packing:
             return {"program": self._places[id(value)]}
         if isinstance(value, np.dtype):
             return {"dtype": str(value)}
-        raise _UnsaidError
+        raise _NotSerializableError
 
 
 def _is_said(value: float) -> bool:
@@ -171,7 +171,7 @@ def _is_said(value: float) -> bool:
 def _whole(array: Array) -> str:
     """Say an array by its bytes."""
     if array.nbytes > LARGEST_ARRAY or not array.flags.c_contiguous:  # products of others may have other last bits
-        raise _UnsaidError
+        raise _NotSerializableError
     return base64.b64encode(array.tobytes()).decode()
 
 

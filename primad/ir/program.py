@@ -60,7 +60,7 @@ class Program:
         lines: the user's `file:line` for nodes recorded from user code.
         label: the name of the function, or what was derived of it.
         notes: what was found in it after it was recorded, in sentences.
-        caller: (program, positional arguments, keywords) -> results. `primad.runtime.calling`, which lies above, sets it.
+        caller: (program, positional arguments, keywords) -> results; set by `primad.runtime.calling`, which lies above.
     """
 
     caller: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]

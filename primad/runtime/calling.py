@@ -68,7 +68,7 @@ def run_program(program: Program, values: Sequence[Any]) -> list[Any]:
     return executable_of(program).run([*values, *program.source_values])
 
 
-def compiled(
+def executable_for_calls(
     program: Program,
     in_tree: Any,
     types: Sequence[ArrayType],

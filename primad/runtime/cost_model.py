@@ -26,7 +26,7 @@ from primad.native.emit.op_table import (
     stays_in_registers,
     way_of,
 )
-from primad.native.emit.pointwise import NEEDS
+from primad.native.emit.pointwise import is_function
 from primad.native.loops.batched_while import member_of
 from primad.native.loops.body_programs import form_of, has_body, step_program
 from primad.ops.record.fields import LoopForm
@@ -151,7 +151,7 @@ def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
     if way_of(node) is not Way.SUM and cost.flops > FLOPS_OF_A_MATRIX * node.type.size:
         return Prediction(elements=_by_lapack(node, cost.flops, peak), calls=call)
     size = max([node.type.size, *[operand.type.size for operand in node.inputs]])
-    function = node.op.name in NEEDS
+    function = is_function(node)
     seconds = size * machine.function if function else max(size, likely_work(node)) * machine.arithmetic
     return Prediction(elements=max(seconds, _waiting(node, machine)), calls=call)
 

@@ -333,10 +333,13 @@ POINTWISE: dict[Primitive, Pointwise] = {
 }  # fmt: skip
 """The pointwise ops that have native code."""
 
-NEEDS = frozenset([op.name for op, how in POINTWISE.items() if how.function])
-"""Names of the ops whose elements take as long as exp's."""
+
+def is_function(node: Node) -> bool:
+    """Say whether a node's op is a function of each element that takes as long as exp."""
+    how = POINTWISE.get(node.op)
+    return how is not None and how.function
 
 
 def work_of_element(node: Node) -> int:
     """Return how many ops of arithmetic a node's op takes as long as, for each element."""
-    return CORE.function if node.op.name in NEEDS else 1
+    return CORE.function if is_function(node) else 1

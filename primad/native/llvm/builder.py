@@ -1,7 +1,8 @@
 """The text of an LLVM function that is being written: numbered values, loops, conditions, what it calls.
 
-All native code is written by this one builder and what it inherits to: the loops over arrays (`loops`), the functions
-that call them (`writing`, `worker`) and those that Python calls (`cpython`).
+All native code is written by this one builder and the classes that inherit from it: loops over arrays
+(`native/llvm/strided_views.py`), the functions that call them (`native/module/`) and those that Python calls
+(`native/cpython/`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import CAPTURED, Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import replay
-from primad.native.emit.pointwise import NEEDS
+from primad.native.emit.pointwise import is_function
 from primad.native.llvm.vectors import lanes_of
 from primad.native.loops.body_programs import step_program
 from primad.ops.record.primitive import project
@@ -124,7 +124,7 @@ def _without_choices(program: Program) -> Program:
     choices = [node for node in program.nodes if node.op is ops.select and _is_spread(node.inputs[0], go)]
     reached = dependents(program.nodes, choices)
     guarded = all(_guards(node, go) for node in program.outputs if node in reached)
-    if not guarded or any(node.op.name in NEEDS for node in program.nodes if not isinstance(node.op, Leaf)):
+    if not guarded or any(is_function(node) for node in program.nodes if not isinstance(node.op, Leaf)):
         return program
     inside: dict[Node, Node] = {node: trace.input(node.type) for node in program.inputs}
     inputs, outer = list(inside.values()), dict(inside)

@@ -47,9 +47,10 @@ class Bounds:
         first: the first of them.
         last: one more than the last.
         steps: how many steps each may take, one at least.
-        weight: instructions of a step, where somebody looks from time to time whether to stop; 0 where nobody does.
-        spent: where their number since the last look stands.
-        stop: writes the look, and returns an i1.
+        weight: instructions of a step, by which it is counted when to ask again whether to stop; 0 where that is never
+            asked.
+        spent: where the number of instructions since the last question stands.
+        stop: writes the question, and returns an i1.
     """
 
     first: str

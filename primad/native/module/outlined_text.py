@@ -12,7 +12,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.emit.emit_context import FAILURE_BYTES
 from primad.native.emit.op_table import reason, short_length, stays_in_registers
-from primad.native.emit.pointwise import NEEDS
+from primad.native.emit.pointwise import is_function
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import aligned
@@ -102,7 +102,7 @@ def _compile_seconds(program: Program) -> float:
     """Predict how long a program takes to compile as one part."""
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op not in VIEWS]
     seconds = sum(
-        FUNCTION_SECONDS if node.op.name in NEEDS else POINTWISE_SECONDS if node.op.axes.pointwise else LOOP_SECONDS
+        FUNCTION_SECONDS if is_function(node) else POINTWISE_SECONDS if node.op.axes.pointwise else LOOP_SECONDS
         for node in nodes
     )
     return seconds + sum(map(_compile_seconds_of_body, bodies_in(program)))

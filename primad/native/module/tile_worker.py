@@ -20,13 +20,13 @@ Run = tuple[int, int, np.dtype[Any]]
 """Sums of one type that lie behind one another: where they begin, their bytes, the type."""
 
 
-class Said(ctypes.Structure):
-    """What a chunk says that failed: which op, in which tile, one more than the place, and the value there."""
+class FailureRecord(ctypes.Structure):
+    """The failure of a chunk: which op, in which tile, one more than the place, and the value there."""
 
     _fields_ = tuple([(name, ctypes.c_int64) for name in ("status", "tile", "place", "value")])
 
 
-SAID_BYTES = ctypes.sizeof(Said)
+RECORD_BYTES = ctypes.sizeof(FailureRecord)
 
 
 class Job(ctypes.Structure):
@@ -42,7 +42,7 @@ class Job(ctypes.Structure):
         last: addresses for the last tile, if that is shorter than the others: of copies that are long enough.
         rest: how many indices the last tile has; the others have all.
         sums: memory for the sums of all chunks.
-        failed: where each chunk says what failed: which op, in which tile, one more than the place, the value.
+        failed: the `FailureRecord` of each chunk.
     """
 
     _fields_ = (
@@ -223,9 +223,9 @@ class _Worker:
         """Say what failed; the chunk ends there."""
         code = self.code
         place, value = (code.load("i64", "%scratch", k) for k in (0, 1))
-        said = code.place("i8", self.job["failed"], code.emit(f"mul i64 {chunk}, {SAID_BYTES}"))
+        record = code.place("i8", self.job["failed"], code.emit(f"mul i64 {chunk}, {RECORD_BYTES}"))
         for k, number in enumerate((status, tile, place, value)):
-            code.store("i64", number, code.place("i64", said, k))
+            code.store("i64", number, code.place("i64", record, k))
 
     def _set(self, entry: int, address: str) -> None:
         """Set an entry of the table that the tile takes."""

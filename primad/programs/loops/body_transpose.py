@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primad.ir.array_types import Zero
-from primad.ir.node import Node, is_literal
+from primad.ir.node import is_literal
 from primad.ir.program import Program
 from primad.programs.loops.body_split import Apart
 from primad.programs.loops.body_transforms import (
@@ -92,6 +92,28 @@ class LinearLoop:
 # -- transposed --------------------------------------------------------------------------------------------------------
 
 
+def _pullback(late: Body, linear: Sequence[bool], present: Sequence[bool], kept: int) -> tuple[Program, list[bool]]:
+    """Return the transposed body of what is linear, and which of its results have cotangents in some step.
+
+    Cotangents are carried of what has them at the end, and of all that these lead to.
+
+    Args:
+        late: the body.
+        linear: in which of its inputs it is linear.
+        present: which results of the loop have cotangents.
+        kept: how many inputs of the transposed body come before the cotangents.
+    """
+    program, on = late.program, list(present)
+    while True:
+        chosen = Program(program.trace, program.inputs, with_flag(program.outputs, on))
+        back = expand(reverse.transposed_program(chosen, linear))
+        reached = dependents(back.nodes, back.inputs[kept:])
+        more = [on[i] or (i < late.carry and back.outputs[i] in reached) for i in range(len(on))]
+        if more == on:
+            return back, on
+        on = more
+
+
 class Transposed:
     """The body of a linear loop run the other way: cotangents are carried, those of what is fixed are added up.
 
@@ -114,19 +136,8 @@ class Transposed:
         wanted = {*carried, *self._rows, *self._fixed}
         linear = [i in wanted for i in range(len(program.inputs))]
 
-        def pulled(on: Sequence[bool]) -> tuple[Program, list[Node]]:
-            chosen = Program(program.trace, program.inputs, with_flag(program.outputs, on))
-            back = expand(reverse.transposed_program(chosen, linear))
-            return back, list(back.inputs[kept_rows + kept_fixed :])
-
-        on = list(present)
-        while True:  # which cotangents are carried: those that are given at the end, and what they lead to
-            back, seeds = pulled(on)
-            reached = dependents(back.nodes, seeds)
-            more = [on[i] or (i < late.carry and back.outputs[i] in reached) for i in range(len(on))]
-            if more == on:
-                break
-            on = more
+        back, on = _pullback(late, linear, present, kept_rows + kept_fixed)
+        seeds = list(back.inputs[kept_rows + kept_fixed :])
         self.carried = places(on[: late.carry])
         given = on[late.carry :]
         self.given = places(given)

@@ -18,7 +18,7 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.emit.kernels import SUMS, Read, kernel_text
 from primad.native.emit.op_table import has_code
-from primad.native.emit.pointwise import NEEDS, work_of_element
+from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.schedule.grouping import Key, components, in_order, key_of
@@ -121,7 +121,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
 
 
 def _is_worthwhile(members: Sequence[Node]) -> bool:
-    return len(members) > 1 or any(node.op.name in NEEDS for node in members)
+    return len(members) > 1 or any(is_function(node) for node in members)
 
 
 class _Draft:

@@ -1,4 +1,4 @@
-"""The reference interpreter: run each node's NumPy definition, in order, freeing values after their last use."""
+"""Plans: steps in order, each an op's NumPy definition or a native function; values are freed after their last use."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.module.program_text import ProgramText
-from primad.native.module.tile_worker import SAID_BYTES, Job, Run, Table, scratch_of, worker_text
+from primad.native.module.tile_worker import RECORD_BYTES, Job, Run, Table, scratch_of, worker_text
 from primad.ops.blocked.groups import spans_of
 from primad.parallel.threads import run_on_threads, thread_count
 from primad.runtime.cost_model import Machine, Prediction, as_one_function
@@ -108,7 +108,7 @@ class NativeTiles(Tiles):
         sums = SPARE_WORKSPACES.take(self._sums) or _memory(self.chunks * self._chunk_bytes)
         table, last = _addresses([*given, *full]), _addresses([*inputs, *outputs])
         steps = self._steps([*given, *full])
-        failed = np.zeros((self.chunks, SAID_BYTES // 8), np.int64)
+        failed = np.zeros((self.chunks, RECORD_BYTES // 8), np.int64)
         job = Job(
             chunks=self.chunks,
             tiles=self.count,
