@@ -166,16 +166,13 @@ class Trace:
         age: later traces have greater ages.
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
-        refusal: where a traced array was last asked for its numbers, and what was answered
-            (`primad.recording.refusals`).
-        objects: where NumPy last made an array of objects of its numbers (`primad.recording.user_expressions.Place`).
         several: whether a node of the trace has several results.
-        called: what is known of functions that were called while recording, by what identifies them.
+        noted: what the layers that record note of it while it is open, by keys of their own.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "called", "closed", "evaluator", "lines", "objects", "origin",
-        "recording", "refusal", "several", "size", "values",
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "noted", "origin", "recording",
+        "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -188,11 +185,9 @@ class Trace:
         self.evaluator = evaluator
         self.recording = recording
         self.origin = origin
-        self.refusal: Any = None
-        self.objects: Any = None
         self.size = 0
         self.several = False
-        self.called: dict[Any, Any] = {}
+        self.noted: dict[Any, Any] = {}
         self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}
         self._captures: dict[Any, list[Node]] = {}
@@ -303,9 +298,8 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
-        self.called = {}
+        self.noted = {}
         self.evaluator = None
-        self.refusal = self.objects = None
 
 
 MOST_INFERRED = 4096

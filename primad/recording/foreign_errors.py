@@ -21,8 +21,8 @@ from primad.errors import (
     users_frame,
 )
 from primad.ir.node import Trace
-from primad.recording.refusals import READ, in_primads_names, made_again, met, needs_numbers, way_out
-from primad.recording.user_expressions import Doing, doing
+from primad.recording.refusals import READ, Refusal, in_primads_names, made_again, met, needs_numbers, way_out
+from primad.recording.user_expressions import CodePlace, Doing, doing
 
 Step = tuple[FrameType, int, int]
 """Of a traceback: the frame, the instruction, the line."""
@@ -81,7 +81,7 @@ def explained(error: Exception, arguments: Any, trace: Trace) -> PrimadError | N
         if isinstance(cause, PrimadError) and not isinstance(cause, AttributeError):  # those are often only probes
             return cause
     # At any step: C code that goes on with an error set makes Python's own lookups fail further in.
-    refusal = trace.refusal
+    refusal = trace.noted.get(Refusal)
     if refusal is not None and any(refusal.place == (at.f_code, running) for at, running, _ in steps):
         refused: PrimadError = refusal.error()
         return refused
@@ -116,7 +116,7 @@ def _met_another(failure: _Failure) -> PrimadError | None:
 
 def _used_as_index(failure: _Failure) -> PrimadError | None:
     """Read it as a traced number that was an index, which NumPy makes an array of objects of."""
-    made = failure.trace.objects
+    made = failure.trace.noted.get(CodePlace)
     if made is None or not isinstance(failure.error, IndexError) or not failure.steps:
         return None
     frame, instruction, _ = failure.steps[0]
@@ -160,7 +160,7 @@ _OF_OBJECTS = re.compile(
 
 def _array_of_objects(failure: _Failure) -> PrimadError | None:
     """Read it as what does not compute on NumPy's arrays of objects."""
-    made, now = failure.trace.objects, failure.now
+    made, now = failure.trace.noted.get(CodePlace), failure.now
     if made is None or failure.inside:
         return None
     divided = isinstance(failure.error, ZeroDivisionError) and (in_primads_names(now) or made_again(now, made))

@@ -21,8 +21,8 @@ from primad.recording.foreign import multiplied_by_sparse, plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
-from primad.recording.refusals import lost, unknown
-from primad.recording.user_expressions import place_of
+from primad.recording.refusals import Refusal, lost, unknown
+from primad.recording.user_expressions import CodePlace, place_of
 
 
 class TracedArray(ArrayOperators):
@@ -167,7 +167,7 @@ class TracedArray(ArrayOperators):
         if trace.closed:
             raise escaped(self.node)
         if trace.evaluator is None:
-            raise unknown(what, self.type, trace.objects)
+            raise unknown(what, self.type, trace.noted.get(CodePlace))
         return trace.evaluator(self.node)
 
     def __bool__(self) -> bool:
@@ -225,14 +225,15 @@ class TracedArray(ArrayOperators):
                 return as_object(self)
             if not self.shape and dtype in (None, OBJECTS):
                 frame = users_frame()
-                self.node.trace.objects = None if frame is None else place_of(frame, self.type)
+                self.node.trace.noted[CodePlace] = None if frame is None else place_of(frame, self.type)
                 return as_object(self)
             raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments")
         # Integers and booleans have no derivative to lose: their values may index a plain array.
         return np.array(self._value("the elements"), dtype)
 
     def _lost(self, what: str) -> TracingError:
-        refusal = self.node.trace.refusal = lost(what, self.type, self.node.trace.objects)
+        noted = self.node.trace.noted
+        refusal = noted[Refusal] = lost(what, self.type, noted.get(CodePlace))
         return refusal.error()
 
     def __setitem__(self, index: Any, value: Any) -> None:

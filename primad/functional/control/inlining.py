@@ -62,7 +62,7 @@ def called(
         key: what tells the function, with its static arguments, from others while it exists.
     """
     trace = max((leaf.node.trace for leaf in leaves if type(leaf) is TracedArray), key=lambda trace: trace.age)
-    known = trace.called.setdefault(key, _Known(function, 0, 0, {}))  # which keeps the function, and so its id
+    known = trace.noted.setdefault((_Known, key), _Known(function, 0, 0, {}))  # it keeps the function, and so its id
     if known.is_repeated:
         of = _program(known, leaves, in_tree)
         if of is not None:

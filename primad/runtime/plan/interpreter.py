@@ -15,6 +15,7 @@ from primad.ir.program import Program
 from primad.parallel.threads import single_threaded_blas
 from primad.recording.refusals import unknown
 from primad.recording.traced_array import TracedArray
+from primad.recording.user_expressions import CodePlace
 from primad.runtime.cost_model import Machine, Prediction, by_steps
 from primad.runtime.executors.executor import Donated, Executable
 from primad.runtime.failure import fail
@@ -301,7 +302,7 @@ def _compute(node: Node) -> Any:
     if node.op is LITERAL:
         return leaf_value(node)
     if isinstance(node.op, Leaf):
-        raise unknown("the value", node.type, node.trace.objects)
+        raise unknown("the value", node.type, node.trace.noted.get(CodePlace))
     operands = [operand.trace.values[operand] for operand in node.inputs]
     try:
         return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
