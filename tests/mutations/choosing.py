@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +73,8 @@ AT_FIRST = 16
 
 PROOFS = {"ops": "verify", "simplify": "verify"}
 """Packages whose records and laws the tests of another one prove."""
+NEAR = 10.0
+"""Lines from a slip at which a line counts half. Chosen: about half of a function."""
 MOST_OTHERS = 40
 """Cases that the map does not know, of one file. Chosen: there are a hundred for each test of some ops."""
 
@@ -80,29 +82,29 @@ MOST_OTHERS = 40
 def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     """Return the tests that run what a slip changes, those that are likely to catch it soon first.
 
-    These are the tests of few lines beside it, of the package that mirrors the file's, that take little time, and above
-    all those of a case that has the name of what changes: `primad verify` asks everything about one op.
+    These are the tests that run what few run around it, of files that import its module, have its name or are of the
+    package that mirrors its own, that take little time, and above all those of a case that has the name of what
+    changes: `primad verify` asks everything about one op.
     """
     tests = covered.of(slip.path, slip.line, slip.last) or covered.of(slip.path, *slip.statement)
     tests = tests or _by_name(slip, covered, root)
     files: dict[str, list[str]] = {}
     for test in sorted(tests):
         files.setdefault(test.partition("::")[0], []).append(test)
-    all_of = _counts(covered)
-    package = slip.path.split("/")[1]
+    near = _closeness(slip, covered)
     ranked: list[tuple[float, str]] = []
     for file, some in files.items():
-        focus = len(some) / all_of[file]
-        mirrors = file.split("/")[1] in (package, PROOFS.get(package))
         named = any(_is_named(test, slip.names) for test in some) or bool(_siblings(some, covered, slip.names))
-        cheapest = min(covered.seconds.get(test, 0.1) for test in some)
-        ranked.append(((0.2 + focus) * (2.0 if mirrors else 1.0) * (2.0 if named else 1.0) / (0.5 + cheapest), file))
+        best = max(_worth(test, covered, near) for test in some)
+        if covered.is_shared(file, slip.path, slip.line, slip.last):  # it takes what all of them take
+            best = min(best, 1.0 / (0.5 + sum(covered.seconds.get(test, 0.0) for test in covered.all_of[file])))
+        ranked.append((best * _affinity(file, slip.path, root) * (2.0 if named else 1.0), file))
     ranked.sort(reverse=True)
     first, later, last = [], [], []
     for _, file in ranked:
-        chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names)
-        # What all tests of a file share takes most of their time.
-        at_first = len(chosen) if len(files[file]) == len(covered.all_of.get(file, ())) else AT_FIRST
+        chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names, near)
+        # What tests of a file share takes most of their time.
+        at_first = len(chosen) if covered.is_shared(file, slip.path, slip.line, slip.last) else AT_FIRST
         for part, to in ((chosen[:at_first], first), (chosen[at_first:], later)):
             if part:
                 to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
@@ -113,12 +115,31 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     return [*first, *later, *last]
 
 
-def _counts(covered: Covered) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for test in covered.seconds:
-        file = test.partition("::")[0]
-        found[file] = found.get(file, 0) + 1
+def _closeness(slip: Slip, covered: Covered) -> dict[str, float]:
+    """Return how much a test has to do with what a slip changes: lines count that are near, and that few tests run."""
+    found: dict[str, float] = {}
+    for line in covered.lines.get(slip.path, ()):
+        tests = covered.of(slip.path, line, line)
+        share = 1.0 / (len(tests) * (1.0 + abs(line - slip.line) / NEAR))
+        for test in tests:
+            found[test] = found.get(test, 0.0) + share
     return found
+
+
+def _affinity(file: str, path: str, root: Path) -> float:
+    """Return how much a file of tests is about a source: it imports it, has its name, or mirrors its package."""
+    package, *folders, name = path.removesuffix(".py").split("/")[1:]
+    module = re.escape(path.removesuffix(".py").replace("/", "."))
+    within, _, last = module.rpartition(r"\.")
+    imports = re.search(rf"\b{module}\b|from {within} import .*\b{last}\b", (root / file).read_text(encoding="utf-8"))
+    shared = _words(file.rpartition("/")[2].removesuffix(".py")) & _words(name, *folders[-1:])
+    mirrors = file.split("/")[1] in (package, PROOFS.get(package))
+    return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if mirrors else 1.0)
+
+
+def _words(*names: str) -> set[str]:
+    """Return the words of names, in the singular."""
+    return {word.removesuffix("s") for name in names for word in name.split("_")} - {"test"}
 
 
 def _siblings(tests: Sequence[str], covered: Covered, names: Sequence[str]) -> list[str]:
@@ -134,15 +155,23 @@ def _is_named(case: str, names: Sequence[str]) -> bool:
     return any(name.strip("_") in said for name in names)
 
 
-def _by_cost(tests: Sequence[str], covered: Covered, names: Sequence[str]) -> list[str]:
-    """Return tests in an order: those with the name of what changes, then a case of each test, then the others."""
+def _by_cost(tests: Sequence[str], covered: Covered, names: Sequence[str], near: Mapping[str, float]) -> list[str]:
+    """Return tests in an order: those with the name of what changes, then a case of each test, then the others.
+
+    Among these come first the ones that have most to do with what changes, for the time that they take.
+    """
     seen: dict[str, int] = {}
     ranked = []
-    for test in sorted(tests, key=lambda test: covered.seconds.get(test, 0.0)):
+    for test in sorted(tests, key=lambda test: -_worth(test, covered, near)):
         name = test.partition("[")[0]
         turn = seen[name] = seen.get(name, 0) + 1
-        ranked.append((0 if "[" in test and _is_named(test, names) else turn, covered.seconds.get(test, 0.0), test))
+        ranked.append((0 if "[" in test and _is_named(test, names) else turn, -_worth(test, covered, near), test))
     return [test for _, _, test in sorted(ranked)]
+
+
+def _worth(test: str, covered: Covered, near: Mapping[str, float]) -> float:
+    """Return how much a test has to do with what changes, for the time that it takes."""
+    return (0.01 + near.get(test, 0.0)) / (0.5 + covered.seconds.get(test, 0.1))
 
 
 def _by_name(slip: Slip, covered: Covered, root: Path) -> set[str]:

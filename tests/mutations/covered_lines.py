@@ -173,6 +173,11 @@ class Covered:
             tests.update(self.all_of[some.partition("::")[0]])
         return tests
 
+    def is_shared(self, test_file: str, path: str, first: int, last: int) -> bool:
+        """Say whether one of some lines is run by what the tests of a file share, such as a fixture of all of them."""
+        own = self.lines.get(path, {})
+        return any(f"{test_file}::{ALL}" in own.get(line, ()) for line in range(first, last + 1))
+
 
 def moved_lines(before: str, after: str) -> dict[int, int]:
     """Return where each line of a text is in a later one; a changed line is where those around it are."""
