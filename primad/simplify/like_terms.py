@@ -67,7 +67,7 @@ def _parts(node: Node) -> list[tuple[Node, float]]:
         return [(operand, 1.0) for operand in node.inputs]
     if node.op is ops.mul:
         for number, rest in (node.inputs, node.inputs[::-1]):
-            if number.op is LITERAL and literal_value(number) >= 1 and rest.op is not LITERAL:
+            if number.op is LITERAL and literal_value(number) >= 1:
                 return [(rest, float(literal_value(number)))]
     return []
 

@@ -52,7 +52,7 @@ def told_apart(program: Program) -> Separated | list[Node] | None:
     if not found:
         return None
     largest = max(found, key=lambda d: sum(node.type.nbytes for node in d.twice))
-    if any(node.op is project or isinstance(node.type, TupleType) for node in largest.axis):
+    if any(node.op is project for node in largest.axis):
         return None
     colouring = _Colouring(program, largest, dimensions)
     if colouring.clashes:

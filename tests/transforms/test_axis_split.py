@@ -180,3 +180,52 @@ def test_what_the_second_stage_compares_with_a_result_of_the_first_is_not_comput
     program, _ = program_of(lambda x: np.sum((np.tanh(x) - np.mean(np.tanh(x))) ** 2), normal(40))
     (found,) = [node for node in program.nodes if node.op is ops.sum and node not in program.outputs]
     assert with_compared(program, [found]) == [found]
+
+
+def summed_before(x):
+    """A sum over the index before it meets itself, and pairs."""
+    return np.sum(np.tanh(x[:, None] - x) * np.sum(np.cos(x)))
+
+
+def turned(x):
+    """Pairs with their axes exchanged, whose sums meet the index once more."""
+    pairs = np.tanh(2.0 * x[:, None] - x)
+    return np.sum(np.sum(np.sin(pairs.T), axis=0) * np.cos(x))
+
+
+def rows_again(x):
+    """Rows of pairs, which meet each other."""
+    rows = np.sum(np.tanh(x[:, None] - x), axis=1)
+    return np.sum(np.tanh(rows[:, None] * rows))
+
+
+def products_of_rows(x):
+    """Rows of pairs, of which each is multiplied by each other."""
+    pairs = np.tanh(x[:, None] - x)
+    return np.sum(np.tanh(pairs @ pairs.T))
+
+
+def two_sizes(x):
+    """Two indices that meet themselves, of which the first one is short."""
+    few = np.tanh(x[:5])
+    return np.sum(np.tanh(few[:, None] - few)) + np.sum(np.tanh(x[:, None] - x))
+
+
+def factors(x):
+    """What meets itself is made of one of several results."""
+    logarithms = np.linalg.slogdet(x[:, None, None] * np.eye(2) + 0.1)[1]
+    return np.sum(np.tanh(logarithms[:, None] - logarithms))
+
+
+@pytest.mark.parametrize("function", [summed_before, turned, two_sizes])
+def test_the_largest_index_that_meets_itself_has_two_colours(function):
+    program, _ = program_of(function, normal(41))
+    apart = told_apart(program)
+    assert isinstance(apart, Separated)
+    assert apart.copied == program.inputs[:1]
+
+
+def test_what_meets_itself_is_computed_before_or_not_told_apart():
+    for function in (rows_again, products_of_rows):
+        assert isinstance(told_apart(program_of(function, normal(41))[0]), list)
+    assert told_apart(program_of(factors, normal(41))[0]) is None

@@ -84,7 +84,7 @@ def cut(steps: int, row: int, state: int, budget: int) -> Cut:
     found: list[tuple[int, Cut]] = []
     length = float(steps)
     tried = 0
-    while length >= 1 and tried != 1:
+    while tried != 1:
         block = max(1, min(math.ceil(length), (budget - state) // max(1, row)))
         if block != tried:
             tried = block

@@ -94,8 +94,7 @@ def hindrances(dimension: Dimension) -> set[Node]:
         if node in dimension.axis or isinstance(node.type, TupleType) or _spreads_far(node, dimension):
             found.add(node)
     found.update([node for node in dimension.made if node.op is project])  # another result may have none of it
-    # A value cannot meet its own dimension whole and in tiles at once.
-    return found | {node for node in dimension.whole if any(x in dimension.axis for x in node.inputs)}
+    return found
 
 
 def _spreads_far(node: Node, dimension: Dimension) -> bool:
