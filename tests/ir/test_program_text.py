@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html as html_module
+import itertools
 import json
 import math
 import random
@@ -24,6 +25,9 @@ from primad.ir.text import render
 from primad.numpy.special import logsumexp, softmax
 from primad.recording import tree
 from primad.transforms import jvp, vjp, vmap
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.checks.trial import one_op
+from tests.cases import CASES
 
 X = np.array([0.5, -1.0, 2.0])
 W = np.arange(6.0).reshape(2, 3)
@@ -220,6 +224,20 @@ def test_damaged_packed_programs(name: str) -> None:
     assert refused > 20
 
 
+def test_heads_are_said_once_and_operands_stand_before() -> None:
+    """Ops with the same params, types and lines share a head; an operand is a node that is there already."""
+    whole = packed(primad.trace(lambda x: sum(np.sin(x + i) for i in range(9)))(0.5), known_ops())
+    (program,) = whole
+    assert len(program["rows"]) > len(program["heads"]) + 9
+    for row in program["rows"]:
+        for place in range(1, len(row)):
+            before, row[place] = row[place], -1
+            with pytest.raises(ProgramError):
+                unpacked(whole, known_ops())
+            row[place] = before
+    unpacked(whole, known_ops()).check()
+
+
 GOOD = str(primad.trace(lambda x: np.sum(np.sin(x)[None] * 2.0, axis=1))(X))
 
 HOSTILE: dict[str, str] = {
@@ -278,6 +296,7 @@ HOSTILE: dict[str, str] = {
     "more results than there are": "program(x: float64[]) { a: float64[], b: float64[] = checkpoint x "
     "of=program(y: float64[]) { return y } return a }",
     "axes that are no integers": "program(x: float64[2]) { a: float64[] = sum x axes=(0.0,) return a }",
+    "axes that are a number": "program(x: float64[2]) { a: float64[] = sum x axes=0 return a }",
     "axes that are truths": "program(x: float64[2, 2]) { a: float64[2] = sum x axes=(True,) return a }",
     "captured nothing": "program(x: float64[1]) { a: float64[1] = captured [None] return a }",
     "captured fractions of integers": "program(x: float64[]) { a: int64[1] = captured [1.5] return a }",
@@ -345,6 +364,30 @@ def test_mutated_programs_are_refused_or_say_what_they_mean(name: str) -> None:
         values = [np.ones(type.shape, type.dtype) for type in read.in_types]
         with contextlib.suppress(primad.PrimadError, IndexError):
             read(*values)
+
+
+def test_params_of_another_kind_are_refused_or_understood() -> None:
+    """Each param of each op, replaced by a number, a word, a truth, nothing or a tuple, where it was something else."""
+    refused, kinds = 0, itertools.cycle(["0", '"ab"', "()", "1.5", "True", '(0, "a")', "None"])
+    for name, case in CASES.items():
+        program = one_op(case.op, case.draw(Seeded(0)), case.through)
+        if packed(program, known_ops()) is None:
+            continue
+        text = str(program)
+        for found in re.finditer(r" (\w+)=(\([^()]*\)|[^\s({]+)(?=[ \n])", text):
+            for kind in itertools.islice(kinds, 2):
+                if kind[0] != found[2][0]:
+                    try:
+                        primad.parse(f"{text[: found.start(2)]}{kind}{text[found.end(2) :]}").check()
+                    except ProgramError:
+                        refused += 1
+                    except Exception as error:
+                        raise AssertionError(f"{name}: {found[1]}={kind}") from error
+    assert refused > 50
+    pool = str(primad.trace(lambda x: primad.nn.max_pool(x, 1))(np.ones((1, 4, 4, 1)))).replace("((0,0),(0,0))", "(0,)")
+    for text in (pool, HOSTILE["axes that are a number"]):
+        with pytest.raises(ProgramError, match=r"max_pool takes no padding=\(0,\)|sum takes no axes=0"):
+            primad.parse(text)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
