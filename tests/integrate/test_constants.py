@@ -92,6 +92,7 @@ def test_errors_shrink_as_the_order_promises(name: str) -> None:
         return [found[2], float(made.error(1.0, 0.0)), *found[:2]]
 
     value, estimate, dense = ORDERS[name]
+    assert method.order + 1 == estimate  # by which the next step is chosen
     shrinks = np.log2(np.array(errors(STEPS[name])) / np.array(errors(STEPS[name] / 2)))
     assert np.all(shrinks > np.array([value + 1, estimate, dense + 1, dense + 1]) - 0.4), shrinks
     assert shrinks[1] < estimate + 1.6, shrinks

@@ -111,6 +111,25 @@ def test_explicit_methods_take_functions_that_cannot_be_recorded(method: Any) ->
     np.testing.assert_array_equal(optimize.solve_ivp(**case).y, scipy.integrate.solve_ivp(**case).y)
 
 
+def test_a_path_between_times_is_given_where_it_is_asked() -> None:
+    for dense in (False, True):
+        found = solve_ivp(swing, (0, 3), [1.0, 0.0], t_eval=[1.0, 2.0], dense_output=dense, rtol=1e-8)
+        assert (found.sol is not None) is dense
+        np.testing.assert_allclose(found.y[0], np.cos([1.0, 2.0]), atol=1e-5)
+    np.testing.assert_allclose(found.sol([0.7, 2.5])[0], np.cos([0.7, 2.5]), atol=1e-5)
+
+
+@pytest.mark.parametrize(("most", "terminal"), [(3, True), (1, 2)])
+def test_as_many_events_as_are_asked_have_places_in_a_transform(most: int, terminal: Any) -> None:
+    def times(x: Any) -> Any:
+        options = {"events": event(0.1, terminal), "max_events": most, "t_eval": [20.0], "rtol": 1e-2}
+        return solve_ivp(swing, (0, 20), [x, 0.0], **options).t_events[0]
+
+    found = np.asarray(primad.jit(times)(1.0))
+    assert found.shape == (most,)
+    np.testing.assert_allclose(found[np.isfinite(found)], times(1.0))
+
+
 def test_the_time_of_a_later_end_is_differentiable() -> None:
     def third(w: Any, most: int | None = None) -> Any:
         found = solve_ivp(

@@ -98,7 +98,7 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
         best = max(_worth(test, covered, near) for test in some)
         if covered.is_shared(file, slip.path, slip.line, slip.last):  # it takes what all of them take
             best = min(best, 1.0 / (0.5 + sum(covered.seconds.get(test, 0.0) for test in covered.all_of[file])))
-        ranked.append((best * _affinity(file, slip.path, root) * (2.0 if named else 1.0), file))
+        ranked.append((best * _affinity(file, slip, root) * (2.0 if named else 1.0), file))
     ranked.sort(reverse=True)
     first, later, last = [], [], []
     for _, file in ranked:
@@ -126,13 +126,18 @@ def _closeness(slip: Slip, covered: Covered) -> dict[str, float]:
     return found
 
 
-def _affinity(file: str, path: str, root: Path) -> float:
-    """Return how much a file of tests is about a source: it imports it, has its name, or mirrors its package."""
-    package, *folders, name = path.removesuffix(".py").split("/")[1:]
-    module = re.escape(path.removesuffix(".py").replace("/", "."))
+def _affinity(file: str, slip: Slip, root: Path) -> float:
+    """Return how much a file of tests is about a slip: it imports its module, has its name, or mirrors its package.
+
+    Whatever a component is left out of is a key, which tests of keys are about.
+    """
+    package, *folders, name = slip.path.removesuffix(".py").split("/")[1:]
+    module = re.escape(slip.path.removesuffix(".py").replace("/", "."))
     within, _, last = module.rpartition(r"\.")
     imports = re.search(rf"\b{module}\b|from {within} import .*\b{last}\b", (root / file).read_text(encoding="utf-8"))
-    shared = _words(file.rpartition("/")[2].removesuffix(".py")) & _words(name, *folders[-1:])
+    is_key = slip.kind == "component left out" or re.search(r"Key\(", slip.before)
+    about = _words(name, *folders[-1:], *(["key"] if is_key else []))
+    shared = _words(file.rpartition("/")[2].removesuffix(".py")) & about
     mirrors = file.split("/")[1] in (package, PROOFS.get(package))
     return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if mirrors else 1.0)
 

@@ -9,6 +9,7 @@ import pytest
 
 import primad
 from primad import optimize
+from primad.optimize.scipy_solvers.own_methods import STATUS
 
 
 def rounded(value: Any) -> Any:
@@ -72,6 +73,15 @@ def test_an_infinite_value_is_no_target_that_was_reached() -> None:
 def test_a_pole_is_not_said_to_be_a_minimum() -> None:
     found = optimize.solve(optimize.LBFGS(), lambda x: -1 / x[0], np.ones(1))
     assert found.reason == "stalled" and "the gradient is not small" in found.message and "a pole" in found.message
+
+
+def test_reasons_that_are_no_success_have_numbers_of_their_own() -> None:
+    """Of those of SciPy's methods, 0 is success, 1 is too many iterations and 99 is a caller who ended it."""
+    good = {reason for reason, number in STATUS.items() if number == 0}
+    assert good == {"target", "gradient", "stalled"}
+    bad = [number for reason, number in STATUS.items() if reason not in (*good, "interrupted")]
+    assert len({*bad}) == len(bad)
+    assert STATUS["steps"] == 1 and STATUS["callback"] == STATUS["interrupted"] == 99
 
 
 def test_scipys_form_says_it_too() -> None:

@@ -146,6 +146,19 @@ def test_what_is_refused_says_why_and_what_to_do(name: str) -> None:
     assert "PyTreeSpec" not in str(info.value) and "test_scipy_arguments.py" in str(info.value)
 
 
+@pytest.mark.parametrize("recordable", [True, False])
+def test_methods_without_derivatives_record_a_function_where_that_is_possible(recordable: bool) -> None:
+    calls = []
+
+    def bowl(x: Any) -> Any:
+        calls.append(x)
+        return np.sum((x - 0.5) ** 2) if recordable else float((x[0] - 0.5) ** 2 + (x[1] - 0.5) ** 2)
+
+    found = ours.minimize(bowl, [0.0, 1.0], method="Nelder-Mead")
+    np.testing.assert_allclose(found.x, 0.5, atol=1e-3)
+    assert (len(calls) < found.nfev) is recordable
+
+
 @pytest.mark.parametrize("method", ["BFGS", "trust-constr", "TNC", "SLSQP", "COBYLA", "Nelder-Mead", "LBFGS"])
 def test_callbacks_are_called_in_the_form_that_their_arguments_ask_for(method: str) -> None:
     start = {"x": np.array(TWO)}
