@@ -1,10 +1,13 @@
 """Sums that go towards the inputs: only through what is computed in floats."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.ir.law_families import LOCAL, without
 from primad.recording.tracing import trace
 from primad.simplify.collapse import collapse
 from primad.verify.checks.trial import run_as_it_stands
@@ -17,3 +20,31 @@ def test_a_sum_of_numbers_made_of_small_integers_stays_a_sum_of_floats(dtype: ty
     x = np.full((2, 3), np.iinfo(dtype).max, dtype)
     (found,) = run_as_it_stands(collapse(program), [x])
     assert found.tolist() == np.sum(x.astype(float), axis=0).tolist()
+
+
+@pytest.mark.parametrize("labels", ["ij,jk->ik", "ij,kj->ki", "bij,bjk->bik", "ij,ij->ij", "i,j->ij"])
+@pytest.mark.parametrize("same", [(), (0,), (1,), (0, 1)])
+def test_sums_of_products_count_what_is_the_same_along_an_axis(labels: str, same: tuple[int, ...]) -> None:
+    """Operands that are constant along their first or last axis, summed over each axis of the product."""
+    before, _, out = labels.partition("->")
+    shapes = [tuple([2 + "bijk".index(letter) for letter in part]) for part in before.split(",")]
+    for axis in range(len(out)):
+        for constant in (0, -1):
+            places = [constant % len(shape) if i in same else None for i, shape in enumerate(shapes)]
+
+            def product(*arrays: Any, places: Any = places, axis: int = axis) -> Any:
+                operands = [
+                    x if place is None else ops.broadcast(x, shape=shape, axes=(place,))
+                    for x, shape, place in zip(arrays, shapes, places, strict=True)
+                ]
+                return ops.sum(ops.contract(*operands, labels=labels), axes=(axis,))
+
+            given = [
+                tuple(np.delete(shape, [] if place is None else place))
+                for shape, place in zip(shapes, places, strict=True)
+            ]
+            with without(LOCAL):
+                program = trace(product)(*[ArrayType(shape, np.dtype(float)) for shape in given])
+            arrays = [np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for shape in given]
+            (found,), (wanted,) = (run_as_it_stands(p, arrays) for p in (collapse(program), program))
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)
