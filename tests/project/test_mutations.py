@@ -118,14 +118,32 @@ def test_lines_are_found_again_after_a_change() -> None:
 
 def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
     slip = next(slip for slip in slips_in("primad/ir/toy.py", TOY) if slip.before == ">")
-    near, slow, far = "tests/ir/a.py::t", "tests/ir/c.py::w", "tests/pde/b.py::v[sin]"
-    seconds = {near: 0.1, "tests/pde/b.py::u": 0.1, far: 0.2, slow: 9.0}
-    covered = Covered(seconds, {"tests/pde/b.py::v": ["tests/pde/b.py::v[known]", "tests/pde/b.py::v[cos]"]})
+    same, mirrored, other = "tests/ir/test_constants.py", "tests/ir/test_program_keys.py", "tests/pde/test_fields.py"
+    near, slow, far = f"{same}::t", f"{mirrored}::w", f"{other}::v[sin]"
+    seconds = {near: 0.1, f"{other}::u": 0.1, far: 0.2, slow: 9.0}
+    covered = Covered(seconds, {f"{other}::v": [f"{other}::v[known]", f"{other}::v[cos]"]})
     covered.lines["primad/ir/toy.py"] = {slip.line: {near, slow, far}}
     asked = batches(slip, covered, ROOT)
-    assert [batch.file for batch in asked] == ["tests/ir/a.py", "tests/pde/b.py", "tests/ir/c.py", "tests/pde/b.py"]
-    assert asked[3].tests == ("tests/pde/b.py::v[cos]",)
-    assert asked[1].tests == ("tests/pde/b.py::v[known]", far)
+    assert [batch.file for batch in asked] == [same, other, mirrored, other]
+    assert asked[3].tests == (f"{other}::v[cos]",)
+    assert asked[1].tests == (f"{other}::v[known]", far)
+
+
+def test_tests_of_what_few_tests_run_near_a_line_come_first() -> None:
+    """Of a line that all run, tests of what is near it are asked, and of keys where something is left out of one."""
+    slips = slips_in("primad/ir/toy.py", TOY)
+    slip = next(slip for slip in slips if slip.before == ">")
+    common = [f"tests/ir/test_constants.py::t{i}" for i in range(9)]
+    about = ["tests/pde/test_fields.py::u", "tests/pde/test_fields.py::w"]
+    seconds = dict.fromkeys([*common, *about], 0.1)
+    lines = {slip.line: {*common, *about}, slip.line + 3: {about[1]}}
+    covered = Covered(seconds, lines={"primad/ir/toy.py": lines})
+    assert batches(slip, covered, ROOT)[0].file == "tests/pde/test_fields.py"
+    assert batches(slip, covered, ROOT)[0].tests == (about[1], about[0])
+    covered.seconds = {"tests/ir/test_constants.py::t": 0.1, "tests/ir/test_program_keys.py::t": 0.1}
+    covered.lines["primad/ir/toy.py"] = {i: {*covered.seconds} for i in range(1, 30)}
+    key = next(slip for slip in slips if slip.kind == "component left out")
+    assert batches(key, covered, ROOT)[0].file == "tests/ir/test_program_keys.py"
 
 
 TESTED = """

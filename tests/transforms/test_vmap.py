@@ -174,3 +174,10 @@ def test_empty_and_single_batches() -> None:
     assert primad.vmap(primad.grad(lambda x: np.sum(x**2)))(np.ones((1, 3))).shape == (1, 3)
     assert primad.vmap(primad.hessian(lambda x: np.sum(x**2)))(np.ones((0, 3))).shape == (0, 3, 3)
     assert primad.vmap(np.sin)([1.0, 2.0][0] * np.ones(2)).shape == (2,)
+
+
+@pytest.mark.parametrize("axes", [(0,), [0, None, 0], (), "ab", {"x": 0}])
+@pytest.mark.parametrize("where", ["in_axes", "out_axes"])
+def test_axes_that_are_not_as_many_as_values_are_refused(axes: Any, where: str) -> None:
+    with pytest.raises(primad.ShapeError, match=r"do not (match|fit)"):
+        primad.vmap(lambda x, y: (x, y), **{where: axes})(X, Y)
