@@ -67,8 +67,9 @@ class Batch:
     seconds: float
 
 
-AT_FIRST = 16
-"""Tests of a file that are run before those of other files. Chosen: most slips are caught by the first."""
+AT_FIRST, OF_THE_FIRST = 16, 100
+"""Tests of a file that are run before those of other files, and of the file that has most to do with the slip. Chosen:
+most slips are caught by the first, and what is left by tests that were written for it."""
 
 
 PROOFS = {"ops": "verify", "simplify": "verify"}
@@ -91,20 +92,28 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     files: dict[str, list[str]] = {}
     for test in sorted(tests):
         files.setdefault(test.partition("::")[0], []).append(test)
+    named: dict[str, list[str]] = {}
+    for (
+        file,
+        every,
+    ) in covered.all_of.items():  # the map does not know all cases, and not what is made while a file is read
+        if file in files or _mirrors(file, slip):
+            named[file] = [test for test in every if _is_named(test, slip.names)]
+            files.setdefault(file, []).extend([test for test in named[file] if test not in tests])
     near = _closeness(slip, covered)
     ranked: list[tuple[float, str]] = []
     for file, some in files.items():
-        named = any(_is_named(test, slip.names) for test in some) or bool(_siblings(some, covered, slip.names))
-        best = max(_worth(test, covered, near) for test in some)
+        best = max((_worth(test, covered, near) for test in some), default=0.0)
         if covered.is_shared(file, slip.path, slip.line, slip.last):  # it takes what all of them take
             best = min(best, 1.0 / (0.5 + sum(covered.seconds.get(test, 0.0) for test in covered.all_of[file])))
-        ranked.append((best * _affinity(file, slip, root) * (2.0 if named else 1.0), file))
+        ranked.append((best * _affinity(file, slip, root) * (2.0 if named.get(file) else 1.0), file))
     ranked.sort(reverse=True)
     first, later, last = [], [], []
     for _, file in ranked:
-        chosen = _by_cost([*files[file], *_siblings(files[file], covered, slip.names)], covered, slip.names, near)
+        chosen = _by_cost(files[file], covered, slip.names, near)
         # What tests of a file share takes most of their time.
         at_first = len(chosen) if covered.is_shared(file, slip.path, slip.line, slip.last) else AT_FIRST
+        at_first = max(at_first, 0 if first else OF_THE_FIRST)
         for part, to in ((chosen[:at_first], first), (chosen[at_first:], later)):
             if part:
                 to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
@@ -131,28 +140,25 @@ def _affinity(file: str, slip: Slip, root: Path) -> float:
 
     Whatever a component is left out of is a key, which tests of keys are about.
     """
-    package, *folders, name = slip.path.removesuffix(".py").split("/")[1:]
+    *folders, name = slip.path.removesuffix(".py").split("/")[2:]
     module = re.escape(slip.path.removesuffix(".py").replace("/", "."))
     within, _, last = module.rpartition(r"\.")
     imports = re.search(rf"\b{module}\b|from {within} import .*\b{last}\b", (root / file).read_text(encoding="utf-8"))
     is_key = slip.kind == "component left out" or re.search(r"Key\(", slip.before)
     about = _words(name, *folders[-1:], *(["key"] if is_key else []))
     shared = _words(file.rpartition("/")[2].removesuffix(".py")) & about
-    mirrors = file.split("/")[1] in (package, PROOFS.get(package))
-    return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if mirrors else 1.0)
+    return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if _mirrors(file, slip) else 1.0)
+
+
+def _mirrors(file: str, slip: Slip) -> bool:
+    """Say whether a file of tests is of the package that mirrors a slip's own."""
+    package = slip.path.split("/")[1]
+    return file.split("/")[1] in (package, PROOFS.get(package))
 
 
 def _words(*names: str) -> set[str]:
     """Return the words of names, in the singular."""
     return {word.removesuffix("s") for name in names for word in name.split("_")} - {"test"}
-
-
-def _siblings(tests: Sequence[str], covered: Covered, names: Sequence[str]) -> list[str]:
-    """Return the cases of these tests that were not run for the map: those that have one of the names."""
-    found = []
-    for name in dict.fromkeys(test.partition("[")[0] for test in tests):
-        found += [case for case in covered.others.get(name, ()) if _is_named(case, names)]
-    return found
 
 
 def _is_named(case: str, names: Sequence[str]) -> bool:

@@ -104,3 +104,10 @@ def test_derivatives_of_a_unit_take_a_square_of_the_order():
 
     for order in (4, 8, 12):
         assert all_orders(order) <= 3 * order**2 + 12
+
+
+def test_sums_without_a_term_that_stands_twice_stay_as_they_are():
+    """Another order of additions would round otherwise."""
+    for function in (lambda a, b, c: (a + b) + (c + 1.0), lambda a, b, c: (a + 2.0 * b) + (c + 3.0 * a * b)):
+        program = lower(primad.trace(function)(1.0, 2.0, 3.0))
+        assert add_once(program) is program
