@@ -13,7 +13,9 @@ import pytest
 
 import primad
 from primad import nn, ops
+from primad.ir.law_families import LOCAL, without
 from primad.ops.blocked import blocked_products
+from primad.verify.checks.trial import run_as_it_stands
 
 RNG = np.random.default_rng(7)
 
@@ -275,3 +277,22 @@ def test_windows_of_a_traced_array_are_numpys(size, axis):
     np.testing.assert_allclose(np.sum(gradient * step), np.sum(2 * weights * view(x) * view(step)), rtol=1e-12)
     with pytest.raises(primad.ShapeError, match="sliding_window_view"):
         primad.trace(lambda x: np.lib.stride_tricks.sliding_window_view(x, 5, 0))(x)
+
+
+@pytest.mark.parametrize("labels", ["a,bpq->abpq", "bpq,a->abpq", "ap,bq->abpq", "ab,pq->abpq", "pq,ab->abpq"])
+@pytest.mark.parametrize("step", [(1, 1), (1, 2), (2, 2)])
+def test_overlapping_products_are_those_of_all_windows(labels, step):
+    """Whichever operand has the places, the elements, or a part of both; and whichever steps there are."""
+    lengths = {"a": 3, "b": 4, "p": 2, "q": 3}
+    parts = labels.partition("->")[0].split(",")
+    arrays = [normal(*[lengths[letter] for letter in part]) for part in parts]
+
+    def function(x, y):
+        options = {"axes": (0, 1), "length": (4, 5), "step": step, "dilation": (1, 1), "low": (0, 1)}
+        return ops.overlap_add(ops.contract(x, y, labels=labels), **options)
+
+    with without(LOCAL):
+        wanted = run_as_it_stands(primad.trace(function)(*arrays), arrays)
+    np.testing.assert_allclose(
+        run_as_it_stands(primad.trace(function)(*arrays), arrays), wanted, rtol=1e-12, atol=1e-12
+    )
