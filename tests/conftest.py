@@ -9,6 +9,10 @@ import tempfile
 
 import pytest
 
+# The workers of a run share the processors. With threads of its own in each, BLAS waits for them in loops that take
+# five times as long as the products. What depends on those threads sets the number itself.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from primad.native.llvm import vectors
 from primad.runtime.executors.dispatch import NATIVE
 from tests.sweeps import ANY_WIDTHS, WIDTHS

@@ -180,9 +180,8 @@ sys.exit(0 if all(map(np.array_equal, work(1.25), expected)) else "other results
 def run(script: str, *arguments: str) -> None:
     root = str(Path(__file__).parents[2])
     command = [sys.executable, "-W", "ignore", "-c", WORK + script, *arguments]
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=100, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": root, "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stderr[-3000:]}"
 
 
