@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import primad.compat.paddle as paddle
+from primad.compat.paddle.vision import models
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "golden"), str(HERE.parent)]
@@ -21,6 +22,7 @@ program = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(program)
 
 
+@pytest.mark.exhaustive  # for the gigabytes of the linear layers and of their gradients
 def test_the_documented_example_runs():
     (code,) = [text for language, text, _ in blocks(ROOT / "docs" / "paddle_eager.md") if language == "py"]
     names = {}
@@ -29,21 +31,46 @@ def test_the_documented_example_runs():
     assert all(parameter.grad is not None for parameter in names["model"].parameters())
 
 
+@pytest.mark.exhaustive
 def test_gradients_are_paddles():
     golden = json.loads((HERE / "golden" / "paddle_vgg.json").read_text())["programs"]["gradients"]
     found = outcome(program.gradients, paddle)
     assert not list(differences(found["value"], golden["value"], 1e-4))
 
 
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_layers_are_as_published(batch_norm, monkeypatch):
+    """Of the linear layers, which have a gigabyte of weights, each 512th row and column is there."""
+    made = []
+
+    class Few(paddle.nn.Linear):
+        def __init__(self, rows, columns):
+            made.append((rows, columns))
+            super().__init__(rows // 512, columns // 512)
+
+        def forward(self, x):
+            return super().forward(x[:, : self.weight.shape[0]])
+
+    monkeypatch.setattr(models, "Linear", Few)
+    model = models.vgg11(num_classes=1024, batch_norm=batch_norm)
+    assert made == [(25088, 4096), (4096, 4096), (4096, 1024)]
+    golden = json.loads((HERE / "golden" / "paddle_vgg.json").read_text())["programs"]["gradients"]
+    names = [name for name, _ in model.named_parameters()]
+    assert batch_norm or names == [row[0] for row in golden["value"][1]]
+    assert len(names) == 22 + 16 * batch_norm
+    assert model(paddle.rand([2, 3, 32, 32])).shape == [2, 2]
+
+
 def test_loss_falls_on_a_fixed_batch():
     paddle.seed(1)
-    model = paddle.vision.models.vgg11(num_classes=10)
+    features = paddle.vision.models.vgg11(num_classes=0, with_pool=False)
+    model = paddle.nn.Sequential(features, paddle.nn.Flatten(), paddle.nn.Linear(512, 10))
     x, label = paddle.rand([1, 3, 32, 32]), paddle.to_tensor([3])
     optimizer = paddle.optimizer.Adam(1e-5, parameters=model.parameters())
-    weight = model.classifier[0].weight
+    weight = model[2].weight
     place = weight._entry.array.ctypes.data
     losses = []
-    for step in range(3):
+    for step in range(5):
         before = weight[:100].numpy()
         loss = paddle.nn.functional.cross_entropy(model(x), label)
         loss.backward()
