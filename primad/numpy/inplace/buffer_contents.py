@@ -350,6 +350,8 @@ def _flat(piece: TracedArray) -> Any:
 
 def _picked(piece: TracedArray, at: Numbers) -> Any:
     """Return the elements of a piece at places in its row."""
+    if not at.shape:
+        return getitem(piece, tuple([int(i) for i in np.unravel_index(int(at), piece.shape)]))
     if not at.size:
         return getitem(_flat(piece), at)
     start = int(at.flat[0])

@@ -13,17 +13,18 @@ from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, subprogram
-from primad.ir.replay import newest, reapplied, replay
+from primad.ir.replay import newest, reapplied, rebuild, replay
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
-from primad.programs.loops.periods import Period, period_of, same_value
+from primad.programs.loops.periods import FEWEST_STEPS, Period, period_of, same_value
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
-from primad.programs.loops.stacked_rows import stacked_rows
+from primad.programs.loops.stacked_rows import concatenated, stacked_rows
 from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
 from primad.system.quantities import several, size
+from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import lower
 
 MOST_ROLLED = 4
@@ -107,7 +108,7 @@ class _Rolling:
             self._replay(mapping, trace, lambda node: self.place.get(node, -1) < self.period.start)
             found = self._loop(mapping, trace)
             self._hand_over(found, users, mapping)
-            self._replay(mapping, trace, lambda node: self.place.get(node, -1) >= self.period.end)
+            self._replay_after(mapping, trace)
             carry_lines(source, mapping, trace)
             outputs = [mapping.get(node, node) for node in source.outputs]
             made = Program(trace, inputs, outputs, source.in_tree, source.out_tree, source.names, source.label)
@@ -117,17 +118,33 @@ class _Rolling:
             trace.close()
 
     def _run_in_tiles(self) -> bool:
-        """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values."""
+        """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values.
+
+        Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then.
+        """
         steps = self.period.nodes[self.period.start : self.period.start + 2 * self.period.length]
         given = dict.fromkeys(x for node in steps for x in node.inputs)
         given = {x: None for x in given if x not in set(steps)}
         second = [steps[self.period.length + r] for r, _ in self.carried]
         large = [node for node in second if node.type.nbytes * len(second) > SMALL]
         two = lower(subprogram(self.source, list(given), large))
-        return any(all(node in axis.axis for node in two.outputs) for axis in tileable_dimensions(two))
+        return any(
+            all(node in axis.axis for node in two.outputs) and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
+            for axis in tileable_dimensions(two)
+        )
 
     def _replay(self, mapping: dict[Node, Node], trace: Trace, chosen: Any) -> None:
         replay([node for node in self.source.nodes if chosen(node)], mapping, trace)
+
+    def _replay_after(self, mapping: dict[Node, Node], trace: Trace) -> None:
+        """Build again what comes after the run; what is joined of many steps' results are parts of one array."""
+        for node in self.source.nodes:
+            if self.place.get(node, -1) >= self.period.end:
+                if node.op is ops.concatenate and len(node.inputs) > FEWEST_STEPS:
+                    pieces = [mapping.get(x, x) for x in node.inputs]
+                    mapping[node] = concatenated(pieces, trace=trace, **dict(node.params))
+                else:
+                    mapping[node] = rebuild(node, mapping, trace)
 
     def _find_operands(self) -> None:
         """Find out what a step takes from the steps before it, and from outside."""

@@ -1,4 +1,4 @@
-"""The rows that the steps of a loop take, as one array: of numbers, of captured arrays, or of parts of one array.
+"""The rows that the steps of a loop take or leave, as one array: of numbers, captured arrays, or parts of one array.
 
 Python takes part after part (`x[n]`, `x[:, k]`, `A[i, j]`). Which elements of the array a part shows is the same
 question for NumPy's own views: the views are applied to memory that nobody touches, and the address of what comes out
@@ -8,6 +8,7 @@ they are gathered, and neither makes a node for each step.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,22 @@ def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
     if found is None:
         found = stack([TracedArray(node) for node in each])
     return found.node
+
+
+def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
+    """Return arrays one behind the other along an axis; parts of one array that follow each other go there together."""
+    found: list[TracedArray] = []
+    for _, group in itertools.groupby(pieces, lambda node: (_views(node)[0], node.type)):
+        some = list(group)
+        parts = _parts_of(some) if len(some) > 1 else None
+        rows = None if parts is None else parts.joined(trace)
+        if rows is None:
+            found += map(TracedArray, some)
+        else:
+            shape = some[0].type.shape
+            whole = (*shape[:axis], len(some) * shape[axis], *shape[axis + 1 :])
+            found.append(reshape(moveaxis(rows, 0, axis), whole))
+    return lift(ops.concatenate(*found, axis=axis), trace)
 
 
 @dataclass(frozen=True)
