@@ -108,7 +108,7 @@ def every_tenth_scan(p: Any) -> Any:
 
 def delay(p: Any) -> Any:
     y = [1.0 + 0.1 * p[0] * k for k in range(5)]
-    for n in range(STEPS):
+    for _ in range(STEPS):
         y.append(y[-1] + 0.01 * (p[1] * y[-5] / (1 + y[-5] ** 4) - p[2] * y[-1]))
     return y[-1] ** 2
 

@@ -1,4 +1,4 @@
-"""Time loops written in plain Python beside the same written as `scan`: `python -m tests.benchmarks.plain_loops [KIND…]`.
+"""Time loops in plain Python beside the same written as `scan`: `python -m tests.benchmarks.plain_loops [KIND…]`.
 
 Each kind is a gradient of a function as its users write it. Every form runs in a fresh process with an empty cache on
 disk; the table shows, in processor time, the first call (recording apart) and a repeated one, and what became of the

@@ -172,6 +172,93 @@ def test_large_arrays_stay_in_tiles_only_where_they_can() -> None:
     check(simulated(False), 0.4, loops=0)
 
 
+def test_sums_along_the_axis_end_tiles() -> None:
+    """Steps that use a sum over the axis that could be cut are a loop: no tile goes through two of them."""
+
+    def shared(y: Any) -> Any:
+        for _ in range(20):
+            e = np.exp(y)
+            y = 0.5 * np.roll(y, 1, 1) + e / np.sum(e, axis=0)
+        return np.sum(y * y)
+
+    check(shared, np.linspace(0.0, 1.0, 1600).reshape(4, 400))
+
+
+STARTS = {
+    "an input": lambda a: a,
+    "a part of an input": lambda a: np.concatenate([a, a])[1 : 1 + len(a)],
+    "a captured array": lambda a: np.linspace(0.1, 0.4, len(a)),
+    "a number": lambda a: 0.3,
+    "computed": lambda a: np.sin(a) * a,
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_first_step_is_one_of_the_loop(start: str) -> None:
+    """What stands for the results of a step before the first is carried into it, whatever that is."""
+
+    def run(a: Any) -> Any:
+        x, v = STARTS[start](a), 0.1 * a
+        for _ in range(12):
+            v = v - 0.1 * np.sin(x) * a
+            x = x + 0.1 * v * np.cos(v)
+        return np.sum(x * v)
+
+    (form,) = check(run, np.array([0.3, 0.5, 0.7]))
+    assert form["length"] == (11 if start in ("a captured array", "a number") else 12)  # NumPy took the sine of these
+
+    def three_back(a: Any) -> Any:
+        past = [a * 0.1, STARTS[start](a), a[::-1] * 2.0]
+        for _ in range(20):
+            past.append(past[-1] * np.cos(past[-3]) + 0.2 * np.sin(past[-2]))
+        return past[-1] * past[-2]
+
+    check(three_back, np.array([0.3, 0.5, 0.7]))
+
+
+JOINED = {
+    "in order": lambda path: np.stack(path),
+    "backwards": lambda path: np.stack(path[::-1]),
+    "every other": lambda path: np.stack(path[::2]),
+    "columns": lambda path: np.stack(path, axis=1),
+    "one behind the other": lambda path: np.concatenate(path),
+    "elements": lambda path: np.array([y[1] for y in path]),
+    "twice": lambda path: np.concatenate([np.stack(path), np.stack(path[::-1])]),
+}
+
+
+@pytest.mark.parametrize("way", JOINED)
+def test_what_steps_leave_is_joined_at_once(way: str) -> None:
+    """An array of what many steps computed is made of few parts, not of one for each step."""
+
+    def run(a: Any) -> Any:
+        y, path = a, []
+        for _ in range(20):
+            y = y + 0.1 * np.sin(y) * a
+            path.append(y)
+        return JOINED[way](path)
+
+    check(run, np.array([0.3, 0.5, 0.7]))
+    program = rolled(primad.trace(run)(np.ones(3)))
+    assert all(len(node.inputs) <= 8 for node in program.nodes), str(program)
+
+
+def test_an_array_that_steps_fill() -> None:
+    """Steps that write into a NumPy array, and read what they wrote element by element, leave one result."""
+
+    def filled(a: Any) -> Any:
+        u = primad.numpy.zeros((21, 3))
+        u[0] = a
+        for n in range(20):
+            x = u[n]
+            u[n + 1] = np.stack([x[1] * 0.9, np.sin(x[2]), x[0] * x[1]])
+        return u
+
+    check(filled, np.array([0.3, 0.5, 0.7]))
+    program = rolled(primad.trace(filled)(np.ones(3)))
+    assert len(program.nodes) < 40, str(program)
+
+
 def test_what_steps_before_the_last_computed() -> None:
     def recurrence(a: Any) -> Any:
         x, y, z = a, 2 * a, a * a

@@ -20,6 +20,7 @@ import numpy as np
 from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, literal_value, param_key, params_key
 from primad.ir.program import Program
+from primad.programs.loops.first_steps import FirstSteps
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
@@ -32,6 +33,9 @@ ANCHORS = 8
 """Places around which a run is looked for. Chosen: a run that is a quarter of a program has one of them inside."""
 MOST_GUESSES = 24
 """Guesses of a period that are tried. Chosen: parts of a step may be alike (the stages of a method)."""
+HARDLY_MORE = 1.25
+"""Times the fewest bytes that could be carried, with which a run still begins as early as it can. Chosen: steps beside
+the loop are compiled and called one by one."""
 FIRST_LOOK = 256
 """Nodes that are compared at once; four times as many each time that all are equal. Chosen: wrong guesses end early."""
 
@@ -108,6 +112,17 @@ class _Sequence:
         found: list[int] = self.operands[self.first[i] : self.first[i] + self.count[i]].tolist()
         return found
 
+    def node(self, number: int) -> Node:
+        """Return the node that has a number."""
+        return self.nodes[number] if number >= 0 else self._numbers.others[-1 - number]
+
+    def are_rows(self, i: int, k: int, x: int, y: int) -> bool:
+        """Say whether two values from outside are one, or can be rows of what a node takes as an operand."""
+        if x == y:
+            return True
+        given = k in self.nodes[i].op.static_operands
+        return max(x, y) < 0 and not given and _alike(self.node(x), self.node(y))
+
     def equal(self, at: Places, lag: int, anchor: int) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
 
@@ -122,8 +137,7 @@ class _Sequence:
             other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
             good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
             for j in np.flatnonzero((here < 0) & (there < 0) & ~good).tolist():
-                x, y = (self._numbers.others[-1 - number] for number in (here[j], there[j]))
-                good[j] = k not in self.nodes[at[i[j]]].op.static_operands and _alike(x, y)
+                good[j] = self.are_rows(int(at[i[j]]), k, int(here[j]), int(there[j]))
             shared = np.where((here >= 0) & (here == there), here, -1)
             good &= shared == np.where((other >= 0) & (other == before), other, -1)
             found[i[~good]] = False
@@ -179,7 +193,7 @@ def period_of(program: Program) -> Period | None:
         return None
     sources = _sources(program)
     while True:
-        found = _longest_run(_Sequence(program, sources))
+        found = _longest_run(program, sources)
         if not sources:
             return found
         if found is None:
@@ -208,7 +222,8 @@ def _sources(program: Program) -> set[Node]:
     return {root for root, count in uses.items() if count > FEWEST_STEPS and last[root] - first[root] > far}
 
 
-def _longest_run(sequence: _Sequence) -> Period | None:
+def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:
+    sequence = _Sequence(program, sources)
     nodes = sequence.nodes
     best = 0, 0, 1
     for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):
@@ -223,9 +238,20 @@ def _longest_run(sequence: _Sequence) -> Period | None:
     start, end, lag = best
     if end == 0:
         return None
-    start = _narrowest(sequence, start, end, lag)
-    steps = (end - start) // lag
-    return Period(nodes, start, lag, steps) if steps >= FEWEST_STEPS else None
+    start += lag  # what steps use that far back must be there
+    index = nodes[start].index
+    before = [node for node in program.nodes if node.index < index and not isinstance(node.op, Leaf)]
+    first = FirstSteps(nodes, start, end, lag, _alike, same_value).among(sorted(before, key=attrgetter("index")))
+    carried = _carried_bytes(sequence, start, end, lag)
+    at = -len(first) % lag
+    # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
+    late = 0 if carried[at] <= HARDLY_MORE * carried.min() else (int(np.argmin(carried)) - at) % lag
+    own = set(first)
+    alone = [node for node in nodes[:start] if node not in own]
+    steps = (len(first) - late + end - start) // lag
+    if steps < FEWEST_STEPS:
+        return None
+    return Period([*alone, *first, *nodes[start:]], len(alone) + late, lag, steps)
 
 
 def _guesses(kinds: Places, middle: int) -> list[int]:
@@ -255,10 +281,10 @@ def _extent(sequence: _Sequence, middle: int, lag: int) -> tuple[int, int]:
     return max([start - lag, *[x + 1 for x in shared]]), end
 
 
-def _narrowest(sequence: _Sequence, start: int, end: int, lag: int) -> int:
-    """Return the place within the first period at which the fewest bytes are carried on to the next step.
+def _carried_bytes(sequence: _Sequence, start: int, end: int, lag: int) -> Places:
+    """Return for each place of the first period how many bytes are carried on to the next step if a step begins there.
 
-    What steps use that far back must be there, so it is not before the second period.
+    They are those of a step in the middle of the run.
     """
     users = np.repeat(np.arange(start, end), sequence.count[start:end])
     operands = sequence.operands[sequence.first[start] :][: len(users)]
@@ -272,7 +298,7 @@ def _narrowest(sequence: _Sequence, start: int, end: int, lag: int) -> int:
     crossing = np.zeros(lag + 1, np.int64)
     np.add.at(crossing, begin[crosses] - first, sizes)
     np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
-    return start + lag + int(np.argmin(np.cumsum(crossing)[:lag]))
+    return np.cumsum(crossing)[:lag]
 
 
 def same_value(x: Node, y: Node) -> bool:

@@ -78,7 +78,9 @@ class _Rolling:
         self.refused = ""
         self.place = {node: i for i, node in enumerate(period.nodes)}
         self.first = range(period.start, period.start + period.length)
-        self.carried: dict[tuple[int, int], None] = {}  # (node of the step, steps ago)
+        # of a node of the step, and how many steps ago it was computed, what stands for that before the first step
+        self.carried: dict[tuple[int, int], Node | None] = {}
+        self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
         self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
         self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
         self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
@@ -91,10 +93,6 @@ class _Rolling:
         stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
         if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
             self.refused = "a step takes what an op with several results computed in the one before"
-            return None
-        begun = [node.type for node in self._begun()]
-        if begun != [node.type for node in carried]:
-            self.refused = "what was computed before them has another type than what they compute"
             return None
         large = sum(node.type.nbytes for node in carried) > SMALL
         if large and self.period.length * self.period.steps <= MOST_OPS and self._run_in_tiles():
@@ -129,7 +127,8 @@ class _Rolling:
         large = [node for node in second if node.type.nbytes * len(second) > SMALL]
         two = lower(subprogram(self.source, list(given), large))
         return any(
-            all(node in axis.axis for node in two.outputs) and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
+            all(node in axis.axis for node in two.outputs)
+            and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
             for axis in tileable_dimensions(two)
         )
 
@@ -147,26 +146,22 @@ class _Rolling:
                     mapping[node] = rebuild(node, mapping, trace)
 
     def _find_operands(self) -> None:
-        """Find out what a step takes from the steps before it, and from outside."""
-        for i in self.first:
-            for k, x in enumerate(self.period.nodes[i].inputs):
-                self._find_operand(i, k, x)
-
-    def _find_operand(self, i: int, k: int, x: Node) -> None:
-        nodes, period, at = self.period.nodes, self.period, self.place.get(x)
-        if at is None:
-            each = tuple([nodes[i + j * period.length].inputs[k] for j in range(period.steps)])
-            if not all(same_value(x, other) for other in each):
-                self.rows[each] = None
-                self.row_of[i - period.start, k] = each
-        elif self._is_carried(i, k, at):
-            ago, r = divmod(at - period.start, period.length)
-            self.carried.update(dict.fromkeys([(r, steps) for steps in range(1, -ago + 1)]))
-
-    def _is_carried(self, i: int, k: int, at: int) -> bool:
-        """Say whether an operand is another value in the next step, from the steps before that one."""
+        """Find out what a step takes from the steps before it, and from outside, as the last step says."""
         nodes, period = self.period.nodes, self.period
-        return at < period.start and nodes[i + period.length].inputs[k] is not nodes[at]
+        ahead = period.length * (period.steps - 1)
+        for i in self.first:
+            for k, x in enumerate(nodes[i + ahead].inputs):
+                at = self.place.get(x, -1)
+                if at < period.start:
+                    each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
+                    if not all(same_value(x, other) for other in each):
+                        self.rows[each] = None
+                        self.row_of[i - period.start, k] = each
+                elif at < period.start + ahead:
+                    back, r = divmod(at - period.start - ahead, period.length)
+                    for step in range(-back):
+                        self.carried[r, -back - step] = nodes[i + step * period.length].inputs[k]
+                    self.carry_of[i - period.start, k] = r, -back
 
     def _used_outside(self) -> list[tuple[Node, int, int]]:
         """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
@@ -184,20 +179,16 @@ class _Rolling:
                 self.stacked[r] = None
         for _, r, step in found:
             if step == period.steps - 1 and r not in self.stacked:
-                self.carried[r, 1] = None
+                self.carried.setdefault((r, 1), None)
         return found
-
-    def _begun(self) -> list[Node]:
-        """Return the values that are carried into the first step."""
-        nodes, period = self.period.nodes, self.period
-        return [nodes[period.start - ago * period.length + r] for r, ago in self.carried]
 
     def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
         """Build the loop, and return its results."""
-        period, start = self.period, self._begun()
+        period = self.period
         rows = [stacked_rows([mapping.get(x, x) for x in each], trace) for each in self.rows]
         body = Trace(origin=trace.origin)
-        carry = {key: body.input(node.type) for key, node in zip(self.carried, start, strict=True)}
+        types = [period.nodes[self.first[r]].type for r, _ in self.carried]
+        carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
         row = {
             each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in zip(self.rows, rows, strict=True)
         }
@@ -208,13 +199,23 @@ class _Rolling:
         program.lines = body.lines
         of, sources = with_scalars(program)
         body.close()
-        given = [TracedArray(mapping[node]) for node in start] + [TracedArray(x) for x in rows]
+        start = [
+            self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
+        ]
+        given = [TracedArray(x) for x in (*start, *rows)]
         closed = [
             TracedArray(node if node.op is not LITERAL else trace.literal(literal_value(node), node.type))
             for node in sources
         ]
-        form = Form(len(start), len(rows), period.steps, False, False)
+        form = Form(len(types), len(rows), period.steps, False, False)
         return list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+
+    @staticmethod
+    def _given(node: Node | None, type: Any, mapping: dict[Node, Node], trace: Trace) -> Node:
+        """Return what is carried into the first step: zeros where no step takes it."""
+        if node is None:
+            return _filled(trace.literal(type.dtype.type(0).item(), ArrayType((), type.dtype)), type)
+        return trace.literal(literal_value(node), node.type) if node.op is LITERAL else mapping.get(node, node)
 
     def _step(
         self, mapping: dict[Node, Node], body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
@@ -224,15 +225,14 @@ class _Rolling:
         own: list[Node] = []
 
         def operand(i: int, k: int, x: Node) -> Node:
-            at, start = self.place.get(x), self.period.start
+            at, start = self.place.get(x, -1), self.period.start
             if (i - start, k) in self.row_of:
                 given = row[self.row_of[i - start, k]]
                 return given if given.type == x.type else _filled(given, x.type)
-            if at is not None and at >= start:
+            if (i - start, k) in self.carry_of:
+                return carry[self.carry_of[i - start, k]]
+            if at >= start:
                 return own[at - start]
-            if at is not None and self._is_carried(i, k, at):
-                ago, place = divmod(at - start, self.period.length)
-                return carry[place, -ago]
             return body.literal(literal_value(x), x.type) if x.op is LITERAL else mapping.get(x, x)
 
         for i in self.first:

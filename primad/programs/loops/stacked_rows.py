@@ -8,7 +8,6 @@ they are gathered, and neither makes a node for each step.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +17,14 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_value
+from primad.numpy.promotion import expand
 from primad.numpy.shapes.shaping import moveaxis, reshape, stack
 from primad.recording.traced_array import TracedArray, lift
 
 Array = np.ndarray[Any, Any]
+
+MOST_TURNS = 16
+"""Arrays of which parts are joined by turns. Chosen: a state of so many numbers, each computed alone."""
 
 
 def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
@@ -38,19 +41,41 @@ def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
 
 
 def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
-    """Return arrays one behind the other along an axis; parts of one array that follow each other go there together."""
+    """Return arrays one behind the other along an axis; parts of one array, or of a few by turns, go there together."""
+    kinds = [(_views(node)[0], node.type) for node in pieces]
     found: list[TracedArray] = []
-    for _, group in itertools.groupby(pieces, lambda node: (_views(node)[0], node.type)):
-        some = list(group)
-        parts = _parts_of(some) if len(some) > 1 else None
-        rows = None if parts is None else parts.joined(trace)
-        if rows is None:
-            found += map(TracedArray, some)
-        else:
-            shape = some[0].type.shape
-            whole = (*shape[:axis], len(some) * shape[axis], *shape[axis + 1 :])
-            found.append(reshape(moveaxis(rows, 0, axis), whole))
+    i = 0
+    while i < len(pieces):
+        turns, rounds = _turns(kinds[i:])
+        some = pieces[i : i + turns * rounds]
+        parts = [_parts_of(some[k::turns]) if rounds > 1 else None for k in range(turns)]
+        rows = [None if each is None else each.joined(trace) for each in parts]
+        if any(each is None for each in rows):
+            found.append(TracedArray(pieces[i]))
+            i += 1
+            continue
+        lengths = [node.type.shape[axis] for node in some[:turns]]
+        shape = some[0].type.shape
+        whole = (
+            ops.concatenate(*[moveaxis(each, 0, axis) for each in rows], axis=axis + 1)
+            if turns > 1
+            else moveaxis(rows[0], 0, axis)
+        )
+        found.append(reshape(whole, (*shape[:axis], rounds * sum(lengths), *shape[axis + 1 :])))
+        i += turns * rounds
     return lift(ops.concatenate(*found, axis=axis), trace)
+
+
+def _turns(kinds: Sequence[object]) -> tuple[int, int]:
+    """Return after how many of them the kinds repeat themselves, from the first on, and how often: most of them."""
+    best = 1, 1
+    for turns in range(1, MOST_TURNS + 1):
+        pairs = zip(kinds, kinds[turns:], strict=False)
+        same = next((i for i, (x, y) in enumerate(pairs) if x != y), max(0, len(kinds) - turns))
+        rounds = same // turns + 1
+        if rounds > 1 and turns * rounds > best[0] * best[1]:
+            best = turns, rounds
+    return best
 
 
 @dataclass(frozen=True)
@@ -91,12 +116,17 @@ class _Parts:
             start[axis], stop[axis] = 0, self.source.type.shape[axis]
             whole = ops.slice_(source, start=tuple(start), stop=tuple(stop), step=(1,) * len(start))
             taken = ops.gather(whole, TracedArray(lift(along, trace)), axis=axis, batch=0)
-        found: TracedArray = reshape(moveaxis(taken, axis, 0), (len(along), *self.shape))
-        return found
+        found: TracedArray = reshape(moveaxis(taken, axis, 0), (len(along), *self._once))
+        return expand(found, (len(along), *self.shape))
+
+    @property
+    def _once(self) -> tuple[int, ...]:
+        """The shape of a part without what repeats along an axis."""
+        return tuple([1 if stride == 0 else n for n, stride in zip(self.shape, self.strides, strict=True)])
 
     def _reach(self) -> Array:
         """Return how far the last element of a part is from its first, along each axis of the source."""
-        flat = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
+        flat = sum((n - 1) * stride for n, stride in zip(self._once, self.strides, strict=True))
         return np.array(np.unravel_index(flat, self.source.type.shape)) if flat >= 0 else np.array([-1])
 
     def _is_slice(self, start: Array, stop: Array) -> bool:
@@ -105,9 +135,9 @@ class _Parts:
             return False
         whole = np.empty(self.source.type.shape, np.int8)
         part = whole[tuple([slice(*ends) for ends in zip(start, stop, strict=True)])]
-        if part.size != np.prod(self.shape, dtype=int):
+        if part.size != np.prod(self._once, dtype=int):
             return False
-        part = part.reshape(self.shape)
+        part = part.reshape(self._once)
         return np.may_share_memory(part, whole) and _steps(part) == self.strides
 
 
