@@ -294,8 +294,10 @@ class ClosedProgram:
     Attributes:
         program: the program as it was traced.
         out_types: types of its outputs.
+        lawful: whether laws may be applied to it.
     """
 
+    lawful = True
     __slots__ = ("_hoisted", "key", "out_types", "program")
 
     def __init__(self, program: Program) -> None:

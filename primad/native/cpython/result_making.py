@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ class Results:
         self._code = code
         self._outputs = outputs
         self._slots = slots
-        self._numbers = code.room("i64", len(outputs) + 1)
+        self._places = list(accumulate([type.dtype.itemsize // 16 + 1 for type in outputs], initial=0))
+        self._numbers = code.room("i64", self._places[-1] + 1)
         self._left = iter(range(len(outputs)))
         self._late: list[_Late] = []
 
@@ -75,7 +77,7 @@ class Results:
             self._keep(made, container, position, put)
             code.store("ptr", code.field(made, DATA, "ptr"), self._slots[k])
         else:
-            value = code.place("i64", self._numbers, k)
+            value = code.place("i64", self._numbers, self._places[k])
             code.store("ptr", value, self._slots[k])
             self._late.append(_Late(k, value, container, position, put))
 

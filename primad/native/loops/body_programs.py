@@ -69,7 +69,7 @@ def step_program(of: ClosedProgram) -> Program:
 
 @made_once(most=MOST_KEPT)
 def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
-    return without_barriers(simplify(of.hoisted))
+    return without_barriers(simplify(of.hoisted) if of.lawful else of.hoisted)
 
 
 def is_loop(node: Node) -> bool:

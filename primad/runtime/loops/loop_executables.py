@@ -11,8 +11,9 @@ import numpy as np
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
+from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.cpython.object_layout import data_address
-from primad.native.emit.op_table import reason, short_length
+from primad.native.emit.op_table import short_length
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
@@ -65,15 +66,15 @@ class _NativeLoop(Steps):
 
     summary = "one native function, its carried values in registers"
 
-    def __init__(self, program: Program, text: str, shape: tuple[int, int, bool, bool], length: int) -> None:
+    def __init__(self, program: Program, written: Program, shape: tuple[int, int, bool, bool], length: int) -> None:
         host = compiler()
         assert host is not None
         self.program = program
-        self._kernels: list[Kernel] = host.kernels([text])
+        self._kernels: list[Kernel] = host.kernels([loop_text(written, *shape)])
         self._function = _FUNCTION(self._kernels[0].address)
         self._carry, self._stacked, self._reverse, self._ends = shape
         self._at_once = max(1, UNINTERRUPTED // max(1, length))
-        self._failing = failing_in(program)
+        self._failing, self._lines = failing_in(written), written.lines
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -104,7 +105,7 @@ class _NativeLoop(Steps):
         """Raise the error of the first op that says something, if one does."""
         for i, (place, value) in enumerate(said.tolist(), 1):
             if place:
-                raise failure_of(i, place, value, self._failing, self.program.lines).error()
+                raise failure_of(i, place, value, self._failing, self._lines).error()
 
 
 _DRIVER = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_void_p] * 2)
@@ -176,7 +177,7 @@ class _OneByOne(Steps):
     def __init__(self, executable: Executable, shape: tuple[int, int, bool, bool]) -> None:
         self._executable = executable
         self.program = self._executable.program
-        missing = next(filter(None, map(reason, self.program.nodes)), "its steps are large")
+        missing = next(filter(None, map(reason_in_parts, self.program.nodes)), "its steps are large")
         self.summary = f"step by step from Python, each {executable.summary} ({missing})"
         self._carry, _, self._reverse, self._ends = shape
 
@@ -226,9 +227,10 @@ def steps_of(
 
 def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
     program = step_program(of)
-    length = None if compiler() is None else short_length(program)
-    if length is not None:
-        loop = compiled("a loop", lambda: _NativeLoop(program, loop_text(program, *shape), shape, length))
+    written = None if compiler() is None else in_parts(program)
+    length = None if written is None else short_length(written)
+    if written is not None and length is not None:
+        loop = compiled("a loop", lambda: _NativeLoop(program, written, shape, length))
         if loop is not None:
             return loop
     executable = prepared_call(of, memory)

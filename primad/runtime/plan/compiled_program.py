@@ -12,6 +12,7 @@ import numpy as np
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
+from primad.native.complex_numbers.realify import in_parts
 from primad.native.cpython.entry_point import CPythonEntry, builtin, is_plain, write_cpython_entry
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import short_length
@@ -40,16 +41,29 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 class CompiledProgram(Executable):
     """A program that runs as one native function.
 
+    Args:
+        program: what it computes.
+        written: the same in parts of complex numbers, where there are such.
+        signature: how Python calls it, if it does.
+        text: its text.
+        entry: the text of the function that Python calls, if there is one.
+
     Attributes:
         program: what it computes.
     """
 
     def __init__(
-        self, program: Program, signature: Signature | None, text: ProgramText, entry: CPythonEntry | None
+        self,
+        program: Program,
+        written: Program,
+        signature: Signature | None,
+        text: ProgramText,
+        entry: CPythonEntry | None,
     ) -> None:
         host = compiler()
         assert host is not None
         self.program = program
+        self._written = written
         self.signature = signature
         self._scratch = text.scratch
         self._failing = text.failing, text.lines
@@ -105,11 +119,11 @@ class CompiledProgram(Executable):
     @property
     def details(self) -> list[str]:
         """The loops in it."""
-        return loops_in_words(self.program)
+        return loops_in_words(self._written)
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
-        return as_one_function(self.program, machine)
+        return as_one_function(self._written, machine)
 
     def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
         """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
@@ -159,15 +173,16 @@ def compiled_program(
     """
     if memory is not None and bodies_in(program):
         return None
-    work = work_of([node for node in program.nodes if not isinstance(node.op, Leaf)])
-    if compiler() is None or work is None:
+    written = None if compiler() is None else in_parts(program)
+    work = None if written is None else work_of([node for node in written.nodes if not isinstance(node.op, Leaf)])
+    if written is None or work is None:
         return None
-    text = text_of(in_boxes(without_barriers(program)))
+    text = text_of(in_boxes(without_barriers(written)))
     if text is None:
         return None
     types = [node.type for node in program.outputs]
     entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
-    return compiled("a program", lambda: CompiledProgram(program, signature, text, entry))
+    return compiled("a program", lambda: CompiledProgram(program, written, signature, text, entry))
 
 
 def work_of(nodes: Iterable[Node]) -> int | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.native.emit.op_table import reason
+from primad.native.complex_numbers.realify import in_parts, nodes_of, reason_in_parts
 from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
@@ -63,7 +64,7 @@ def is_native(node: Node, loops: bool = True) -> bool:
     """Say whether a step can be in a part; loops and calls cannot where a plan holds only some of their rows."""
     if not loops and has_body(application(node)[0]):
         return False
-    return not reason(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
+    return not reason_in_parts(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
 
 
 @dataclass(frozen=True)
@@ -236,9 +237,12 @@ class Partition:
         inputs = [root for root in roots if root not in inside and root.op is not LITERAL and not is_constant(root)]
         results = [node for node in run if node in outside]
         mapping: dict[Node, Node] = {}
-        text = text_of(subprogram(self._program, inputs, results, mapping=mapping))
+        became: dict[Node, Any] = {}
+        part = in_parts(subprogram(self._program, inputs, results, mapping=mapping), became)
+        text = None if part is None else text_of(part)
         if text is None:
             return None
         original = {new: node for node, new in mapping.items()}
+        original.update({one: original.get(node, node) for node, new in became.items() for one in nodes_of(new)})
         failing = [original.get(node, node) for node in text.failing]
         return _DraftOfParts(tuple(inputs), tuple(results), run, text, failing)

@@ -1,0 +1,1 @@
+"""Programs of complex numbers, written in real ones: what native code computes with."""

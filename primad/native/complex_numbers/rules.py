@@ -1,0 +1,108 @@
+"""How each op of complex numbers is written in real ones: by its kind, by a rule of its own, or why it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import real_dtype
+from primad.ir.node import LITERAL, Leaf, Node, literal_value
+from primad.native.complex_numbers import functions, parts
+from primad.native.complex_numbers.parts import Parts
+from primad.native.emit.emit_context import Missing
+from primad.ops.record.primitive import Primitive, full
+
+Operand = Any
+"""Parts of complex numbers, or a traced array of others."""
+Rule = Callable[..., Any]
+"""(*operands, **params) -> parts, or a traced array of what is not complex."""
+
+MOST_FACTORS = 16
+"""The largest exponent of a power that is written as products. Chosen: four squares and as many products; NumPy goes on
+to 100."""
+
+
+def _cast(x: Operand, *, dtype: str) -> Parts:
+    to = str(real_dtype(np.dtype(dtype)))
+    if isinstance(x, Parts):
+        return Parts(*[ops.cast(part, dtype=to) for part in x])
+    real = ops.cast(x, dtype=to)
+    return Parts(real, full(0.0, real))
+
+
+def _defined_where(condition: Any, z: Parts) -> Parts:
+    return Parts(ops.defined_where(condition, z.real), ops.select(condition, z.imag, full(0.0, z.imag)))
+
+
+def _contract(x: Parts, y: Parts, *, labels: str) -> Parts:
+    def of(a: Any, b: Any) -> Any:
+        return ops.contract(a, b, labels=labels)
+
+    return Parts(
+        of(x.real, y.real) - of(x.imag, y.imag), of(x.real, y.imag) + of(x.imag, y.real)
+    )
+
+
+def _power(node: Node) -> Rule | Missing:
+    exponent = node.inputs[1]
+    value = literal_value(exponent) if exponent.op is LITERAL else 0.5
+    n = int(value.real) if complex(value) == int(complex(value).real) else 0
+    if not 0 < abs(n) <= MOST_FACTORS:
+        return Missing(f"power is products of complex numbers for whole exponents up to {MOST_FACTORS} only")
+    return lambda x, y: parts.whole_power(x, n)
+
+
+RULES: dict[Primitive, Rule] = {
+    ops.real_part: lambda z: z.real,
+    ops.imaginary_part: lambda z: z.imag,
+    ops.conj: lambda z: Parts(z.real, -z.imag),
+    ops.complex_of: Parts,
+    ops.cast: _cast,
+    ops.defined_where: _defined_where,
+    ops.mul: parts.product,
+    ops.div: parts.quotient,
+    ops.contract: _contract,
+    ops.equal: parts.is_equal,
+    **{ops.BY_NAME[name]: getattr(functions, name) for name in (
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+        "sech2",
+    )},
+}  # fmt: skip
+"""The ops with a rule of their own; all others that are linear or move elements are applied to each part."""
+_INVERSE = Missing("NumPy's own formulas for inverse functions of complex numbers have no native code")
+_MATRICES = Missing("native code eliminates in real matrices only")
+NOT_WRITTEN: dict[Primitive, Missing] = {
+    **dict.fromkeys((ops.arcsin, ops.arccos, ops.arctan, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg), _INVERSE),
+    **dict.fromkeys((ops.solve_triangular, ops.lu, ops.cofactors, ops.cofactors_along), _MATRICES),
+    **dict.fromkeys((ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
+    **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
+}
+"""The ops that take complex numbers and are left to NumPy, with the reason."""
+
+
+def rule_of(node: Node) -> Rule | Missing:
+    """Return how an application to complex numbers is written, or why it is not."""
+    op = node.op
+    if op is ops.power:
+        return _power(node)
+    found = NOT_WRITTEN.get(op) or RULES.get(op)
+    if found is not None:
+        return found
+    if op.complex == "analytic" and (op.kind == "linear" or op is ops.stop_gradient):
+        return lambda *operands, **params: _on_each_part(op, operands, params)
+    return Missing(f"{op.name} is not written in parts of complex numbers")
+
+
+def _on_each_part(op: Primitive, operands: Sequence[Operand], params: dict[str, Any]) -> Parts:
+    """Apply an op that is linear in all its complex operands together to their parts."""
+    return Parts(
+        *[op(*[x[k] if isinstance(x, Parts) else x for x in operands], **params) for k in range(2)]
+    )
+
+
+def touches_complex(node: Node) -> bool:
+    """Say whether an op takes or gives complex numbers."""
+    return not isinstance(node.op, Leaf) and (node.type.is_complex or any(x.type.is_complex for x in node.inputs))
