@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from primad import ops
 from primad.ir.node import Leaf, Node
-from primad.native.emit.op_table import kept_out_by, reason
+from primad.native.complex_numbers.realify import reason_in_parts
+from primad.native.emit.op_table import kept_out_by
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.module.outlined_text import too_long
@@ -29,7 +30,7 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
     for node, times in _alone(plan):
         if node.op.memory.views or not node.inputs or node.op.programs.called:
             continue  # how what is called runs is among the details
-        why = reason(node) or ("llvmlite is not there" if compiler() is None else "")
+        why = reason_in_parts(node) or ("llvmlite is not there" if compiler() is None else "")
         if why:
             found.setdefault((node.op.name, why), []).append(times * by_numpy(node, machine, machine.peak).total)
     ordered = sorted(found.items(), key=lambda entry: -sum(entry[1]))
@@ -48,11 +49,11 @@ def _limits(plan: Executable) -> list[str]:
     Of one that is such a function, say which op keeps its small arrays out of registers.
     """
     if isinstance(plan, CompiledProgram):
-        return list(filter(None, [kept_out_by(plan.program)]))
+        return list(filter(None, [kept_out_by(plan.written)]))
     if compiler() is None or not isinstance(plan, Plan) or any(isinstance(unit, NativePart) for unit in plan.units):
         return []
     steps = [node for node in plan.program.nodes if not isinstance(node.op, Leaf)]
-    if not steps or any(map(reason, steps)):
+    if not steps or any(map(reason_in_parts, steps)):
         return []
     if work_of(steps) is None:
         work, held = count(ALONE_WORK), size(WORTHWHILE_BYTES)

@@ -125,7 +125,7 @@ def sqrt(z: Parts) -> Parts:
     back = ops.select(down, full(4.0, x), ops.select(up, full(2.0 ** (-step // 2), x), one))
     a, b = a * factor, b * factor
     root = ops.sqrt((a + ops.hypot(a, b)) * 0.5)
-    other = ops.select(b == 0.0, b, b * 0.5 / root)
+    other = ops.select(root == 0.0, b, b * 0.5 / root)
     root, other = root * back, other * back
     left = x < 0.0
     real, imag = ops.select(left, other, root), _with_sign_of(ops.select(left, root, other), y)

@@ -16,6 +16,7 @@ from primad.runtime.executors.reference import TableExecutor, definition
 from primad.runtime.executors.xla_executor import XlaExecutor
 from primad.runtime.plan.compiled_program import compiled_program
 from primad.runtime.plan.native_regions import partitioned
+from primad.runtime.tiling.complex_plans import complex_plan
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify import simplify
 
@@ -70,7 +71,7 @@ class _Native(Executor):
 
     def prepare(self, program: Program, options: Options) -> Executable:
         """Return a plan."""
-        return make_plan(program, *options)
+        return complex_plan(program, options) or make_plan(program, *options)
 
     def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return the program as one native function, or as several with what has no native code between them."""

@@ -43,13 +43,14 @@ class CompiledProgram(Executable):
 
     Args:
         program: what it computes.
-        written: the same in parts of complex numbers, where there are such.
+        written: what its text computes.
         signature: how Python calls it, if it does.
         text: its text.
         entry: the text of the function that Python calls, if there is one.
 
     Attributes:
         program: what it computes.
+        written: the same in parts of complex numbers, where there are such.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class CompiledProgram(Executable):
         host = compiler()
         assert host is not None
         self.program = program
-        self._written = written
+        self.written = written
         self.signature = signature
         self._scratch = text.scratch
         self._failing = text.failing, text.lines
@@ -119,11 +120,11 @@ class CompiledProgram(Executable):
     @property
     def details(self) -> list[str]:
         """The loops in it."""
-        return loops_in_words(self._written)
+        return loops_in_words(self.written)
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
-        return as_one_function(self._written, machine)
+        return as_one_function(self.written, machine)
 
     def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
         """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""

@@ -7,7 +7,7 @@ all that is ready and is not, and so on. So there are few parts, and none waits 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,39 @@ def _is_worthwhile(run: Sequence[Node]) -> bool:
     return len(run) >= FEWEST_STEPS or sum(map(_work, run)) >= WORTHWHILE_WORK
 
 
+def alternating_runs(before: Mapping[Node, Collection[Node]], native: Container[Node]) -> list[list[Node]]:
+    """Return steps in order, those of a kind and all others apart, each run as long as can be.
+
+    Args:
+        before: the steps in an order, and which of them each needs.
+        native: those of the kind.
+    """
+    place = {node: i for i, node in enumerate(before)}
+    waiting = {node: set(needed) for node, needed in before.items()}
+    users: dict[Node, list[Node]] = {}
+    ready: tuple[list[int], list[int]] = ([], [])
+    for node, needed in waiting.items():
+        for other in needed:
+            users.setdefault(other, []).append(node)
+        if not needed:
+            heapq.heappush(ready[node in native], place[node])
+    steps, runs = list(before), []
+    of_kind = True
+    while any(ready):
+        run: list[Node] = []
+        while ready[of_kind]:
+            node = steps[heapq.heappop(ready[of_kind])]
+            run.append(node)
+            for user in users.get(node, ()):
+                waiting[user].discard(node)
+                if not waiting[user]:
+                    heapq.heappush(ready[user in native], place[user])
+        if run:
+            runs.append(run)
+        of_kind = not of_kind
+    return runs
+
+
 class Partition:
     """A program on its way to be parts and steps between them.
 
@@ -190,29 +223,13 @@ class Partition:
 
     def _runs(self) -> list[list[Node]]:
         """Return the steps in order, those that are native and those that are not apart, each as long as can be."""
-        place = {node: i for i, node in enumerate(self._steps)}
-        waiting = {node: {root for root in map(self._root, node.inputs) if root in place} for node in self._steps}
+        place = set(self._steps)
+        before = {node: {root for root in map(self._root, node.inputs) if root in place} for node in self._steps}
+        runs = alternating_runs(before, self._native)
         users: dict[Node, list[Node]] = {}
-        ready: tuple[list[int], list[int]] = ([], [])
-        for node, roots in waiting.items():
+        for node, roots in before.items():
             for root in roots:
                 users.setdefault(root, []).append(node)
-            if not roots:
-                heapq.heappush(ready[node in self._native], place[node])
-        runs: list[list[Node]] = []
-        native = True
-        while any(ready):
-            run: list[Node] = []
-            while ready[native]:
-                node = self._steps[heapq.heappop(ready[native])]
-                run.append(node)
-                for user in users.get(node, ()):
-                    waiting[user].discard(node)
-                    if not waiting[user]:
-                        heapq.heappush(ready[user in self._native], place[user])
-            if run:
-                runs.append(run)
-            native = not native
         self._postpone(runs, users)
         return runs
 
