@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ops.record.primitive import full
 from primad.native.complex_numbers.parts import (
     Parts,
     Real,
@@ -23,6 +22,7 @@ from primad.native.complex_numbers.parts import (
     turned,
     turned_back,
 )
+from primad.ops.record.primitive import full
 
 INFINITY = math.inf
 
@@ -98,7 +98,7 @@ def log(z: Parts) -> Parts:
 
 
 def log1p(z: Parts) -> Parts:
-    """Return log(1 + z), as NumPy does."""
+    """Return the logarithm of 1 + z, as NumPy does."""
     x = z.real + 1.0
     return Parts(ops.log(ops.hypot(x, z.imag)), ops.arctan2(z.imag, x))
 
@@ -133,38 +133,41 @@ def sqrt(z: Parts) -> Parts:
     return Parts(ops.select(endless, ops.abs(y), real), ops.select(endless, y, imag))
 
 
-def _hyperbolic(z: Parts) -> tuple[Real, Real, Real, Real]:
+def _hyperbolic(x: Real, y: Real) -> tuple[Real, Real, Real, Real]:
     """Return sinh x and cosh x by a factor, and cos y and sin y times that: it is 1 but where those would overflow."""
-    x, y = z
     most = _exponent_range(x.dtype)
     step = math.floor(most / 4) * 3
     far = ops.abs(x) > most - 1.0
-    moved = ops.select(x < 0.0, x + step, x - step)
-    x = ops.select(far, moved, x)
+    x = ops.select(far, ops.select(x < 0.0, x + step, x - step), x)
     factor = ops.select(far, full(math.exp(step), x), full(1.0, x))
     return ops.sinh(x), ops.cosh(x), ops.cos(y) * factor, ops.sin(y) * factor
 
 
-def _are_lost(z: Parts) -> Real:
-    """Return where the real part is infinite and the other one is no number or infinite too."""
-    return (ops.abs(z.real) == INFINITY) & ~_is_finite(z.imag)
+def _size_where_lost(x: Real, y: Real, found: Real) -> Real:
+    """Return |x| where it is infinite and the angle y is not finite, elsewhere what was found."""
+    size = ops.abs(x)
+    return ops.select((size == INFINITY) & ~_is_finite(y), size, found)
 
 
 def sinh(z: Parts) -> Parts:
     """Return (sinh x·cos y, cosh x·sin y)."""
-    s, c, cosine, sine = _hyperbolic(z)
-    return Parts(ops.select(_are_lost(z), z.real, _strong_product(s, cosine)), _strong_product(c, sine))
+    x, y = z
+    s, c, cosine, sine = _hyperbolic(x, y)
+    return Parts(_size_where_lost(x, y, _strong_product(s, cosine)), _strong_product(c, sine))
 
 
 def cosh(z: Parts) -> Parts:
     """Return (cosh x·cos y, sinh x·sin y)."""
-    s, c, cosine, sine = _hyperbolic(z)
-    return Parts(ops.select(_are_lost(z), ops.abs(z.real), _strong_product(c, cosine)), _strong_product(s, sine))
+    x, y = z
+    s, c, cosine, sine = _hyperbolic(x, y)
+    return Parts(_size_where_lost(x, y, _strong_product(c, cosine)), _strong_product(s, sine))
 
 
 def sin(z: Parts) -> Parts:
-    """Return −i·sinh(iz)."""
-    return turned_back(sinh(turned(z)))
+    """Return (cosh y·sin x, sinh y·cos x)."""
+    x, y = z
+    s, c, cosine, sine = _hyperbolic(y, x)
+    return Parts(_strong_product(c, sine), _size_where_lost(y, x, _strong_product(s, cosine)))
 
 
 def cos(z: Parts) -> Parts:

@@ -65,9 +65,7 @@ def quotient(x: Parts, y: Parts) -> Parts:
     ratio = small / large
     scale = 1.0 / (large + small * ratio)
     across = ahead * ratio
-    found = Parts(
-        (ahead + beside * ratio) * scale, ops.select(flat, beside - across, across - beside) * scale
-    )
+    found = Parts((ahead + beside * ratio) * scale, ops.select(flat, beside - across, across - beside) * scale)
     by_zero = flat & (large == 0.0)
     return chosen(by_zero, scaled(x, float("inf")), found)
 

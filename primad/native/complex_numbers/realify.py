@@ -37,9 +37,7 @@ class NotInPartsError(Exception):
 
 def is_complex(program: Program) -> bool:
     """Say whether a program computes with complex numbers."""
-    return any([node.type.is_complex for node in program.nodes]) or any(
-        [node.type.is_complex for node in program.inputs]
-    )
+    return any(node.type.is_complex for node in (*program.inputs, *program.nodes))
 
 
 def in_parts(program: Program, became: dict[Node, Any] | None = None) -> Program | None:
@@ -139,9 +137,7 @@ def written_in_parts(node: Node, operands: Sequence[Any], trace: Trace) -> Any:
     rule = rule_of(node)
     if isinstance(rule, Missing):
         raise NotInPartsError(rule.reason)
-    given = [
-        Parts(*map(TracedArray, x)) if isinstance(x, tuple) else TracedArray(x) for x in operands
-    ]
+    given = [Parts(*map(TracedArray, x)) if isinstance(x, tuple) else TracedArray(x) for x in operands]
     made = rule(*given, **dict(node.params))
     return (made.real.node, made.imag.node) if isinstance(made, Parts) else made.node
 
@@ -164,9 +160,9 @@ def nodes_of(known: Any) -> tuple[Node, ...]:
 
 def joined(known: Any) -> Node:
     """Return what a value became as one node: parts in turn along a last axis."""
-    if not isinstance(known, tuple):
+    if isinstance(known, Node):
         return known
-    trace = newest(known, known[0].trace)
+    trace: Trace = newest(known, known[0].trace)
     shape = (*known[0].type.shape, 1)
     columns = [trace.place(ops.reshape, (part,), named({"shape": shape})) for part in known]
     return trace.place(ops.concatenate, tuple(columns), named({"axis": len(shape) - 1}))
@@ -203,7 +199,7 @@ def _closed_in_parts(of: ClosedProgram, left_out: frozenset[str]) -> ClosedProgr
 
 
 def reason_in_parts(node: Node) -> str:
-    """Return why there is no native code for an op on these types, written in parts if these are complex; '' if there is."""
+    """Return why there is no native code for an op, written in parts if its types are complex; '' if there is."""
     if not touches_complex(node):
         return reason(node)
     if node.op is project:
@@ -215,7 +211,7 @@ def reason_in_parts(node: Node) -> str:
 class _Operand(NamedTuple):
     """What a rule knows of an operand: its type, and its value if it is a literal."""
 
-    type: ArrayType | TupleType
+    type: ArrayType
     value: ByKey | None
 
 
@@ -230,8 +226,9 @@ def _reason_in_parts(op: Primitive, operands: tuple[_Operand, ...], params: ByKe
     nodes = [trace.input(x.type) if x.value is None else trace.literal(x.value.value, x.type) for x in operands]
     node = trace.place(op, tuple(nodes), params.value)
     given = [x for x in nodes if x.op is not LITERAL]
-    several = isinstance(node.type, TupleType)
-    results = [trace.place(project, (node,), named({"index": i})) for i in range(len(node.type.types))] if several else [node]
+    results = [node]
+    if isinstance(node.type, TupleType):
+        results = [trace.place(project, (node,), named({"index": i})) for i in range(len(node.type.types))]
     trace.close()
     try:
         program = _Realified(Program(trace, given, results), {}).program()

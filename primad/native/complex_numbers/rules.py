@@ -41,9 +41,7 @@ def _contract(x: Parts, y: Parts, *, labels: str) -> Parts:
     def of(a: Any, b: Any) -> Any:
         return ops.contract(a, b, labels=labels)
 
-    return Parts(
-        of(x.real, y.real) - of(x.imag, y.imag), of(x.real, y.imag) + of(x.imag, y.real)
-    )
+    return Parts(of(x.real, y.real) - of(x.imag, y.imag), of(x.real, y.imag) + of(x.imag, y.real))
 
 
 def _power(node: Node) -> Rule | Missing:
@@ -98,9 +96,7 @@ def rule_of(node: Node) -> Rule | Missing:
 
 def _on_each_part(op: Primitive, operands: Sequence[Operand], params: dict[str, Any]) -> Parts:
     """Apply an op that is linear in all its complex operands together to their parts."""
-    return Parts(
-        *[op(*[x[k] if isinstance(x, Parts) else x for x in operands], **params) for k in range(2)]
-    )
+    return Parts(*[op(*[x[k] if isinstance(x, Parts) else x for x in operands], **params) for k in range(2)])
 
 
 def touches_complex(node: Node) -> bool:

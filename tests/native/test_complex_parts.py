@@ -1,0 +1,319 @@
+"""Complex numbers in native code: values beside NumPy's, also special ones; what is written, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops
+from primad.native.complex_numbers.realify import in_parts, reason_in_parts
+from primad.native.complex_numbers.rules import NOT_WRITTEN, RULES
+from primad.native.llvm.compiler import compiler
+from primad.runtime.executors.dispatch import NATIVE
+from primad.runtime.executors.executor import PLAIN
+from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
+from primad.simplify import simplify
+from primad.transforms.lowering import lower
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no native code")
+DTYPES = ("complex128", "complex64")
+
+
+def program_of(function: Callable[..., Any], *arrays: Any) -> Any:
+    return simplify(lower(primad.trace(function)(*[primad.ArrayType(x.shape, x.dtype) for x in arrays])))
+
+
+def native(function: Callable[..., Any], *arrays: Any) -> list[Any]:
+    """Return the results of the one native function that a function becomes, or of native tiles."""
+    program = program_of(function, *arrays)
+    plan = compiled_program(program, None) or NATIVE.prepare(program, PLAIN)
+    assert isinstance(plan, CompiledProgram) or plan.is_tiled
+    return plan.run(arrays)
+
+
+def reference(function: Callable[..., Any], *arrays: Any) -> list[Any]:
+    """Return what NumPy's definitions give, one after the other."""
+    with np.errstate(all="ignore"):
+        found = primad.jit(function, backend="reference")(*arrays)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def close(found: Any, expected: Any, units: float) -> Any:
+    """Return where two arrays agree to units of the last place of the numbers' size, or have the same special parts."""
+    epsilon = np.finfo(expected.dtype).eps
+    with np.errstate(all="ignore"):
+        near = np.abs(found - expected) <= units * epsilon * np.abs(expected)
+    parts = [(found.real, expected.real), (found.imag, expected.imag)]
+    alike = [
+        (np.isnan(x) & np.isnan(y))
+        | ((np.abs(x - y) <= units * epsilon * np.abs(y)) | (x == y)) & (np.signbit(x) == np.signbit(y))
+        for x, y in parts
+    ]
+    signs = [(x != 0) | (y != 0) | (np.signbit(x) == np.signbit(y)) for x, y in parts]
+    return np.where(np.isfinite(expected), near & signs[0] & signs[1], alike[0] & alike[1])
+
+
+def grid(dtype: str) -> Any:
+    """Return numbers whose parts are special: zeros of both signs, infinities, NaN, tiny and huge ones."""
+    info = np.finfo(dtype)
+    huge, tiny = float(info.max), float(info.tiny)
+    top = float(np.log(info.max))
+    parts = [
+        0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.7, -30.0, np.inf, -np.inf, np.nan, huge, -huge / 2, tiny, -tiny / 8,
+        float(info.eps), top + 0.3, -top - 0.3, 1.4 * top,
+    ]  # fmt: skip
+    found = np.empty((len(parts), len(parts)), dtype)
+    found.real, found.imag = np.meshgrid(parts, parts)
+    return found.ravel()
+
+
+ANGLE_OPEN = {"sinh": "imag", "cosh": "imag", "sin": "real", "cos": "real"}
+"""Functions of which C99 leaves signs open where this part, an angle, is not finite."""
+UNITS = 16
+"""Of the last place of a number's size, that native functions of parts may be away from the C library's together."""
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+        "conj", "negative", "angle", "abs", "real", "imag",
+    ],
+)  # fmt: skip
+def test_functions_at_special_values(name: str, dtype: str) -> None:
+    z = grid(dtype)
+    function = getattr(np, name)
+    with np.errstate(all="ignore"):
+        expected = function(z)
+    (found,) = native(function, z)
+    assert found.dtype == expected.dtype
+    good = close(found, expected, UNITS)
+    if name in ANGLE_OPEN:
+        parts = [(found.real, expected.real), (found.imag, expected.imag)]
+        same = [(np.abs(x) == np.abs(y)) | (np.isnan(x) & np.isnan(y)) for x, y in parts]
+        good |= ~np.isfinite(getattr(z, ANGLE_OPEN[name])) & same[0] & same[1]
+    wrong = np.flatnonzero(~good)
+    assert not wrong.size, [(z[i], found[i], expected[i]) for i in wrong[:5]]
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arithmetic_at_special_values(dtype: str) -> None:
+    """Division is Smith's, as NumPy's; sums, products and comparisons are those of the parts."""
+    special = grid(dtype)
+    ordinary = [
+        (x == 0) | ~np.isfinite(x) | (np.abs(np.abs(np.log(np.abs(x)))) < 17) for x in (special.real, special.imag)
+    ]
+    moderate = special[ordinary[0] & ordinary[1]]  # else a product overflows or vanishes, and NumPy rounds it once
+    x, y = (a.ravel() for a in np.meshgrid(moderate, moderate))
+    found = native(lambda x, y: (x + y, x - y, x * y, x / y, x == y, np.where(x == y, x, y)), x, y)
+    with np.errstate(all="ignore"):
+        expected = [x + y, x - y, x * y, x / y, x == y, np.where(x == y, x, y)]
+    for k, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        if theirs.dtype == bool:
+            np.testing.assert_array_equal(ours, theirs)
+            continue
+        wrong = np.flatnonzero(~close(ours, theirs, 4))
+        assert not wrong.size, (k, [(x[i], y[i], ours[i], theirs[i]) for i in wrong[:5]])
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("exponent", [4, 5, -2, -7, 16])
+def test_whole_powers(exponent: int) -> None:
+    z = grid("complex128")
+    z = z[(np.abs(z) < 1e15) & (np.abs(z) > 1e-15) | (z == 0)]
+    with np.errstate(all="ignore"):
+        expected = z**exponent
+    (found,) = native(lambda z: z**exponent, z)
+    assert close(found, expected, 8).all()
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def test_every_op_that_takes_complex_numbers_is_written_or_listed() -> None:
+    """By its kind, a rule of its own or a reason; and no op in two of them."""
+    assert not RULES.keys() & NOT_WRITTEN.keys()
+    takes = {op for op in ops.ALL if op.complex in ("analytic", "real-linear")}
+    by_kind = {op for op in takes if op.complex == "analytic" and op.kind == "linear"}
+    assert takes == (RULES.keys() | NOT_WRITTEN.keys() | by_kind | {ops.power, ops.stop_gradient})
+    assert RULES.keys() & by_kind == {ops.cast, ops.defined_where}
+
+
+@needs_compiler
+@pytest.mark.parametrize("function", [np.arcsin, np.arctan, lambda z: z**0.3, np.fft.fft])
+def test_what_is_left_out_is_named(function: Callable[..., Any]) -> None:
+    z = np.ones(8) + 1j
+    program = program_of(lambda z: np.exp(function(z)), z)
+    reasons = [reason_in_parts(node) for node in program.nodes if node.inputs]
+    (why,) = filter(None, reasons)
+    assert in_parts(program) is None
+    said = str(primad.explain(lambda z: np.exp(function(z)), z))
+    assert f"runs with NumPy: {why}" in said and "exp runs" not in said
+
+
+def test_real_programs_are_left_as_they_are() -> None:
+    """Not one node of a program without complex numbers is written anew."""
+    x = np.linspace(0.1, 1.0, 7)
+    for function in (np.exp, lambda x: np.sum(x[::2] ** 2), lambda x: np.where(x > 0.5, np.sin(x), x) @ x):
+        for f in (function, lambda x, f=function: primad.grad(lambda x: np.sum(f(x)))(x)):
+            program = program_of(f, x)
+            assert in_parts(program) is program
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+STEPS: list[Callable[..., Any]] = [
+    lambda x, y: x + y,
+    lambda x, y: x - 0.5 * y,
+    lambda x, y: x * y,
+    lambda x, y: x / (2.0 + np.abs(y)),
+    lambda x, y: x / (y + 3j),
+    lambda x, y: np.exp(0.1 * x),
+    lambda x, y: np.sin(x) + np.cos(0.3 * y),
+    lambda x, y: np.tanh(x),
+    lambda x, y: np.sqrt(x),
+    lambda x, y: np.log(x + 2.0),
+    lambda x, y: np.conj(x) * 1j,
+    lambda x, y: x.real - 1j * y.imag,
+    lambda x, y: np.where(x.real > y.imag, x, y),
+    lambda x, y: np.angle(x) + y,
+    lambda x, y: x[..., ::-1] + y[0],
+    lambda x, y: np.sum(x, axis=0) + y,
+    lambda x, y: x - np.mean(x, axis=1, keepdims=True),
+    lambda x, y: x @ (y.T @ y / 9),
+    lambda x, y: np.concatenate([x[1:], y[:1]]),
+    lambda x, y: x[[2, 0, 1]] * y,
+    lambda x, y: np.cumsum(x, axis=1) / 4,
+    lambda x, y: np.reshape(x.T, x.shape) + y,
+    lambda x, y: np.exp(1j * x.real) + 1 / (1 + np.abs(y) ** 2),
+    lambda x, y: x**3 / 8 + y ** (-2.0) / 9,
+    lambda x, y: np.roll(x, 1, axis=1) - y,
+]
+
+
+def drawn(rng: np.random.Generator) -> Callable[..., Any]:
+    """Return a random program of two complex arrays."""
+    chosen = [STEPS[i] for i in rng.integers(len(STEPS), size=6)]
+    order = rng.integers(2, size=6)
+
+    def function(x: Any, y: Any) -> Any:
+        for step, first in zip(chosen, order, strict=True):
+            x, y = (step(x, y), x) if first else (step(y, x), x)
+        return x, np.sum(np.abs(x) ** 2)
+
+    return function
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_and_their_gradients(seed: int, dtype: str) -> None:
+    rng = np.random.default_rng(seed)
+    function = drawn(rng)
+    x, y = ((rng.normal(size=(3, 5)) + 1j * rng.normal(size=(3, 5))).astype(dtype) for _ in range(2))
+
+    def derived(x: Any, y: Any) -> Any:
+        value, slope = primad.value_and_grad(lambda x: function(x, y)[1])(x)
+        return *function(x, y), value, slope
+
+    tolerance = 1e-10 if dtype == "complex128" else 2e-2
+    for found, expected in zip(native(derived, x, y), reference(derived, x, y), strict=True):
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+
+
+def rotations(hs: Any, state: Any) -> Any:
+    """Return what pulses make of a two-level system, and how full its first level is after each."""
+
+    def step(u: Any, h: Any) -> Any:
+        u = u + -0.05j * (h @ u)
+        return u, np.abs(u[0]) ** 2
+
+    return primad.scan(step, state, hs)
+
+
+@needs_compiler
+def test_loops_carry_complex_numbers_in_registers() -> None:
+    rng = np.random.default_rng(3)
+    hs = rng.normal(size=(40, 2, 2)) + 1j * rng.normal(size=(40, 2, 2))
+    state = np.array([1.0, 0.0], complex)
+    final, filled = native(rotations, hs, state)
+    expected = state
+    for k, h in enumerate(hs):
+        expected = expected + -0.05j * (h @ expected)
+        np.testing.assert_allclose(filled[k], abs(expected[0]) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(final, expected, rtol=1e-12)
+    slope = lambda hs: primad.grad(lambda hs: np.sum(rotations(hs, state)[1]))(hs)  # noqa: E731
+    np.testing.assert_allclose(native(slope, hs)[0], reference(slope, hs)[0], rtol=1e-10)
+
+
+@needs_compiler
+def test_zeros_keep_their_signs_in_loops() -> None:
+    """Of real numbers x + 0 is x; on a branch cut it is the side that a complex number is on."""
+    z = np.array([complex(-3.0, -0.0), complex(-3.0, 0.0)])
+
+    def function(z: Any) -> Any:
+        return primad.scan(lambda c, _: (np.sqrt(c + 1.0) * 1j - 3.0, None), z, None, length=3)[0]
+
+    for run in (primad.jit(function), lambda z: native(function, z)[0]):
+        np.testing.assert_allclose(run(z), reference(function, z)[0], rtol=1e-12)
+
+
+@needs_compiler
+def test_failures_name_the_line() -> None:
+    z, i = np.arange(4) + 1j, np.array([0, 7])
+
+    def function(z: Any, i: Any) -> Any:
+        return np.exp(z[i]) * 2.0
+
+    with pytest.raises(primad.PrimadError, match=r"7(.|\n)*test_complex_parts"):
+        primad.jit(function)(z, i)
+
+
+@needs_compiler
+def test_scalars_and_numbers() -> None:
+    """Arguments and results without axes are NumPy's scalars."""
+    function = primad.jit(lambda z, w: (z * w, [np.exp(z)], np.abs(w), w - z))
+    for dtype in DTYPES:
+        z, w = np.dtype(dtype).type(1 - 2j), np.dtype(dtype).type(0.25 + 1j)
+        for _ in range(2):
+            product, (power,), size, rest = function(z, w)
+            assert (product, rest) == (z * w, w - z) and power.dtype == product.dtype == dtype
+            np.testing.assert_allclose([power, size], [np.exp(z), np.abs(w)], rtol=1e-6)
+    assert function(1 + 1j, 2.0)[0] == 2 + 2j
+
+
+# -- large programs ----------------------------------------------------------------------------------------------------
+
+
+@needs_compiler
+def test_large_programs_run_in_tiles() -> None:
+    rng = np.random.default_rng(5)
+    z, w = rng.normal(size=(2, 100_003)) + 1j * rng.normal(size=(2, 100_003))
+    function = lambda z, w: (np.sum(np.abs(z * w + 1.0) ** 2), np.exp(z) / w, np.sum(np.tanh(z)))  # noqa: E731
+    plan = NATIVE.prepare(program_of(function, z, w), PLAIN)
+    assert plan.is_tiled
+    for found, expected in zip(plan.run([z, w[::1].copy()]), function(z, w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    apart = np.stack([z, w], 1)
+    np.testing.assert_allclose(plan.run([apart[:, 0], apart[:, 1]])[1], np.exp(z) / w, rtol=1e-12)
+
+
+@needs_compiler
+def test_what_has_no_native_code_lies_between_stages() -> None:
+    rng = np.random.default_rng(6)
+    z = rng.normal(size=(256, 512)) + 1j * rng.normal(size=(256, 512))
+    function = lambda z: np.fft.ifft(np.exp(-np.abs(z) + 0.3j * z.real) * np.fft.fft(z)).T * 1j  # noqa: E731
+    plan = NATIVE.prepare(program_of(function, z), PLAIN)
+    assert any(part.is_tiled for part, _ in plan.parts)
+    np.testing.assert_allclose(plan.run([z])[0], function(z), rtol=1e-10, atol=1e-12)
