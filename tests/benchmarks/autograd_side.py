@@ -7,6 +7,7 @@ import autograd.numpy as anp
 import numpy as np
 from residuals import NU, RESIDUALS, chain, mean_square, rosenbrock, spread
 from small import SMALL
+from waves import MOVING, WAVES
 
 NAME, VERSION = "HIPS autograd", version("autograd")
 NESTED_ORDER = 2
@@ -69,8 +70,18 @@ def losses(workload):
     return found
 
 
+def fold(step, carry, rows, length):
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind == "pulses-hessian":  # minutes
+        return {}
+    if workload.group == "complex":
+        return {NAME: autograd.value_and_grad(WAVES[workload.kind](anp, fold), MOVING.get(workload.kind, 0))}
     if workload.group in ("start", "burgers-large", "loops", "long", "linear-algebra"):
         return {}
     if workload.group == "plain":

@@ -25,6 +25,8 @@ from residuals import (
     rosenbrock,
     spread,
 )
+from waves import MOVING as OF_COMPLEX
+from waves import WAVES
 
 jax.config.update("jax_enable_x64", True)
 NAME, VERSION = "JAX", jax.__version__
@@ -241,8 +243,23 @@ def everyday(workload):
     return {"JAX": jax.jit(jax.value_and_grad(loss, PARAMETERS[workload.kind]))}
 
 
+def fold(step, carry, rows, length):
+    return jax.lax.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
+
+
+def waves(workload):
+    """Return the value of a program of complex numbers with its derivative."""
+    loss = WAVES[workload.kind](jnp, fold)
+    derive = jax.value_and_grad(loss, OF_COMPLEX.get(workload.kind, 0))
+    if workload.kind == "pulses-hessian":
+        return {"JAX": jax.jit(lambda *of: (*derive(*of), jax.hessian(loss)(*of)))}
+    return {"JAX": jax.jit(derive)}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "complex":
+        return waves(workload)
     if workload.group == "everyday":
         return everyday(workload)
     if workload.group == "linear-algebra":

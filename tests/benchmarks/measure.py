@@ -174,11 +174,16 @@ def check_agreement(
     for name, found, expected in (("value", results[:1], reference[:1]), ("gradient", results[1:], reference[1:])):
         if not found:
             continue
-        ours = np.concatenate([np.ravel(x).astype(np.float64) for x in expected])
-        theirs = np.concatenate([np.ravel(x).astype(np.float64) for x in found])
+        ours = np.concatenate([_numbers(x) for x in expected])
+        theirs = np.concatenate([_numbers(x) for x in found])
         error = np.linalg.norm(theirs - ours) / max(float(np.linalg.norm(ours)), 1e-300)
         if not error <= TOLERANCE[dtype]:
             raise DisagreementError(f"{workload.name} {dtype}: {variant} disagrees on the {name} by {error:.1e}")
+
+
+def _numbers(x: np.ndarray) -> np.ndarray:
+    """Return the numbers of an array, of complex ones both parts."""
+    return np.ravel(x).astype(np.complex128).view(np.float64) if x.dtype.kind == "c" else np.ravel(x).astype(np.float64)
 
 
 def _rounds(timed: list[Timed], effort: Effort, notes: list[str]) -> None:

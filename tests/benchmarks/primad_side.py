@@ -20,6 +20,8 @@ from residuals import (
     rosenbrock,
 )
 from small import SMALL
+from waves import MOVING as OF_COMPLEX
+from waves import WAVES
 
 import primad
 
@@ -104,8 +106,23 @@ def everyday(workload):
     return primad.jit(primad.value_and_grad(loss, PARAMETERS[workload.kind]))
 
 
+def fold(step, carry, rows, length):
+    return primad.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
+
+
+def waves(workload):
+    """Return the value of a program of complex numbers with its derivative."""
+    loss = WAVES[workload.kind](np, fold)
+    derive = primad.value_and_grad(loss, OF_COMPLEX.get(workload.kind, 0))
+    if workload.kind == "pulses-hessian":
+        return primad.jit(lambda p, *of: (*derive(p, *of), primad.hessian(lambda q: loss(q, *of))(p)[:]))
+    return primad.jit(derive)
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "complex":
+        return {"primad": waves(workload)}
     if workload.group == "plain":
         return {"primad": primad.grad(SMALL[workload.kind](np))}
     if workload.group == "everyday":

@@ -84,6 +84,17 @@ EVERYDAY = {
     "logistic": "logistic regression on 20 features, {} points, value, gradient and Hessian",
 }
 """What everyday programs compute, by kind."""
+WAVES = {
+    "filtered": "convolution of {} numbers by Fourier transforms, value and gradient",
+    "blurred": "convolution of pictures {0}×{0} by Fourier transforms, value and gradient",
+    "schrodinger": "500 split steps of the nonlinear Schrödinger equation on {} points, value and gradient in the start",
+    "pulses": "500 pulses on a quantum system of {} levels, value and gradient in the pulses",
+    "pulses-hessian": "the same of {} levels, with the Hessian",
+    "layers": "a product of 40 complex matrices {0}×{0}, value and gradient in a number of each",
+    "products": "a product of three complex matrices {0}×{0}, value and gradient",
+    "sizes": "sizes, phases and logarithms of {} complex numbers, value and gradient",
+}
+"""What programs of complex numbers compute, by kind."""
 GRADBENCH = """\
 ## GradBench
 
@@ -213,6 +224,8 @@ def _definition(row: Row) -> str:
     if workload.kind in COMPUTED:
         size = f"{workload.points} points" if workload.kind in ("evidence", "mixture") else f"{workload.points} rows"
         return f"{COMPUTED[workload.kind]}, {size}{f', {workload.stack} matrices' if workload.stack else ''}"
+    if workload.kind in WAVES:
+        return WAVES[workload.kind].format(workload.points)
     if workload.kind in EVERYDAY:
         return EVERYDAY[workload.kind].format(workload.points)
     if workload.group == "plain":

@@ -13,6 +13,8 @@ from everyday import MOVING as PARAMETERS
 from loops import LOSSES, root, unrolled
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
+from waves import MOVING as OF_COMPLEX
+from waves import WAVES
 
 NAME, VERSION = "PyTorch", torch.__version__
 BACKWARD_ORDER, NESTED_ORDER = 4, 3
@@ -240,8 +242,29 @@ def evidence():
     return found
 
 
+def fold(step, carry, rows, length):
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry
+
+
+def waves(workload):
+    """Return the value of a program of complex numbers with its derivative, in the others' convention."""
+    derived = pulled_back(WAVES[workload.kind](torch, fold), OF_COMPLEX.get(workload.kind, (0,)))
+
+    def conjugated(*of):
+        value, slopes = derived(*of)
+        return value, [slope.conj().resolve_conj() for slope in slopes]
+
+    return {"PyTorch": conjugated}
+
+
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.kind == "pulses-hessian":  # minutes
+        return {}
+    if workload.group == "complex":
+        return waves(workload)
     if workload.group == "everyday":
         return everyday(workload)
     if workload.group == "linear-algebra":

@@ -55,6 +55,11 @@ class Workload:
         if self.group == "everyday":
             given = of_everyday(self.kind, self.points)
             return tuple([x.astype(dtype) if x.dtype.kind == "f" else x for x in given])
+        if self.group == "complex":
+            from waves import of_waves  # beside this module in the processes that run workloads
+
+            width = np.dtype(f"c{2 * np.dtype(dtype).itemsize}")
+            return tuple([x.astype(width if x.dtype.kind == "c" else dtype) for x in of_waves(self.kind, self.points)])
         if self.group == "plain":
             return (rng.uniform(0.1, 0.9, self.points).astype(dtype),)
         if self.kind == "chain":
@@ -71,7 +76,7 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday", "plain"):
+        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday", "plain", "complex"):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
@@ -210,6 +215,14 @@ WORKLOADS = {
         Workload("attention", "everyday", "attention", points=512, must=1.5),
         Workload("convolution", "everyday", "convolution", points=16, must=2),
         Workload("logistic", "everyday", "logistic", points=10_000, must=2),
+        Workload("filtered", "complex", "filtered", points=2**16, must=1, reach=3),
+        Workload("blurred", "complex", "blurred", points=256, must=1, reach=3),
+        Workload("schrodinger", "complex", "schrodinger", points=1024, must=1, reach=3),
+        *(Workload(f"pulses-{n}", "complex", "pulses", points=n, must=1, reach=3) for n in (2, 10)),
+        Workload("pulses-hessian", "complex", "pulses-hessian", points=2, must=1, reach=3),
+        *(Workload(f"layers-{n}", "complex", "layers", points=n, must=1, reach=3) for n in (2, 100)),
+        Workload("products", "complex", "products", points=512, must=1, reach=3),
+        Workload("sizes", "complex", "sizes", points=1_000_000, must=1, reach=3),
         *(
             Workload(f"plain-{kind}", "plain", kind, points=10, gradient=False, reach=1, against="HIPS autograd")
             for kind in PLAIN

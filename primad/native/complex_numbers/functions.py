@@ -104,7 +104,7 @@ def log1p(z: Parts) -> Parts:
 
 
 def expm1(z: Parts) -> Parts:
-    """Return eᶻ − 1, accurate near 0: expm1(x)·cos y − 2·sin²(y/2) and eˣ·sin y."""
+    """Return eᶻ − 1, accurate near 0: (eˣ − 1)·cos y − 2·sin²(y/2) and eˣ·sin y."""
     half = ops.sin(z.imag * 0.5)
     return Parts(ops.expm1(z.real) * ops.cos(z.imag) - 2.0 * half * half, ops.exp(z.real) * ops.sin(z.imag))
 
