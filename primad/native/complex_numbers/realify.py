@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from primad.native.complex_numbers.parts import Parts
 from primad.native.complex_numbers.rules import rule_of, touches_complex
 from primad.native.emit.emit_context import Missing
 from primad.native.emit.op_table import reason
+from primad.native.llvm.compile_limits import BUDGET, Budget
 from primad.native.loops.body_programs import KEPT, has_body, step_program
 from primad.ops.record.primitive import Primitive, project
 from primad.recording.traced_array import TracedArray
@@ -204,26 +205,31 @@ def reason_in_parts(node: Node) -> str:
         return reason(node)
     if node.op is project:
         return reason_in_parts(node.inputs[0])
-    operands = tuple([_Operand(x.type, _value_of(x)) for x in node.inputs])
-    return _reason_in_parts(node.op, operands, params_by_key(node.params))
-
-
-class _Operand(NamedTuple):
-    """What a rule knows of an operand: its type, and its value if it is a literal."""
-
-    type: ArrayType
-    value: ByKey | None
+    types, values = tuple([x.type for x in node.inputs]), tuple(map(_value_of, node.inputs))
+    return _reason_in_parts(node.op, types, values, params_by_key(node.params), LEFT_OUT.get(), BUDGET)
 
 
 def _value_of(node: Node) -> ByKey | None:
+    """Return the value of a literal."""
     return ByKey(literal_value(node), literal_key(literal_value(node), node.type)) if node.op is LITERAL else None
 
 
 @lru_cache(maxsize=KEPT)
-def _reason_in_parts(op: Primitive, operands: tuple[_Operand, ...], params: ByKey) -> str:
+def _reason_in_parts(
+    op: Primitive,
+    types: tuple[ArrayType, ...],
+    values: tuple[ByKey | None, ...],
+    params: ByKey,
+    left_out: frozenset[str],
+    budget: Budget,
+) -> str:
+    """Return it for operands of these types, of which some are literals: once for all that are alike."""
     with without(LOCAL):
         trace = Trace()
-    nodes = [trace.input(x.type) if x.value is None else trace.literal(x.value.value, x.type) for x in operands]
+    nodes = [
+        trace.input(type) if value is None else trace.literal(value.value, type)
+        for type, value in zip(types, values, strict=True)
+    ]
     node = trace.place(op, tuple(nodes), params.value)
     given = [x for x in nodes if x.op is not LITERAL]
     results = [node]
