@@ -47,8 +47,7 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
             why="primad computes with booleans, integers, floats of 16, 32 or 64 bits and complex numbers of two.",
             fix=_INSTEAD.get(found.kind, "pass an array of numbers: np.asarray(x, float)."),
         )
-    native: np.dtype[Any] = found.newbyteorder("=")
-    return native
+    return np.dtype(found.type)  # NumPy's own record of it, which its arrays have too
 
 
 def check_real(dtype: np.dtype[Any]) -> None:

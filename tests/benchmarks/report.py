@@ -87,7 +87,7 @@ EVERYDAY = {
 WAVES = {
     "filtered": "convolution of {} numbers by Fourier transforms, value and gradient",
     "blurred": "convolution of pictures {0}×{0} by Fourier transforms, value and gradient",
-    "schrodinger": "500 split steps of the nonlinear Schrödinger equation on {} points, value and gradient in the start",
+    "schrodinger": "500 split steps of a nonlinear Schrödinger equation, {} points, value and gradient in the start",
     "pulses": "500 pulses on a quantum system of {} levels, value and gradient in the pulses",
     "pulses-hessian": "the same of {} levels, with the Hessian",
     "layers": "a product of 40 complex matrices {0}×{0}, value and gradient in a number of each",

@@ -1,7 +1,7 @@
 """Programs of complex numbers, once for arrays of any system: transforms, waves, quantum systems, matrices.
 
-Each takes the system's module of functions under NumPy's names, and its `fold(step, carry, rows, length)`; it returns the
-function to differentiate. Losses are real; of complex arguments PyTorch's gradient is the conjugate of the others'.
+Each takes the system's module of functions under NumPy's names, and its `fold(step, carry, rows, length)`; it returns
+the function to differentiate. Losses are real; of complex arguments PyTorch's gradient is the conjugate of the others'.
 """
 
 import numpy

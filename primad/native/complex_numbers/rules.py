@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, literal_value
-from primad.native.complex_numbers import functions, parts
+from primad.native.complex_numbers import functions, parts, transforms
 from primad.native.complex_numbers.parts import Parts
 from primad.native.emit.emit_context import Missing
 from primad.ops.record.primitive import Primitive, full
@@ -46,11 +46,17 @@ def _contract(x: Parts, y: Parts, *, labels: str) -> Parts:
 
 def _power(node: Node) -> Rule | Missing:
     exponent = node.inputs[1]
-    value = literal_value(exponent) if exponent.op is LITERAL else 0.5
-    n = int(value.real) if complex(value) == int(complex(value).real) else 0
+    value = complex(literal_value(exponent)) if exponent.op is LITERAL else 0.5
+    n = int(value.real) if value == int(value.real) else 0
     if not 0 < abs(n) <= MOST_FACTORS:
         return Missing(f"power is products of complex numbers for whole exponents up to {MOST_FACTORS} only")
     return lambda x, y: parts.whole_power(x, n)
+
+
+def _fft(node: Node) -> Rule | Missing:
+    if all(transforms.is_short(node.type.shape[axis]) for axis in dict(node.params)["axes"]):
+        return transforms.fft
+    return Missing(f"Fourier transforms are SciPy's, but those of 2, 4, 8 to {transforms.LONGEST} complex numbers")
 
 
 RULES: dict[Primitive, Rule] = {
@@ -70,12 +76,14 @@ RULES: dict[Primitive, Rule] = {
     )},
 }  # fmt: skip
 """The ops with a rule of their own; all others that are linear or move elements are applied to each part."""
+SOME: dict[Primitive, Callable[[Node], Rule | Missing]] = {ops.power: _power, ops.fft: _fft}
+"""The ops of which some applications are written: (node) -> how, or why not."""
 _INVERSE = Missing("NumPy's own formulas for inverse functions of complex numbers have no native code")
 _MATRICES = Missing("native code eliminates in real matrices only")
 NOT_WRITTEN: dict[Primitive, Missing] = {
     **dict.fromkeys((ops.arcsin, ops.arccos, ops.arctan, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg), _INVERSE),
     **dict.fromkeys((ops.solve_triangular, ops.lu, ops.cofactors, ops.cofactors_along), _MATRICES),
-    **dict.fromkeys((ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
+    **dict.fromkeys((ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
 }
 """The ops that take complex numbers and are left to NumPy, with the reason."""
@@ -84,8 +92,8 @@ NOT_WRITTEN: dict[Primitive, Missing] = {
 def rule_of(node: Node) -> Rule | Missing:
     """Return how an application to complex numbers is written, or why it is not."""
     op = node.op
-    if op is ops.power:
-        return _power(node)
+    if op in SOME:
+        return SOME[op](node)
     found = NOT_WRITTEN.get(op) or RULES.get(op)
     if found is not None:
         return found

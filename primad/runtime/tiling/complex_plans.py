@@ -26,6 +26,7 @@ from primad.runtime.plan.planned_program import PlannedProgram, Planning
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.runtime.tiling.tiled_plan import MANY_STEPS, make_plan
 from primad.simplify.barriers import without_barriers
+from primad.transforms.dimensions import axis_map
 
 BETWEEN = "what complex numbers have no native code for lies between stages"
 """Why programs are planned in stages."""
@@ -61,7 +62,7 @@ def _in_stages(program: Program, options: Options) -> Executable | None:
     leaves = any(isinstance(node.op, Leaf) and node.op is not INPUT for node in program.outputs)
     if leaves or sum(node.type.nbytes for node in steps) < WORTHWHILE_BYTES:
         return None
-    native = {node for node in steps if not has_body(node) and not reason_in_parts(node)}
+    native = {node for node in steps if not has_body(node) and not reason_in_parts(node) and not _mixes_all(node)}
     free = {node for node in native if node.op in VIEWS and node not in program.outputs}
 
     def root(node: Node) -> Node:
@@ -154,3 +155,11 @@ def _whole(x: Any, type: ArrayType) -> Any:
 def _pays(run: Sequence[Node]) -> bool:
     """Say whether tiles gain more than what a stage costs: its results are new arrays."""
     return len(run) >= MANY_STEPS or any(work_of_element(node) > 1 for node in run)
+
+
+def _mixes_all(node: Node) -> bool:
+    """Say whether an op leaves no axis along which there could be tiles."""
+    if not isinstance(node.type, ArrayType) or not node.type.shape:
+        return False
+    found = axis_map(node)
+    return all(found.role(label) == "mixed" for label in found.results[0])
