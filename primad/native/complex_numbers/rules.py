@@ -56,7 +56,21 @@ def _power(node: Node) -> Rule | Missing:
 def _fft(node: Node) -> Rule | Missing:
     if all(transforms.is_short(node.type.shape[axis]) for axis in dict(node.params)["axes"]):
         return transforms.fft
-    return Missing(f"Fourier transforms are SciPy's, but those of 2, 4, 8 to {transforms.LONGEST} complex numbers")
+    return _LONG
+
+
+def _of_reals(rule: Rule, operand: bool) -> Callable[[Node], Rule | Missing]:
+    """Return how transforms of real numbers are written, which are those of half as many pairs."""
+
+    def chosen(node: Node) -> Rule | Missing:
+        reals = node.inputs[0] if operand else node
+        n = reals.type.shape[dict(node.params)["axis"]]
+        return rule if n % 2 == 0 and transforms.is_short(n // 2) else _LONG
+
+    return chosen
+
+
+_LONG = Missing(f"Fourier transforms are SciPy's, but those of 2, 4, 8 to {transforms.LONGEST} complex numbers")
 
 
 RULES: dict[Primitive, Rule] = {
@@ -76,14 +90,18 @@ RULES: dict[Primitive, Rule] = {
     )},
 }  # fmt: skip
 """The ops with a rule of their own; all others that are linear or move elements are applied to each part."""
-SOME: dict[Primitive, Callable[[Node], Rule | Missing]] = {ops.power: _power, ops.fft: _fft}
+SOME: dict[Primitive, Callable[[Node], Rule | Missing]] = {
+    ops.power: _power,
+    ops.fft: _fft,
+    ops.rfft: _of_reals(transforms.rfft, True),
+    ops.irfft: _of_reals(transforms.irfft, False),
+}
 """The ops of which some applications are written: (node) -> how, or why not."""
 _INVERSE = Missing("NumPy's own formulas for inverse functions of complex numbers have no native code")
 _MATRICES = Missing("native code eliminates in real matrices only")
 NOT_WRITTEN: dict[Primitive, Missing] = {
     **dict.fromkeys((ops.arcsin, ops.arccos, ops.arctan, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg), _INVERSE),
     **dict.fromkeys((ops.solve_triangular, ops.lu, ops.cofactors, ops.cofactors_along), _MATRICES),
-    **dict.fromkeys((ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
 }
 """The ops that take complex numbers and are left to NumPy, with the reason."""
