@@ -43,7 +43,8 @@ def text_of(program: Program) -> ProgramText | None:
         text = _written(program)
         return None if text is None else text.plain(program)
 
-    return kept("text", program, (), written, lambda plain: None if plain is None else ProgramText.of(plain, program))
+    more = () if all(of.lawful for of in bodies_in(program)) else ("no laws within",)
+    return kept("text", program, more, written, lambda plain: None if plain is None else ProgramText.of(plain, program))
 
 
 def _written(program: Program) -> ProgramText | None:
