@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.numpy import families
+from primad.numpy import special_functions
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
-from primad.numpy.families import *
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_
+from primad.numpy.special_functions import *
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
@@ -212,7 +212,7 @@ __all__ = [
     "softmax",
     "softplus",
     "xlogy",
-    *families.__all__,
+    *special_functions.__all__,
 ]
 
 

@@ -38,6 +38,7 @@ from primad.ops.special.error_functions import *
 from primad.ops.special.exponential import *
 from primad.ops.special.gamma import *
 from primad.ops.special.incomplete import *
+from primad.ops.special.incomplete_beta import *
 
 ALL: tuple[Primitive, ...] = tuple([value for value in globals().values() if isinstance(value, Primitive)])
 

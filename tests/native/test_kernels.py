@@ -66,11 +66,13 @@ DIVISIONS = {"floor_divide", "remainder", "fmod"}
 ROUNDING = {"neg", "add", "sub", "mul", "div", "abs", "floor", "sign", "maximum", "minimum", "sqrt", *DIVISIONS}
 TWO_OPERANDS = {
     "add", "sub", "mul", "div", "maximum", "minimum", "less", "less_equal", "equal", *DIVISIONS, *EXACT_OF_TWO,
-    "beta", "betaln", "binom", "gamma_moment", "gammaincc", "gammainccinv", "gammaincinv", "poch",
+    "beta", "betaln", "binom", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "poch",
 }  # fmt: skip
+THREE_OPERANDS = {"betainc", "betaincc", "betainccinv", "betaincinv"}
 PARAMS = {
     **{name: {"n": 0} for name in ("bessel_i", "bessel_j", "bessel_k", "bessel_y", "dawsn", "exprel", "polygamma")},
-    **{name: {"n": 0} for name in ("gamma_moment", "scaled_erfc")},
+    **{name: {"n": 0} for name in ("gammainc", "scaled_erfc")},
+    "betainc": {"n": (0, 0)},
     "expn": {"n": 2},
 }
 """The ops that need params, with what native code has."""
@@ -146,7 +148,8 @@ def test_special_values_are_numpys(name, dtype):
         f = (lambda x, y: op(x < y)) if name == "logical_not" else (lambda x, y: op(x < y, y <= x))
     else:
         params = PARAMS.get(name, {})
-        f = (lambda x, y: op(x, y, **params)) if name in TWO_OPERANDS else lambda x, y: op(x, **params)
+        of_two = (lambda x, y: op(x, y, **params)) if name in TWO_OPERANDS else lambda x, y: op(x, **params)
+        f = (lambda x, y: op(x, x, y, **params)) if name in THREE_OPERANDS else of_two
     (got,), (want,) = run_native(f, a, b), run_numpy(f, a, b)
     assert got.dtype == want.dtype
     if name in ROUNDING or want.dtype == bool:

@@ -24,6 +24,11 @@ NEAR, FAR = (-8.0, -2.0, -0.4, 1e-3, 0.7, 3.0, 9.0), (-30.0, 30.0, 1e3)
 POSITIVE = (1e-6, 1e-2, 0.7, 2.5, 11.0, 60.0)
 Table = dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], tuple[float, ...]]]
 
+
+def _betainc(a: Any, b: Any, x: Any) -> Any:
+    return mp.betainc(mp.mpf(a), mp.mpf(b), 0, mp.mpf(x), regularized=True)
+
+
 UNARY: Table = {
     "erfcinv": (special.erfcinv, lambda x: mp.erfinv(1 - x), (1e-9, 1e-3, 0.4, 1.7)),
     "erfi": (special.erfi, mp.erfi, NEAR),
@@ -77,6 +82,26 @@ UNARY: Table = {
         lambda a: special.gammainc(a, 1e3),
         lambda a: mp.gammainc(a, 0, 1000, regularized=True),
         (900.0, 999.0, 1001.0, 1100.0),
+    ),
+    "gammaincc in a, tiny": (
+        lambda a: special.gammaincc(a, 0.3),
+        lambda a: mp.gammainc(a, mp.mpf(0.3), mp.inf, regularized=True),
+        (1e-3, 1e-2),
+    ),
+    "betainc in a": (lambda a: special.betainc(a, 0.4, 0.7), lambda a: _betainc(a, 0.4, 0.7), (1e-3, 0.3, 4.0, 60.0)),
+    "betainc in b": (lambda b: special.betainc(30.0, b, 0.9), lambda b: _betainc(30, b, 0.9), (0.01, 1.2, 3.0, 40.0)),
+    "betainc in b, far": (lambda b: special.betainc(2500.0, b, 0.999), lambda b: _betainc(2500, b, 0.999), (2.0, 3.5)),
+    "betainc in x": (lambda x: special.betainc(2.5, 0.4, x), lambda x: _betainc(2.5, 0.4, x), (1e-4, 0.5, 0.99)),
+    "betaincc in a": (lambda a: special.betaincc(a, 7.0, 1e-3), lambda a: 1 - _betainc(a, 7, 1e-3), (0.01, 0.5, 2.0)),
+    "betaincinv in a": (
+        lambda a: special.betaincinv(a, 1.0, 0.3),
+        lambda a: mp.mpf(0.3) ** (1 / a),
+        (0.05, 0.7, 40.0),
+    ),
+    "betainccinv in b": (
+        lambda b: special.betainccinv(1.0, b, 0.3),
+        lambda b: 1 - mp.mpf(0.3) ** (1 / b),
+        (0.2, 0.7, 40.0),
     ),
     "entr": (special.entr, lambda x: -x * mp.log(x), POSITIVE),
     "rel_entr": (lambda x: special.rel_entr(0.3, x), lambda x: mp.mpf(0.3) * mp.log(0.3 / x), (1e-9, 0.29, 7.0)),

@@ -104,7 +104,9 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
-    **dict.fromkeys((ops.polygamma_gap, ops.airy, ops.gamma_density), Missing("NumPy computes whole arrays of it")),
+    **dict.fromkeys(
+        (ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density), Missing("NumPy computes whole arrays of it")
+    ),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""

@@ -24,6 +24,8 @@ def exported(*names: str, of_order: str = "") -> Pointwise:
 
     def function(node_params: dict[str, Any], count: int) -> tuple[str, list[float]]:
         n = node_params.get("n", 0)
+        if isinstance(n, tuple):  # derivatives of some orders, of which SciPy has the function itself
+            return "" if any(n) else variant_of_doubles(MODULE, names[0], count), []
         name, before = (names[int(n)], []) if n in range(len(names)) else (of_order, [float(n)])
         return name and variant_of_doubles(MODULE, name, count + len(before)), before
 

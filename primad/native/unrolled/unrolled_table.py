@@ -156,6 +156,7 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
             ops.polygamma_gap,
             ops.airy,
             ops.gamma_density,
+            ops.beta_density,
         ),
         Missing("it has no native code at all"),
     ),

@@ -4,85 +4,80 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from primad.ops.elementwise.elementary import log
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
-from primad.ops.special.gamma import polygamma
-from primad.ops.special.tails import gamma_moment as _moment
-from primad.ops.special.tails import gamma_weight
+from primad.ops.special import tails
 from primad.system.deferred import special
 
-__all__ = ["gamma_density", "gamma_moment", "gammaincc", "gammainccinv", "gammaincinv"]
+__all__ = ["gamma_density", "gammainc", "gammaincc", "gammainccinv", "gammaincinv"]
 
 
-def _density(a: Any, x: Any) -> Any:
-    return np.asarray(gamma_weight(a, x), np.asarray(x).dtype)
+def _along(a: Any, x: Any, n: int) -> Any:
+    """Differentiate ∂ⁿ/∂aⁿ of the density in x: its logarithm has the slope (a − 1)/x − 1."""
+    found = gamma_density(a, x, n=n) * ((a - 1.0) / x - 1.0)
+    return found + gamma_density(a, x, n=n - 1) * (n / x) if n else found
+
+
+def _distribution(numbers: Any, a: Any, x: Any, n: int = 0) -> Any:
+    return numbers.differentiated(lambda a: numbers.gammainc(a, 0, x, regularized=True), (a,), (n,))
+
+
+def _density(numbers: Any, a: Any, x: Any, n: int) -> Any:
+    return numbers.differentiated(lambda a: x ** (a - 1) * numbers.exp(-x) / numbers.gamma(a), (a,), (n,))
+
+
+def _quantile(numbers: Any, a: Any, p: Any) -> Any:
+    start = special.gammaincinv(float(a), float(p))
+    return numbers.root(lambda x: _distribution(numbers, a, x) - p, start)
 
 
 gamma_density: Primitive = elementwise(
     "gamma_density",
-    numpy=_density,
+    numpy=tails.gamma_density,
     partials=[
-        lambda out, a, x: out * (log(x) - polygamma(a, n=0)),
-        lambda out, a, x: out * ((a - x) / x),
+        lambda out, a, x, *, n: gamma_density(a, x, n=n + 1),
+        lambda out, a, x, *, n: _along(a, x, n),
     ],
-    meaning=lambda n, a, x: n.divide(n.power(x, a) * n.exp(-x), n.gamma(a)),
-    doc="xᵃ·exp(−x)/Γ(a): x times the density of the gamma distribution.",
+    meaning=_density,
+    doc="The derivative of order n in a of xᵃ⁻¹·exp(−x)/Γ(a), the density of the gamma distribution.",
 )
-
-
-def _lower(a: Any, x: Any, n: int) -> Any:
-    """Differentiate the weight and its centre ψ(a)."""
-    return gamma_moment(a, x, n=n + 1) - (n * polygamma(a, n=1) * gamma_moment(a, x, n=n - 1) if n else 0.0)
-
-
-def _at_end(a: Any, x: Any, n: int) -> Any:
-    """Return the integrand at its upper end."""
-    found = gamma_density(a, x) / x
-    for _ in range(n):
-        found = found * (log(x) - polygamma(a, n=0))
-    return found
-
-
-gamma_moment: Primitive = elementwise(
-    "gamma_moment",
-    numpy=_moment,
+gammainc: Primitive = elementwise(
+    "gammainc",
+    numpy=tails.gamma_distribution,
     partials=[
-        lambda out, a, x, *, n: _lower(a, x, n),
-        lambda out, a, x, *, n: _at_end(a, x, n),
+        lambda out, a, x, *, n: gammainc(a, x, n=n + 1),
+        lambda out, a, x, *, n: gamma_density(a, x, n=n),
     ],
-    meaning=lambda numbers, a, x, *, n: numbers.gamma_moment(a, x, n),
-    doc="∫ tᵃ⁻¹·exp(−t)/Γ(a)·(log t − ψ(a))ⁿ dt from 0 to x: the regularised incomplete gamma function for n = 0.",
+    meaning=_distribution,
+    doc="The derivative of order n in a of the lower regularised incomplete gamma function P(a, x).",
 )
 gammaincc: Primitive = elementwise(
     "gammaincc",
     numpy=special.gammaincc,
     partials=[
-        lambda out, a, x: -gamma_moment(a, x, n=1),
-        lambda out, a, x: -gamma_density(a, x) / x,
+        lambda out, a, x: -gammainc(a, x, n=1),
+        lambda out, a, x: -gamma_density(a, x, n=0),
     ],
-    meaning=lambda numbers, a, x: 1 - numbers.gamma_moment(a, x, 0),
+    meaning=lambda numbers, a, x: 1 - _distribution(numbers, a, x),
     doc="The upper regularised incomplete gamma function, 1 − P(a, x).",
 )
 gammaincinv: Primitive = elementwise(
     "gammaincinv",
     numpy=special.gammaincinv,
     partials=[
-        lambda out, a, p: -gamma_moment(a, out, n=1) * (out / gamma_density(a, out)),
-        lambda out, a, p: out / gamma_density(a, out),
+        lambda out, a, p: -gammainc(a, out, n=1) / gamma_density(a, out, n=0),
+        lambda out, a, p: 1.0 / gamma_density(a, out, n=0),
     ],
-    meaning=lambda numbers, a, p: numbers.gamma_quantile(a, p),
+    meaning=_quantile,
     doc="The x at which P(a, x) is p.",
 )
 gammainccinv: Primitive = elementwise(
     "gammainccinv",
     numpy=special.gammainccinv,
     partials=[
-        lambda out, a, q: -gamma_moment(a, out, n=1) * (out / gamma_density(a, out)),
-        lambda out, a, q: -out / gamma_density(a, out),
+        lambda out, a, q: -gammainc(a, out, n=1) / gamma_density(a, out, n=0),
+        lambda out, a, q: -1.0 / gamma_density(a, out, n=0),
     ],
-    meaning=lambda numbers, a, q: numbers.gamma_quantile(a, 1 - q),
+    meaning=lambda numbers, a, q: _quantile(numbers, a, 1 - q),
     doc="The x at which 1 − P(a, x) is q.",
 )

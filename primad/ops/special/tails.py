@@ -1,4 +1,4 @@
-"""Densities and weighted tails of the gamma distribution, with which incomplete gamma functions are differentiated."""
+"""Densities and tails of the gamma distribution and all their derivatives in the shape, as integrals."""
 
 from __future__ import annotations
 
@@ -7,95 +7,132 @@ from typing import Any
 
 import numpy as np
 
+from primad.ops.special.quadrature import tail_integral
 from primad.system.deferred import special
 
-STEPS = np.linspace(-4.0, 4.0, 129)
-"""Nodes of the double exponential rule: beyond them weights are below 2⁻⁵², and this many are enough. Measured against
-quadratures in high precision: the error is below 1e-13 of a tail."""
-
-
-def _rule() -> tuple[Any, Any]:
-    """Return points and weights on (0, ∞) for what decays as exp(−v) (H. Takahasi and M. Mori 1974)."""
-    step = STEPS[1] - STEPS[0]
-    points = np.exp(STEPS - np.exp(-STEPS))
-    return points, points * (1.0 + np.exp(-STEPS)) * step
+LARGE = 16.0
+"""From which on asymptotic series in 1/a are taken. Derived: their last term is then below 2⁻⁵²."""
 
 
 def log_gamma_correction(a: Any) -> Any:
     """Return log Γ(a + 1) − log(√(2πa)·(a/e)ᵃ), which is 1/(12a) − … where a is large (DLMF 5.11.1)."""
-    inverse = 1.0 / np.maximum(a, 16.0)
+    inverse = 1.0 / np.maximum(a, LARGE)
     square = inverse * inverse
     series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
     del inverse, square
-    small = np.minimum(a, 16.0)
+    small = np.minimum(a, LARGE)
     direct = special.gammaln(small + 1.0)
     direct -= 0.5 * np.log(2.0 * math.pi * small) + small * np.log(small) - small
-    return np.where(a >= 16.0, series, direct)
+    return np.where(a >= LARGE, series, direct)
 
 
-def gamma_weight(a: Any, x: Any) -> Any:
-    """Return xᵃ·exp(−x)/Γ(a), by the distance of x from a, which a difference of logarithms would lose.
-
-    Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
-    """
-    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
-    with np.errstate(all="ignore"):
-        away = (x - a) / a
-        near = -_log1p_rest(np.clip(away, -0.1, 0.1))
-        near = np.where(np.abs(away) < 0.1, near, np.where(np.abs(away) < 0.5, np.log1p(away), np.log(x / a)) - away)
-        by_distance = (a > 1.0) | (np.abs(away) < 0.5)
-        del away
-        exponent = a * np.log(x)
-        exponent -= x
-        exponent -= special.gammaln(a)
-        exponent = np.where(by_distance, a * near, exponent)
-        del near
-        exponent = exponent - np.where(by_distance, log_gamma_correction(a), 0.0)
-        found = np.exp(exponent) * np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
-    return np.where((x == 0.0) & (a > 0), 0.0, found)
+def log_over_psi(a: Any) -> Any:
+    """Return log a − ψ(a), which is 1/(2a) + … where a is large (DLMF 5.11.2)."""
+    inverse = 1.0 / np.maximum(a, LARGE)
+    square = inverse * inverse
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
+    small = np.minimum(a, LARGE)
+    return np.where(a >= LARGE, 0.5 * inverse + series, np.log(small) - special.psi(small))
 
 
-def _log1p_rest(z: Any) -> Any:
-    """Return z − log(1 + z) for |z| < 0.1, by its series in z/(2 + z)."""
+def deviance(away: Any, ratio: Any) -> Any:
+    """Return away − log(1 + away), where 1 + away is a ratio."""
+    near = log1p_rest(np.clip(away, -0.1, 0.1))
+    plain = away - np.where(np.abs(away) < 0.5, np.log1p(np.clip(away, -0.5, 0.5)), np.log(ratio))
+    return np.where(np.abs(away) < 0.1, near, plain)
+
+
+def log1p_rest(z: Any) -> Any:
+    """Return z − log(1 + z) for |z| ≤ 0.1, by its series in z/(2 + z)."""
     r = z / (2.0 + z)
-    total = np.zeros(z.shape)
+    total = np.zeros(np.shape(z))
     for k in range(10, 0, -1):
         total = (total + 1.0 / (2 * k + 1)) * r * r
     return r * (z - 2.0 * total)
 
 
-def gamma_moment(a: Any, x: Any, *, n: int) -> Any:
-    """Return ∫ tᵃ⁻¹·exp(−t)/Γ(a)·(log t − ψ(a))ⁿ dt from 0 to x.
+def _weight(a: Any, x: Any) -> Any:
+    """Return xᵃ·exp(−x)/Γ(a), by the distance of x from a, which a difference of logarithms would lose.
 
-    Tails are integrated: of t below x where x lies left of exp ψ(a), at which the weight changes its sign, else of t
-    above it. In the logarithm of t they decay at least exponentially, so that a double exponential rule serves.
+    Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
+    """
+    away = (x - a) / a
+    by_distance = (a > 1.0) | (np.abs(away) < 0.5)
+    far = a * np.log(x) - x - special.gammaln(a)
+    exponent = np.where(by_distance, -a * deviance(away, x / a) - log_gamma_correction(a), far)
+    return np.exp(exponent) * np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
+
+
+class _Kernel:
+    """The derivative of order n in a of tᵃ/Γ(a), divided by tᵃ/Γ(a): a polynomial of log t.
+
+    1/Γ(a) is a/Γ(a + 1) where a is small, and a is differentiated as it stands: terms that cancel are never formed.
+    """
+
+    def __init__(self, a: Any, n: int) -> None:
+        self.n, self.small = n, a < 1.0
+        self.shifted = np.where(self.small, a + 1.0, a)
+        self.factor = np.where(self.small, n / a, 0.0)
+        self.cumulants = [special.polygamma(m, self.shifted) for m in range(1, n)]
+
+    def centred(self, a: Any, x: Any) -> Any:
+        """Return log x − ψ, of a where it is not small."""
+        away = (x - a) / a
+        by_distance = ~self.small & (np.abs(away) < 0.5)
+        near = np.log1p(np.clip(away, -0.5, 0.5)) + log_over_psi(a)
+        return np.where(by_distance, near, np.log(x) - special.psi(self.shifted))
+
+    def at(self, centred: Any) -> Any:
+        """Return the polynomial, by the recurrence of complete Bell polynomials."""
+        found = [np.ones(np.shape(centred)), centred]
+        for m in range(1, self.n):
+            terms = [math.comb(m, i) * self.cumulants[i - 1] * found[m - i] for i in range(1, m + 1)]
+            found.append(centred * found[m] - sum(terms))
+        return found[self.n] + (self.factor * found[self.n - 1] if self.n else 0.0)
+
+
+def gamma_density(a: Any, x: Any, *, n: int) -> Any:
+    """Return the derivative of order n in a of xᵃ⁻¹·exp(−x)/Γ(a)."""
+    dtype = np.asarray(x).dtype
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    with np.errstate(all="ignore"):
+        found = _weight(a, x) / x
+        if n:
+            kernel = _Kernel(a, n)
+            found = found * kernel.at(kernel.centred(a, x))
+        at_zero = np.where(a > 1.0, 0.0, np.where(a == 1.0, 1.0, np.inf) if n == 0 else np.nan)
+        found = np.where(x == 0.0, at_zero, np.where(np.isposinf(x), 0.0, found))
+    return np.asarray(np.where((a > 0) & (x >= 0), found, np.nan), dtype)
+
+
+def gamma_distribution(a: Any, x: Any, *, n: int) -> Any:
+    """Return the derivative of order n in a of the regularised incomplete gamma function P(a, x).
+
+    The density's derivative is integrated: over t below x where x lies left of exp ψ(a), at which the one of first
+    order changes its sign, else over t above it. The variable is log t, in which the density is log-concave.
     """
     dtype = np.asarray(x).dtype
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
         if n == 0:
             return np.asarray(special.gammainc(a, x), dtype)
-        centre, start = special.psi(a), np.log(x)
-        upper = x > np.maximum(np.exp(centre), 1.0)
-        rate = np.where(upper, x - a, a - x)
-        rate = np.maximum(rate, 0.0)
-        scale = 2.0 / (rate + np.sqrt(rate * rate + 2.0 * x))
-        scale = np.where(upper | (a > 1.0), scale, 1.0 / a)  # below 1 only the power decays
-        total = np.zeros(a.shape)
-        for point, weight in zip(*_rule(), strict=True):
-            v = point * scale
-            exponent = np.where(upper, a * v - x * np.expm1(v), -a * v - x * np.expm1(-v))
-            total = total + weight * np.exp(exponent) * (np.where(upper, start + v, start - v) - centre) ** n
-        tail = total * scale * gamma_weight(a, x)
-        found = np.where(upper, _all_moment(a, n) - tail, tail)
-        found = np.where(x == 0.0, 0.0, np.where(np.isposinf(x), _all_moment(a, n), found))
-    return np.asarray(np.where((a > 0) & (x >= 0), found, np.nan), dtype)
+        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        at_end = np.where((a > 0) & ((x == 0.0) | np.isposinf(x)), 0.0, np.nan)
+        a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+        kernel = _Kernel(a, n)
+        start = kernel.centred(a, x)
+        upper = start + kernel.factor / n > 0.0
+        sign = np.where(upper, 1.0, -1.0)
+        peak = np.maximum(sign * (np.log(a) - np.log(x)), 0.0)
 
+        def exponent(v: Any) -> Any:
+            return sign * a * v - x * np.expm1(sign * v)
 
-def _all_moment(a: Any, n: int) -> Any:
-    """Return the central moment of order n of the logarithm of a gamma variable, from its cumulants ψ⁽ᵏ⁻¹⁾(a)."""
-    moments = [np.ones(a.shape), np.zeros(a.shape)]
-    for m in range(2, n + 1):
-        terms = [math.comb(m - 1, k - 1) * special.polygamma(k - 1, a) * moments[m - k] for k in range(2, m + 1)]
-        moments.append(np.sum(terms, axis=0))
-    return moments[n]
+        def slope(v: Any) -> Any:
+            return sign * (a - x * np.exp(sign * v))
+
+        def integrand(v: Any) -> Any:
+            return np.exp(exponent(v)) * kernel.at(start + sign * v)
+
+        found = -sign * tail_integral(integrand, exponent, slope, peak) * _weight(a, x)
+    return np.asarray(np.where(inside, found, at_end), dtype)

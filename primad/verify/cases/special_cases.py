@@ -44,12 +44,18 @@ DRAWN: dict[Primitive, Any] = {
     ops.exprel: varied(pointwise(POSITIVE), n=(0, 1, 2)),
 }
 
+SHAPE, PART, SMALL = (1.5, 3.0), (0.25, 0.75), (0.125, 0.375)
 NUMERIC: dict[Primitive, Any] = {
-    ops.gamma_density: pointwise((1.5, 3.0), POSITIVE, shapes=FEW),
-    ops.gamma_moment: varied(pointwise((1.5, 3.0), (0.5, 3.0), shapes=FEW), n=(0, 1)),
-    ops.gammaincc: pointwise((1.5, 3.0), (0.5, 3.0), shapes=FEW),
-    ops.gammaincinv: pointwise((1.5, 3.0), (0.25, 0.75), shapes=FEW),
-    ops.gammainccinv: pointwise((1.5, 3.0), (0.25, 0.75), shapes=FEW),
+    ops.gamma_density: varied(pointwise(SHAPE, POSITIVE, shapes=FEW), n=(0, 1)),
+    ops.gammainc: varied(pointwise(SHAPE, (0.5, 3.0), shapes=FEW), n=(0, 1)),
+    ops.gammaincc: pointwise(SHAPE, (0.5, 3.0), shapes=FEW),
+    ops.gammaincinv: pointwise(SHAPE, PART, shapes=FEW),
+    ops.gammainccinv: pointwise(SHAPE, PART, shapes=FEW),
+    ops.beta_density: varied(pointwise(SHAPE, SHAPE, PART, shapes=FEW), n=((0, 0), (1, 0), (1, 1))),
+    ops.betainc: varied(pointwise(SHAPE, SHAPE, SMALL, shapes=FEW), n=((0, 0), (0, 1), (1, 0))),
+    ops.betaincc: pointwise(SHAPE, SHAPE, SMALL, shapes=FEW),
+    ops.betaincinv: pointwise(SHAPE, SHAPE, SMALL, shapes=FEW),
+    ops.betainccinv: pointwise(SHAPE, SHAPE, PART, shapes=FEW),
 }
 """What is checked at numbers of high precision."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import mpmath
-import scipy.special
 
 from primad.verify.exact.number_systems import CONSTANTS, SPECIAL, recognize
 
@@ -43,36 +43,23 @@ class Precise:
         }
 
     def __getattr__(self, name: str) -> Any:
-        """Return one of mpmath's special functions."""
-        if name not in SPECIAL:
+        """Return one of mpmath's functions."""
+        if name.startswith("_") or name == "context":
             raise AttributeError(name)
-        return getattr(self.context, SPECIAL[name][0])
+        return getattr(self.context, SPECIAL[name][0] if name in SPECIAL else name)
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root, which has a kink at zero."""
         self._note(x, 0)
         return self.context.sqrt(x)
 
-    def gamma_moment(self, a: Any, x: Any, n: int) -> Any:
-        """Return ∫ tᵃ⁻¹·exp(−t)/Γ(a)·(log t − ψ(a))ⁿ dt from 0 to x, by DLMF 8.7.1."""
-        c = self.context
-        log, centre = c.log(x), c.psi(0, a)
-        term = [(log - centre) ** k / c.factorial(k) for k in range(n + 1)]  # powers of a small change of a
-        total, k = [c.mpf(0)] * (n + 1), 0
-        while not total[0] or abs(term[0]) > c.eps * abs(total[0]):
-            rest = c.mpf(0)
-            for i, coefficient in enumerate(term):  # divided by a + k, plus the change
-                rest = (coefficient - rest) / (a + k)
-                term[i] = rest
-            total = [whole + part for whole, part in zip(total, term, strict=True)]
-            term, k = [part * x for part in term], k + 1
-        return total[n] * c.factorial(n) * c.exp(a * log - x - c.loggamma(a))
+    def differentiated(self, function: Callable[..., Any], at: tuple[Any, ...], orders: tuple[int, ...]) -> Any:
+        """Return the derivative of a function of as many numbers, of an order in each, at a point."""
+        return self.context.diff(function, at, orders) if any(orders) else function(*at)
 
-    def gamma_quantile(self, a: Any, p: Any) -> Any:
-        """Return the x at which the regularised incomplete gamma function is p."""
-        c = self.context
-        start = c.mpf(float(scipy.special.gammaincinv(float(a), float(p))))
-        return c.findroot(lambda x: self.gamma_moment(a, x, 0) - p, start)
+    def root(self, function: Callable[[Any], Any], start: float) -> Any:
+        """Return the zero of a function that is near a float."""
+        return self.context.findroot(function, self.context.mpf(float(start)))
 
     def number(self, value: Any) -> Any:
         """Return the number that a scalar stands for."""

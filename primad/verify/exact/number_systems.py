@@ -42,7 +42,7 @@ class Numbers(Protocol):
     besseli: Callable[[int, Any], Any]
 
     def __getattr__(self, name: str) -> Any:
-        """Return one of the special functions of `SPECIAL`."""
+        """Return one of the special functions of `SPECIAL`; of numbers of high precision, any function of mpmath's."""
 
     def sqrt(self, x: Any) -> Any:
         """Return the square root."""

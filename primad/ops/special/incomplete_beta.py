@@ -1,0 +1,120 @@
+"""The incomplete beta functions and their inverses, differentiable in all three arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.ops.record.kinds import elementwise
+from primad.ops.record.primitive import Primitive
+from primad.ops.special import beta_tails
+from primad.system.deferred import Deferred, special
+
+__all__ = ["beta_density", "betainc", "betaincc", "betainccinv", "betaincinv"]
+
+IN_A, IN_B = (1, 0), (0, 1)
+
+
+def _along(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    """Differentiate the density's derivative in x: its logarithm has the slope (a − 1)/x − (b − 1)/(1 − x)."""
+    y = 1.0 - x
+    found = beta_density(a, b, x, n=(j, k)) * ((a - 1.0) / x - (b - 1.0) / y)
+    found = found + beta_density(a, b, x, n=(j - 1, k)) * (j / x) if j else found
+    return found - beta_density(a, b, x, n=(j, k - 1)) * (k / y) if k else found
+
+
+def _distribution(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int] = (0, 0)) -> Any:
+    """Add the power series of DLMF 8.17.8, whose terms are polynomials of small changes of a and b."""
+    places = [(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1)]
+    fact, lead = numbers.factorial, x * (1 - x)
+    term = {(j, k): lead * _density(numbers, a, b, x, (j, k)) / (fact(j) * fact(k)) for j, k in places}
+    for j, k in places:  # divided by a and its change
+        term[j, k] = (term[j, k] - (term[j - 1, k] if j else 0)) / a
+    total, steps = dict(term), 0
+    while max([abs(term[at]) for at in places]) > numbers.eps * max([abs(total[at]) for at in places]):
+        steps += 1
+        grown = {(j, k): (a + b + steps - 1) * term[j, k] for j, k in places}
+        for j, k in places:
+            grown[j, k] += (term[j - 1, k] if j else 0) + (term[j, k - 1] if k else 0)
+        for j, k in places:
+            term[j, k] = (x * grown[j, k] - (term[j - 1, k] if j else 0)) / (a + steps)
+            total[j, k] += term[j, k]
+    return total[n] * fact(n[0]) * fact(n[1])
+
+
+def _density(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int]) -> Any:
+    def change(shape: Any, order: int) -> Any:
+        return numbers.psi(order, shape) - numbers.psi(order, a + b)
+
+    logs = numbers.log(x) - change(a, 0), numbers.log(1 - x) - change(b, 0)
+    orders = [(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1) if j + k > 1]
+    cumulants = {
+        (j, k): -numbers.psi(j + k - 1, a + b) if j and k else change(a if j else b, j + k - 1) for j, k in orders
+    }
+    found = beta_tails.bell_polynomials(*logs, cumulants, n)[n]
+    return found * x ** (a - 1) * (1 - x) ** (b - 1) / numbers.beta(a, b)
+
+
+def _quantile(numbers: Any, a: Any, b: Any, p: Any) -> Any:
+    start = special.betaincinv(float(a), float(b), float(p))
+    return numbers.root(lambda x: _distribution(numbers, a, b, x) - p, start)
+
+
+beta_density: Primitive = elementwise(
+    "beta_density",
+    numpy=beta_tails.beta_density,
+    partials=[
+        lambda out, a, b, x, *, n: beta_density(a, b, x, n=(n[0] + 1, n[1])),
+        lambda out, a, b, x, *, n: beta_density(a, b, x, n=(n[0], n[1] + 1)),
+        lambda out, a, b, x, *, n: _along(a, b, x, *n),
+    ],
+    meaning=_density,
+    doc="The derivative of orders n in a and b of xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b), the density of the beta distribution.",
+)
+betainc: Primitive = elementwise(
+    "betainc",
+    numpy=beta_tails.beta_distribution,
+    partials=[
+        lambda out, a, b, x, *, n: betainc(a, b, x, n=(n[0] + 1, n[1])),
+        lambda out, a, b, x, *, n: betainc(a, b, x, n=(n[0], n[1] + 1)),
+        lambda out, a, b, x, *, n: beta_density(a, b, x, n=n),
+    ],
+    meaning=_distribution,
+    doc="The derivative of orders n in a and b of the regularised incomplete beta function I_x(a, b).",
+)
+betaincc: Primitive = elementwise(
+    "betaincc",
+    numpy=special.betaincc,
+    partials=[
+        lambda out, a, b, x: -betainc(a, b, x, n=IN_A),
+        lambda out, a, b, x: -betainc(a, b, x, n=IN_B),
+        lambda out, a, b, x: -beta_density(a, b, x, n=(0, 0)),
+    ],
+    meaning=lambda numbers, a, b, x: 1 - _distribution(numbers, a, b, x),
+    doc="The complement 1 − I_x(a, b) of the regularised incomplete beta function.",
+)
+
+
+def _inverse(name: str, original: Deferred, sign: int, said: str) -> Primitive:
+    """Return an inverse in x; its value in a and b changes so that I_x(a, b) does not."""
+
+    def function(a: Any, b: Any, p: Any) -> Any:
+        found = original(*[np.asarray(each, np.float64) for each in (a, b, p)])  # its loop of float32 is less exact
+        return np.asarray(found, getattr(p, "dtype", np.float64))
+
+    return elementwise(
+        name,
+        numpy=function,
+        partials=[
+            lambda out, a, b, p: -betainc(a, b, out, n=IN_A) / beta_density(a, b, out, n=(0, 0)),
+            lambda out, a, b, p: -betainc(a, b, out, n=IN_B) / beta_density(a, b, out, n=(0, 0)),
+            lambda out, a, b, p: float(sign) / beta_density(a, b, out, n=(0, 0)),
+        ],
+        meaning=lambda numbers, a, b, p: _quantile(numbers, a, b, p if sign > 0 else 1 - p),
+        doc=said,
+    )
+
+
+betaincinv = _inverse("betaincinv", special.betaincinv, 1, "The x at which I_x(a, b) is p.")
+betainccinv = _inverse("betainccinv", special.betainccinv, -1, "The x at which 1 − I_x(a, b) is p.")
