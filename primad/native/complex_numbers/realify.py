@@ -26,10 +26,10 @@ from primad.native.complex_numbers.rules import rule_of, touches_complex
 from primad.native.emit.emit_context import Missing
 from primad.native.emit.op_table import reason
 from primad.native.llvm.compile_limits import BUDGET, Budget
-from primad.native.loops.body_programs import KEPT, has_body, step_program
+from primad.native.loops.body_programs import has_body, step_program
 from primad.ops.record.primitive import Primitive, project
 from primad.recording.traced_array import TracedArray
-from primad.system.process import made_once
+from primad.system.process import MOST_KEPT, made_once
 
 
 class NotInPartsError(Exception):
@@ -192,7 +192,7 @@ def closed_in_parts(of: ClosedProgram) -> ClosedProgram:
     return found
 
 
-@made_once(most=KEPT)
+@made_once(most=MOST_KEPT)
 def _closed_in_parts(of: ClosedProgram, left_out: frozenset[str]) -> ClosedProgram | None:
     step = step_program(of)
     program = in_parts(step)
@@ -214,7 +214,7 @@ def _value_of(node: Node) -> ByKey | None:
     return ByKey(literal_value(node), literal_key(literal_value(node), node.type)) if node.op is LITERAL else None
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_KEPT)
 def _reason_in_parts(
     op: Primitive,
     types: tuple[ArrayType, ...],

@@ -16,6 +16,7 @@ from primad.ir.node import CAPTURED, INPUT, Leaf, Node, leaf_value
 from primad.ir.program import Program, subprogram
 from primad.native.complex_numbers.realify import in_parts, interleaved, is_complex, reason_in_parts
 from primad.native.emit.pointwise import work_of_element
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.storage import VIEWS
@@ -24,7 +25,7 @@ from primad.runtime.executors.executor import PLAIN, Executable, Options
 from primad.runtime.plan.native_regions import alternating_runs
 from primad.runtime.plan.planned_program import PlannedProgram, Planning
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
-from primad.runtime.tiling.tiled_plan import MANY_STEPS, make_plan
+from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify.barriers import without_barriers
 from primad.transforms.dimensions import axis_map
 
@@ -154,7 +155,7 @@ def _whole(x: Any, type: ArrayType) -> Any:
 
 def _pays(run: Sequence[Node]) -> bool:
     """Say whether tiles gain more than what a stage costs: its results are new arrays."""
-    return len(run) >= MANY_STEPS or any(work_of_element(node) > 1 for node in run)
+    return len(run) >= BUDGET.worth_a_region or any(work_of_element(node) > 1 for node in run)
 
 
 def _mixes_all(node: Node) -> bool:
