@@ -327,6 +327,12 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
     if op.indexing.adds_rows is not None:
         further = lambda *types, **params: range(op.indexing.adds_rows(*types, **params).start + 1)  # noqa: E731
         yield "axes of the rows", "rows at indices", changed_in(op, "indexing", adds_rows=further)
+    if op.indexing.joins:
+        yield (
+            "order of what is joined",
+            "rows at indices",
+            replace(op, numpy=lambda *xs, axis: op.numpy(*xs[::-1], axis=axis)),
+        )
     for argument, without in (("out", None), ("each", False), ("wanted", False), ("limit", False)):
         if getattr(op.memory, argument) != without:
             yield f"no {argument}", "memory", replace(op, numpy=_without_arguments(op.numpy))

@@ -23,7 +23,7 @@ from primad.ops.arrays.part_definitions import (
     sliced,
 )
 from primad.ops.arrays.reshaping import Shape
-from primad.ops.record.fields import CHEAP, Law, MemoryUse
+from primad.ops.record.fields import CHEAP, Indexing, Law, MemoryUse
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -279,6 +279,7 @@ concatenate: Primitive = linear(
     axes=concatenate_axes,
     adapt=moved_axis,
     operands=None,
+    indexing=Indexing(joins=True),
     work=CHEAP,
     doc="Join arrays along an axis.",
     laws=[

@@ -245,11 +245,13 @@ class Indexing:
             along which they stand.
         slides: `(*types, **params)`: for ops that move windows along axes of their only operand, which are the same
             ones of the result, where the indices of each go (`primad.ir.axes.Slide`).
+        joins: whether the result is any number of operands one behind the other along the axis `axis`.
     """
 
     adds_rows: Callable[..., range] | None = None
     takes_rows: Callable[..., int] | None = None
     slides: Callable[..., dict[int, Slide]] | None = None
+    joins: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -139,7 +139,7 @@ class _Rolling:
         """Build again what comes after the run; what is joined of many steps' results are parts of one array."""
         for node in self.source.nodes:
             if self.place.get(node, -1) >= self.period.end:
-                if node.op is ops.concatenate and len(node.inputs) > FEWEST_STEPS:
+                if node.op.indexing.joins and len(node.inputs) > FEWEST_STEPS:
                     pieces = [mapping.get(x, x) for x in node.inputs]
                     mapping[node] = concatenated(pieces, trace=trace, **dict(node.params))
                 else:
