@@ -373,6 +373,31 @@ def test_what_is_rolled_is_explained() -> None:
         assert "equal steps of 4 ops" in text and "test_rerolling.py:" in text and said in text, text
 
 
+def shrinking(x: Any) -> Any:
+    for _ in range(30):
+        x = np.sin(x[1:]) + 0.5 * x[:-1]
+    return np.sum(x)
+
+
+def triangle(x: Any) -> Any:
+    total = 0.0
+    for i in range(12):
+        for j in range(i):
+            total = total + np.sin(x[i]) * x[j] * (x[i] - x[j])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [(shrinking, "float64[26], then float64[25]"), (triangle, "primad.scan")],
+)
+def test_loops_that_stay_say_why(f: Any, said: str) -> None:
+    """Each loop that is none of the program is named with its line, the reason, and what to change."""
+    (note,) = [note for note in rolled(primad.trace(f)(np.ones(41))).notes if "stay unrolled" in note]
+    assert "test_rerolling.py:" in note and said in note, note
+    assert note in str(primad.explain(primad.grad(f), np.ones(41)))
+
+
 def test_long_elementwise_loops_are_elementwise() -> None:
     def repeated(x: Any) -> Any:
         for _ in range(30):

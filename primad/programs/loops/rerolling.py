@@ -20,6 +20,7 @@ from primad.programs.loops.periods import FEWEST_STEPS, Period, period_of, same_
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
 from primad.programs.loops.stacked_rows import concatenated, stacked_rows
+from primad.programs.loops.unrolled_lines import unrolled_loops
 from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
@@ -51,11 +52,11 @@ def rolled(program: Program) -> Program:
         rolling = _Rolling(program, period)
         made = rolling.program()
         if made is None:
-            notes.append(f"{run} stay so: {rolling.refused}")
-            break
+            program.notes = (*notes, f"{run} stay so: {rolling.refused}")
+            return program
         notes.append(f"{run} are one scan")
         program = made
-    program.notes = tuple(notes)
+    program.notes = (*notes, *unrolled_loops(program))
     return program
 
 

@@ -1,0 +1,68 @@
+"""Lines of the user's code that were recorded many times and are no loop: which they are, why, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from primad.ir.node import Leaf, Node, params_key
+from primad.ir.program import Program
+from primad.programs.loops import periods
+from primad.programs.loops.periods import FEWEST_STEPS
+from primad.system.quantities import several
+
+
+def unrolled_loops(program: Program) -> list[str]:
+    """Return a sentence for each loop in Python that a program holds step by step, with its first line."""
+    if len(program.nodes) < periods.FEWEST_NODES:
+        return []
+    of: dict[str, list[Node]] = {}
+    for node in sorted(program.lines, key=attrgetter("index")):
+        of.setdefault(program.lines[node], []).append(node)
+    known = set(program.nodes)
+    lines = [(line, [node for node in nodes if node in known]) for line, nodes in of.items()]
+    groups: list[tuple[str, list[Node]]] = []
+    last = -1
+    for line, nodes in lines:
+        if not _repeated(nodes):
+            continue
+        if groups and nodes[0].index <= last:  # lines of one loop take turns
+            groups[-1][1].extend(nodes)
+        else:
+            groups.append((line, nodes))
+        last = max(last, nodes[-1].index)
+    found = [(line, _repeated(nodes)) for line, nodes in groups if len(nodes) >= periods.FEWEST_NODES]
+    return [
+        f"{several(len(steps[0]), 'step')} of a loop in Python ({line}) stay unrolled: {_reason(steps)}"
+        for line, steps in found
+    ]
+
+
+def _repeated(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return the applications of each op that is applied the fewest times of those that many steps apply."""
+    of: dict[object, list[Node]] = {}
+    for node in nodes:
+        if not isinstance(node.op, Leaf) and not node.op.memory.views:
+            of.setdefault(node.op, []).append(node)
+    often = [applied for applied in of.values() if len(applied) >= FEWEST_STEPS]
+    fewest = min(map(len, often), default=0)
+    return [applied for applied in often if len(applied) == fewest]
+
+
+def _reason(steps: Sequence[Sequence[Node]]) -> str:
+    """Say why applications of ops are no steps of one loop, and what to change."""
+    for applied in steps:
+        before, after = applied[len(applied) // 2 - 1 : len(applied) // 2 + 1]
+        if before.type != after.type:
+            return (
+                f"arrays change their shapes from step to step ({before.type}, then {after.type}); arrays of one "
+                "length, with np.where for what is not used, are a loop."
+            )
+        if params_key(before.params) != params_key(after.params):
+            names = [name for (name, x), (_, y) in zip(before.params, after.params, strict=True) if x != y]
+            return (
+                f"{before.op.name} has another {' and '.join(names)} in each; primad.scan over an array of them is one."
+            )
+        if any(before.inputs[k] is not after.inputs[k] for k in before.op.static_operands):
+            return f"{before.op.name} has another constant in each; primad.scan over an array of them is one."
+    return "steps differ in what they compute, or in what they take from those before; primad.scan is a loop."
