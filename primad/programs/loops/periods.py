@@ -206,20 +206,21 @@ def period_of(program: Program) -> Period | None:
 
 
 def _sources(program: Program) -> set[Node]:
-    """Return the computed arrays whose rows are used often enough, over enough of the program, to be those of steps."""
-    uses: Counter[Node] = Counter()
+    """Return the computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
     first: dict[Node, int] = {}
-    last: dict[Node, int] = {}
+    later: Counter[Node] = Counter()
+    far = FEWEST_NODES // 2
     for node in program.nodes:
         if not isinstance(node.op, Leaf) and not node.op.memory.views:
             for x in node.inputs:
                 root = root_of(x)
-                if root is not x and not isinstance(root.op, Leaf):
-                    uses[root] += 1
-                    first.setdefault(root, node.index)
-                    last[root] = node.index
-    far = FEWEST_NODES // 2
-    return {root for root, count in uses.items() if count > FEWEST_STEPS and last[root] - first[root] > far}
+                if (
+                    root is not x
+                    and not isinstance(root.op, Leaf)
+                    and node.index - first.setdefault(root, node.index) > far
+                ):
+                    later[root] += 1
+    return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
 def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:

@@ -46,7 +46,7 @@ def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
     found: list[TracedArray] = []
     i = 0
     while i < len(pieces):
-        turns, rounds = _turns(kinds[i:])
+        turns, rounds = _turns(kinds, i)
         some = pieces[i : i + turns * rounds]
         parts = [_parts_of(some[k::turns]) if rounds > 1 else None for k in range(turns)]
         rows = [None if each is None else each.joined(trace) for each in parts]
@@ -66,12 +66,13 @@ def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
     return lift(ops.concatenate(*found, axis=axis), trace)
 
 
-def _turns(kinds: Sequence[object]) -> tuple[int, int]:
-    """Return after how many of them the kinds repeat themselves, from the first on, and how often: most of them."""
-    best = 1, 1
-    for turns in range(1, MOST_TURNS + 1):
-        pairs = zip(kinds, kinds[turns:], strict=False)
-        same = next((i for i, (x, y) in enumerate(pairs) if x != y), max(0, len(kinds) - turns))
+def _turns(kinds: Sequence[object], begin: int) -> tuple[int, int]:
+    """Return after how many of them the kinds from a place on repeat themselves, and how often: most of them."""
+    best, left = (1, 1), len(kinds) - begin
+    for turns in range(1, min(MOST_TURNS, left // 2) + 1):
+        same = 0
+        while same < left - turns and kinds[begin + same] == kinds[begin + same + turns]:
+            same += 1
         rounds = same // turns + 1
         if rounds > 1 and turns * rounds > best[0] * best[1]:
             best = turns, rounds
