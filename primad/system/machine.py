@@ -1,8 +1,9 @@
 """What the machine is, asked once: its vectors, caches, processors, memory, and what its BLAS library makes of them.
 
-All that primad's choices depend on beside the program stands here, and nothing here is measured: a program has the same
-plan, and its results the same bits, each time it runs on a machine. (The speeds that `primad.explain` predicts with are
-measured, when they are wanted; nothing that runs a program reads them.)
+What is common to machines stands here too: what a core does in its cycles, and what calls, loops and threads cost, in
+elements and ops. All that primad's choices depend on beside the program is here, and nothing here is measured: a
+program has the same plan, and its results the same bits, each time it runs on a machine. (The speeds that
+`primad.explain` predicts with are measured, when they are wanted; nothing that runs a program reads them.)
 
 Linux tells the sizes of caches in `/sys`, and through `sysconf` where `/sys` is hidden. Where the system tells nothing
 (macOS, Windows), they are taken to be those of the machine on which the constants that are shares of a cache were
@@ -37,7 +38,7 @@ def _vector_bytes() -> int:
 
 
 LONGEST_VECTOR_BYTES = 64
-"""Bytes of the longest vectors that a processor may have: those of AVX-512."""
+"""Bytes of the longest vectors that a processor may have. Given by AVX-512."""
 VECTOR_BYTES = _vector_bytes()
 """How long vectors are: 64 bytes on a processor with AVX-512, 16 on ARM, 32 on others. Twice as long is about twice as
 fast where the processor has them; sums, and functions of the C library, then end in other bits than on processors
@@ -186,17 +187,21 @@ FIRST_CACHE, SECOND_CACHE = cache(1), cache(2)
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 CALL_ELEMENTS = 4096
-"""Elements in a cache, an op on which takes as long as a call of a NumPy function: about a microsecond."""
+"""Elements in a cache, an op on which takes as long as a call of a NumPy function: about a microsecond. Estimated. What
+runs natively depends on it, and so the last bits of results."""
 LOOP_ELEMENTS = 1024
-"""Elements from which it does not matter what NumPy takes to make an array, or native code to begin a loop."""
+"""Elements from which it does not matter what NumPy takes to make an array or to begin a loop, or native code to begin
+one: as long as some tens of them. Estimated. The last bits of sums depend on it."""
 STREAMED_BYTES = 8 * 1024 * 1024
-"""Bytes of arrays that are read from memory at a time: fewer come while threads wake."""
+"""Bytes of arrays that are read from memory at a time: fewer come while threads wake. Estimated. The last bits of sums
+depend on it."""
 THREAD_WORK = 1 << 20
 """Ops on elements for which it is worth to ask a thread, about a third of a millisecond: handing work to one, or
-leaving Python's lock, takes some ten microseconds."""
+leaving Python's lock, takes some ten microseconds. Estimated. The last bits of sums of products depend on it."""
 ALONE_WORK = 4 * THREAD_WORK
 """Ops on elements, or flops of products, below which work is not shared, but done with what stands beside it: about a
-millisecond."""
+millisecond. Chosen: in larger programs the interpreter's price does not show, while threads and a tuned BLAS library
+do. The last bits of results depend on it."""
 
 
 # -- processors and memory ---------------------------------------------------------------------------------------------
@@ -209,7 +214,7 @@ def processors() -> int:
 
 SPARE_BYTES = 200_000_000
 """Bytes that can be spared on any machine: a cache holds no more, nor does what keeps values to save time, where no
-limit is given."""
+limit is given. Chosen: small beside the memory of a machine."""
 SPARE_DOUBLES = SPARE_BYTES // 8
 """Numbers in double precision that take so many."""
 CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -238,13 +243,14 @@ def _limit_in(path: str) -> int | None:
 
 
 BLAS_THREADS_FLOPS = 2e4
-"""Flops of a product of matrices, from about which on OpenBLAS shares it among threads and cuts it along its sum: then
-results would depend on the number of threads."""
+"""Flops of a product of matrices, from about which on it is shared among threads and cut along its sum: results would
+depend on the number of threads. Given by OpenBLAS."""
 SHARED_FLOPS = 2e8
-"""Flops of a product of matrices, or of a factorization, from which threads save more than it takes to share it."""
+"""Flops of a product of matrices, or of a factorization, from which threads save more than it takes to share it.
+Estimated. The last bits of results depend on it."""
 BLAS_UNPACKED = 10**6
-"""Products of a product of matrices, up to which OpenBLAS makes it without packing, where a processor has AVX-512: it
-has one running sum for each element then."""
+"""Products of a product of matrices, up to which it is made without packing, where a processor has AVX-512: it has one
+running sum for each element then. Given by OpenBLAS. The last bits of results depend on it."""
 
 
 def blas() -> Any:

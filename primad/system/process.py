@@ -148,7 +148,8 @@ class MadeOnce(Generic[Arguments, Value]):
 
 
 MOST_KEPT = 512
-"""Programs, or what else depends on types, that are kept for each of those who make some: few of more come again."""
+"""Programs, or what else depends on types, that are kept for each of those who make some. Chosen: of more, few values
+come again."""
 
 
 def made_once(most: int | None = None) -> Callable[[Callable[Arguments, Value]], MadeOnce[Arguments, Value]]:

@@ -93,7 +93,7 @@ UNITS = re.compile(
     r"share|stages|steps|sums|threads|tiles|times|values|vectors)\b",
     re.IGNORECASE,
 )
-TUNED = ("functional", "native", "ops", "parallel", "runtime")
+TUNED = ("functional", "native", "ops", "parallel", "runtime", "system")
 
 
 def constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
