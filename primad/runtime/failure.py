@@ -16,7 +16,7 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
-from primad.native.emit.emit_context import INTERRUPTED
+from primad.native.emit.emit_context import FailurePlace
 from primad.ops.record.fields import DomainOfDefinition
 
 
@@ -69,7 +69,7 @@ def failure_of(status: int, place: int, value: int, failing: Sequence[Node], lin
     Raises:
         BaseException: what the handler of a signal raised that ended a loop, as KeyboardInterrupt.
     """
-    if place == INTERRUPTED:
+    if place == FailurePlace.INTERRUPTED:
         error = ctypes.cast(value, ctypes.py_object)
         raised: BaseException = error.value
         ctypes.pythonapi.Py_DecRef(error)

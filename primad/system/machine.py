@@ -252,6 +252,10 @@ BLAS_UNPACKED = 10**6
 """Products of a product of matrices, up to which it is made without packing, where a processor has AVX-512: it has one
 running sum for each element then. Given by OpenBLAS. The last bits of results depend on it."""
 
+LAPACK_BLOCK = 32
+"""Columns that blocked methods of LAPACK take together, for which its memory is taken. Given by `ilaenv` of the
+reference LAPACK, which says 32 for most of them."""
+
 
 def blas() -> Any:
     """Return the control of the loaded BLAS libraries."""

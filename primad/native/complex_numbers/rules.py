@@ -13,16 +13,13 @@ from primad.ir.node import LITERAL, Leaf, Node, literal_value
 from primad.native.complex_numbers import functions, parts, transforms
 from primad.native.complex_numbers.parts import Parts
 from primad.native.emit.emit_context import Missing
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import Primitive, full
 
 Operand = Any
 """Parts of complex numbers, or a traced array of others."""
 Rule = Callable[..., Any]
 """(*operands, **params) -> parts, or a traced array of what is not complex."""
-
-MOST_FACTORS = 16
-"""The largest exponent of a power that is written as products. Chosen: four squares and as many products; NumPy goes on
-to 100."""
 
 
 def _cast(x: Operand, *, dtype: str) -> Parts:
@@ -48,8 +45,8 @@ def _power(node: Node) -> Rule | Missing:
     exponent = node.inputs[1]
     value = complex(literal_value(exponent)) if exponent.op is LITERAL else 0.5
     n = int(value.real) if value == int(value.real) else 0
-    if not 0 < abs(n) <= MOST_FACTORS:
-        return Missing(f"power is products of complex numbers for whole exponents up to {MOST_FACTORS} only")
+    if not 0 < abs(n) <= BUDGET.exponent:
+        return Missing(f"power is products of complex numbers for whole exponents up to {BUDGET.exponent} only")
     return lambda x, y: parts.whole_power(x, n)
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from primad import ops
 from primad.native.complex_numbers.parts import Parts, Real, product, scaled, turned, turned_back
 from primad.recording.traced_array import TracedArray
+from primad.system.machine import SECOND_CACHE
 
-LONGEST = 4096
-"""Numbers of a transform that is written in parts, at most. Chosen: its passes stay in a core's second cache; SciPy's
-transforms have fewer passes over memory."""
+LONGEST = SECOND_CACHE.share(1, 16) // 16
+"""Complex numbers of a transform that is written in parts, at most: its passes stay in a core's second cache, and
+SciPy's transforms have fewer passes over memory. The last bits of results depend on it."""
 
 
 def is_short(length: int) -> bool:

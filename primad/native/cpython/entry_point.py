@@ -19,7 +19,7 @@ from primad.ir.signature import Signature
 from primad.native.cpython.argument_reading import Arguments
 from primad.native.cpython.object_layout import FASTCALL, TYPE, Objects, numpy_table
 from primad.native.cpython.result_making import Results
-from primad.native.emit.emit_context import INTERRUPTED
+from primad.native.emit.emit_context import FailurePlace
 from primad.native.llvm.builder import module
 from primad.native.llvm.scratch_memory import ALIGNMENT
 from primad.system.machine import THREAD_WORK
@@ -146,7 +146,7 @@ def _raised(code: Objects, failed: str, memory: str) -> str:
     """Raise what the handler of a signal has raised that ended a loop, if one did; return whether."""
 
     def look() -> str:
-        found = code.emit(f"icmp eq i64 {code.load('i64', memory, 0)}, {INTERRUPTED}")
+        found = code.emit(f"icmp eq i64 {code.load('i64', memory, 0)}, {FailurePlace.INTERRUPTED}")
         with code.when(found):
             error = code.load("ptr", memory, 1)
             code.run_own(code.python("PyErr_SetObject"), ("ptr", code.field(error, TYPE, "ptr")), ("ptr", error))

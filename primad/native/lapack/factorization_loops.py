@@ -20,11 +20,9 @@ from primad.native.lapack.matrix_loops import BLAS, LAPACK, Operand, Parts, Stac
 from primad.native.lapack.unrolled_matrices import Small, eliminated, few_minors, is_small, minors, write_small
 from primad.native.llvm.strided_views import View
 from primad.native.llvm.vectors import BY_SIZE, number_text
+from primad.system.machine import LAPACK_BLOCK
 
 INT32 = np.dtype(np.int32)
-BLOCK = 32
-"""Columns that LAPACK's blocked methods take together, for which its memory is taken. Given by `ilaenv` of the
-reference LAPACK, which says 32 for most of them."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,7 @@ COFACTORS = _either(
 
 
 def _qr_parts(m: int, n: int, dtype: Any) -> Parts:
-    return {"a": ((m, n), dtype), "r": ((n, n), dtype), "tau": ((n,), dtype), "work": ((BLOCK * n,), dtype)}
+    return {"a": ((m, n), dtype), "r": ((n, n), dtype), "tau": ((n,), dtype), "work": ((LAPACK_BLOCK * n,), dtype)}
 
 
 def _call_geqrf(on: Matrices, wanted: Sequence[bool]) -> None:

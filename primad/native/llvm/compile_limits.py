@@ -47,6 +47,8 @@ class Budget:
             those of a row that is sorted, each of which is compared with each other.
         boxed: nodes of a program that may be computed in boxes: it is gone through node by node, one inside the other.
         in_boxes: ops, at most, of all loops over boxes, in each of which joined arrays are one of their parts.
+        exponent: the number up to which powers of complex numbers are written as products: four squares, and as many
+            products with them.
         products: products of elements that are written out for the factors of a matrix, as of five rows and columns.
         minors: rows of a matrix whose cofactors are written out.
         instructions: those of a loop's body on single elements: more take longer to compile (a tenth of a second) than
@@ -87,6 +89,7 @@ class Budget:
     unrolled: int = 64
     boxed: int = 200
     in_boxes: int = 1000
+    exponent: int = 16
     products: int = 130
     minors: int = 4
     instructions: int = SHORT_STEP

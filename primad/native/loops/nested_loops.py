@@ -16,7 +16,7 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.native.emit.copies import copy
-from primad.native.emit.emit_context import INTERRUPTED, Site, interrupt, own_of, record_of
+from primad.native.emit.emit_context import FailurePlace, Site, interrupt, own_of, record_of
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.loops.batched_while import member_of
@@ -165,7 +165,7 @@ class _Loop:
             out = [None if (view := targets[i]) is None else code.start(view) for i in member.results]
             taken, going, stopped = write_stack(code, member, bounds, sources, out)
             address = code.emit(f"ptrtoint ptr {code.emit(f'load ptr, ptr {error}')} to i64")
-            Site(code, self.node, (), ()).fail(stopped, lambda: str(INTERRUPTED - 1), address)
+            Site(code, self.node, (), ()).fail(stopped, lambda: str(FailurePlace.INTERRUPTED - 1), address)
             self._ended(taken, going)
 
     def _source(self, i: int, stacked: bool) -> tuple[str, str]:

@@ -26,7 +26,7 @@ def _weight(a: Any, b: Any, x: Any, y: Any) -> Any:
     return np.exp(exponent) * np.sqrt(a / n * b / (2.0 * math.pi))
 
 
-class _Kernel:
+class _BetaKernel:
     """The derivative of orders (j, k) in a and b of tᵃ(1 − t)ᵇ/B(a, b), divided by that: a polynomial of logarithms.
 
     1/Γ(a) is a/Γ(a + 1) where a is small, and a is differentiated as it stands: terms that cancel are never formed.
@@ -81,17 +81,14 @@ def bell_polynomials(first: Any, second: Any, cumulants: dict[Orders, Any], n: O
         n: the highest orders.
     """
     found: dict[Orders, Any] = {(0, 0): 0.0 * first + 1.0}
-    for q in range(n[1] + 1):
-        for p in range(n[0] + 1):
-            if p or q:
-                low = (p - 1, q) if p else (0, q - 1)
-                total = (first if p else second) * found[low]
-                for i, m in np.ndindex(low[0] + 1, low[1] + 1):
-                    if i or m:
-                        ways = math.comb(low[0], i) * math.comb(low[1], m)
-                        order = (i + 1, m) if p else (i, m + 1)
-                        total = total - ways * cumulants[order] * found[low[0] - i, low[1] - m]
-                found[p, q] = total
+    for q, p in [*np.ndindex(n[1] + 1, n[0] + 1)][1:]:
+        low = (p - 1, q) if p else (0, q - 1)
+        total = (first if p else second) * found[low]
+        for i, m in [*np.ndindex(low[0] + 1, low[1] + 1)][1:]:
+            ways = math.comb(low[0], i) * math.comb(low[1], m)
+            order = (i + 1, m) if p else (i, m + 1)
+            total = total - ways * cumulants[order] * found[low[0] - i, low[1] - m]
+        found[p, q] = total
     return found
 
 
@@ -108,7 +105,7 @@ def beta_density(a: Any, b: Any, x: Any, *, n: Orders) -> Any:
         y = 1.0 - x
         found = _weight(a, b, x, y) / x / y
         if any(n):
-            kernel = _Kernel(a, b, n)
+            kernel = _BetaKernel(a, b, n)
             found = found * kernel.at(*kernel.centred(x, y))
         for edge, shape, other in ((x == 0.0, a, b), (y == 0.0, b, a)):
             at_one = other if not any(n) else np.nan
@@ -136,7 +133,7 @@ def beta_distribution(a: Any, b: Any, x: Any, *, n: Orders) -> Any:
 
 def _side(a: Any, b: Any, x: Any, y: Any, n: Orders) -> Any:
     """Integrate to the right of x, or to the left with the roles of t and 1 − t exchanged."""
-    kernel = _Kernel(a, b, n)
+    kernel = _BetaKernel(a, b, n)
     first, second = kernel.centred(x, y)
     upper = first + kernel.factors[0] > 0.0 if n[0] else second + kernel.factors[1] < 0.0
     near, far = np.where(upper, a, b), np.where(upper, b, a)  # the powers that grow and that fall outwards

@@ -15,8 +15,8 @@ Measured against derivatives in high precision: the error is 1e-15 of an integra
 where both shapes of a beta distribution are small."""
 DOWN = 3.0
 """By how much a logarithm may have fallen where the part with the most of an integral ends. Chosen: a small number."""
-HALVINGS = 60
-"""The most steps of a search for that place: each halves or doubles a distance. Chosen: more than a double's bits."""
+HALVINGS = np.finfo(np.float64).bits
+"""The most steps of a search for that place, each of which halves or doubles a distance."""
 
 
 def _finite_rule() -> tuple[Any, Any]:

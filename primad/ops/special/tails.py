@@ -63,7 +63,7 @@ def _weight(a: Any, x: Any) -> Any:
     return np.exp(exponent) * np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
 
 
-class _Kernel:
+class _GammaKernel:
     """The derivative of order n in a of tᵃ/Γ(a), divided by tᵃ/Γ(a): a polynomial of log t.
 
     1/Γ(a) is a/Γ(a + 1) where a is small, and a is differentiated as it stands: terms that cancel are never formed.
@@ -98,7 +98,7 @@ def gamma_density(a: Any, x: Any, *, n: int) -> Any:
     with np.errstate(all="ignore"):
         found = _weight(a, x) / x
         if n:
-            kernel = _Kernel(a, n)
+            kernel = _GammaKernel(a, n)
             found = found * kernel.at(kernel.centred(a, x))
         at_zero = np.where(a > 1.0, 0.0, np.where(a == 1.0, 1.0, np.inf) if n == 0 else np.nan)
         found = np.where(x == 0.0, at_zero, np.where(np.isposinf(x), 0.0, found))
@@ -119,7 +119,7 @@ def gamma_distribution(a: Any, x: Any, *, n: int) -> Any:
         inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
         at_end = np.where((a > 0) & ((x == 0.0) | np.isposinf(x)), 0.0, np.nan)
         a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
-        kernel = _Kernel(a, n)
+        kernel = _GammaKernel(a, n)
         start = kernel.centred(a, x)
         upper = start + kernel.factor / n > 0.0
         sign = np.where(upper, 1.0, -1.0)

@@ -148,21 +148,32 @@ class _Rolling:
 
     def _find_operands(self) -> None:
         """Find out what a step takes from the steps before it, and from outside, as the last step says."""
-        nodes, period = self.period.nodes, self.period
-        ahead = period.length * (period.steps - 1)
+        ahead = self.period.length * (self.period.steps - 1)
         for i in self.first:
-            for k, x in enumerate(nodes[i + ahead].inputs):
-                at = self.place.get(x, -1)
-                if at < period.start:
-                    each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
-                    if not all(same_value(x, other) for other in each):
-                        self.rows[each] = None
-                        self.row_of[i - period.start, k] = each
-                elif at < period.start + ahead:
-                    back, r = divmod(at - period.start - ahead, period.length)
-                    for step in range(-back):
-                        self.carried[r, -back - step] = nodes[i + step * period.length].inputs[k]
-                    self.carry_of[i - period.start, k] = r, -back
+            for k, x in enumerate(self.period.nodes[i + ahead].inputs):
+                self._find_operand(i, k, x, ahead)
+
+    def _find_operand(self, i: int, k: int, x: Node, ahead: int) -> None:
+        """Find out what an operand is: a row from outside, or what a step before carries; of others nothing is noted.
+
+        Args:
+            i: place of the node in the first step.
+            k: which of its operands.
+            x: that operand in the last step.
+            ahead: how far the last step is from the first.
+        """
+        nodes, period = self.period.nodes, self.period
+        at = self.place.get(x, -1)
+        if at < period.start:
+            each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
+            if not all(same_value(x, other) for other in each):
+                self.rows[each] = None
+                self.row_of[i - period.start, k] = each
+        elif at < period.start + ahead:
+            back, r = divmod(at - period.start - ahead, period.length)
+            for step in range(-back):
+                self.carried[r, -back - step] = nodes[i + step * period.length].inputs[k]
+            self.carry_of[i - period.start, k] = r, -back
 
     def _used_outside(self) -> list[tuple[Node, int, int]]:
         """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
