@@ -18,9 +18,9 @@ from tests.cases import CASES
 from tests.sweeps import thinned
 
 
-@thinned(5, start=range(0, 500, 50))
+@thinned(8, start=range(0, 500, 25))
 def test_random_programs(start: int) -> None:
-    failures = fuzz.fuzz(50, start)
+    failures = fuzz.fuzz(25, start)
     assert not failures, "\n".join(map(str, failures))
 
 
