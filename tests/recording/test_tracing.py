@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import primad
 import primad.numpy as pnp
 from primad.numpy.shapes import indexing
+from tests.sweeps import thinned
 
 X = np.arange(24.0).reshape(2, 3, 4) / 7.0 + 0.3
 
@@ -57,6 +59,15 @@ def call(op: Any, x: Any, y: Any) -> Any:
 @pytest.mark.parametrize("right", OPERANDS)
 def test_promotion(left: str, right: str) -> None:
     """Either operand traced, or both: NumPy's dtype and value (NEP 50)."""
+    _promoted(left, right, "reference")
+
+
+@thinned(5, left=list(OPERANDS), right=list(OPERANDS))
+def test_promotion_in_native_code(left: str, right: str) -> None:
+    _promoted(left, right, "native")
+
+
+def _promoted(left: str, right: str, backend: str) -> None:
     a, b = OPERANDS[left], OPERANDS[right]
     if type(a) in (int, float) and type(b) in (int, float):
         return  # Python's own arithmetic
@@ -65,11 +76,12 @@ def test_promotion(left: str, right: str) -> None:
         with suppress(TypeError):
             # NumPy's operator ** forgets an exponent's type in some versions; its function does not.
             expected[op] = call(np.power if op is operator.pow else op, a, b)
-    ways = [primad.jit(lambda x, y: [call(op, x, y) for op in expected])(a, b)]
+    jit = partial(primad.jit, backend=backend)
+    ways = [jit(lambda x, y: [call(op, x, y) for op in expected])(a, b)]
     if type(a) not in (int, float):
-        ways.append(primad.jit(lambda x: [call(op, x, b) for op in expected])(a))
+        ways.append(jit(lambda x: [call(op, x, b) for op in expected])(a))
     if type(b) not in (int, float):
-        ways.append(primad.jit(lambda y: [call(op, a, y) for op in expected])(b))
+        ways.append(jit(lambda y: [call(op, a, y) for op in expected])(b))
     for results in ways:
         for found, (op, wanted) in zip(results, expected.items(), strict=True):
             same(found, wanted, str(op))
