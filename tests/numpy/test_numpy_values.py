@@ -24,6 +24,7 @@ from primad.native.llvm.compiler import compiler
 from primad.recording.protocols import UFUNCS
 from tests.numpy.test_numpy_keywords import WithOption
 from tests.numpy.test_numpy_surface import CASES
+from tests.sweeps import thinned
 
 DTYPES = [np.dtype(code) for code in "?bBhHiIlLefd"]
 FLOATS = [dtype for dtype in DTYPES if dtype.kind == "f"]
@@ -226,9 +227,10 @@ def test_ufunc_in_every_dtype(ufunc: np.ufunc) -> None:
     compare([*map(of_ufunc(ufunc), arguments(ufunc))], compiled)
 
 
-@pytest.mark.parametrize("ufunc", [u for u in NUMPY_UFUNCS if u.nin == 2], ids=lambda ufunc: ufunc.__name__)
-def test_ufunc_of_python_numbers(ufunc: np.ufunc) -> None:
-    cases = [(VALUES[dtype], scalar) for dtype in DTYPES for scalar in SCALARS]
+@thinned(3, ufunc=[u for u in NUMPY_UFUNCS if u.nin == 2], part=range(3))
+def test_ufunc_of_python_numbers(ufunc: np.ufunc, part: int) -> None:
+    """Every number beside every dtype, a third of the pairs at a time."""
+    cases = [(VALUES[dtype], scalar) for dtype in DTYPES for scalar in SCALARS][part::3]
     compare([*map(of_ufunc(ufunc), cases + [case[::-1] for case in cases])], compiled)
 
 
