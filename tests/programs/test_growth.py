@@ -31,7 +31,7 @@ from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import one_op
 
 HOLDING = {name: case for name, case in cases().items() if case.op.holds_program}
-SHORT, LONG = 4, 16
+SHORT, LONG = 4, 12
 MOST = 2 * (LONG / SHORT) ** 2
 """How many times as many calls there may be: some work is done for each
 node, or level, on all that lie below it."""
