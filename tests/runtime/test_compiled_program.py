@@ -83,7 +83,7 @@ def test_pointwise_views_and_joins(n, dtype):
 
 @pytest.mark.usefixtures("width")
 @thinned(
-    3,
+    5,
     labels=["ab,bc->ac", "ab,cb->ac", "ba,bc->ac", "ba,cb->ca", "ab,ab->a", "ab,ab->b", "ab,b->a", "ab,a->b", "ab,ab->",
      "a,b->ab", "abc,acd->abd", "abc,abd->cd", "abc,dbc->ad", "abc,c->ab", "abc,ac->b"],
     n=SIZES,
