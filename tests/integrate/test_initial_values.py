@@ -12,6 +12,7 @@ import scipy.integrate
 import primad
 from primad import numpy as pnp
 from primad.integrate import quad, solve_ivp
+from tests.sweeps import thinned
 
 ALL: dict[str, dict[str, Any]] = {
     "RK45": {"rtol": 1e-9, "atol": 1e-10},
@@ -360,8 +361,7 @@ def test_integrals_that_do_not_converge_are_errors() -> None:
 # -- in SciPy's words ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [list, tuple, np.stack])
-@pytest.mark.parametrize("method", ["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
+@thinned(3, kind=[list, tuple, np.stack], method=["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
 def test_slopes_and_values_are_lists_and_tuples_as_well(method: str, kind: Any) -> None:
     options: dict[str, Any] = {"steps": 200} if method == "RK4" else {"rtol": 1e-8, "atol": 1e-8}
 

@@ -12,6 +12,7 @@ import scipy.integrate
 import primad
 from primad import optimize
 from primad.integrate import quad, solve_ivp
+from tests.sweeps import thinned
 
 Case = dict[str, Any]
 
@@ -226,8 +227,7 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize("method", ["RK45", "RODAS4", "RK4"])
-@pytest.mark.parametrize("form", SLOPES)
+@thinned(2, method=["RK45", "RODAS4", "RK4"], form=list(SLOPES))
 def test_slopes_starts_and_times_may_be_written_in_any_way(method: str, form: str) -> None:
     """Outside of transforms, under `grad` and under `jit`, times traced in lists too."""
     options: dict[str, Any] = {"steps": 200} if method == "RK4" else {"rtol": 1e-8, "atol": 1e-8}

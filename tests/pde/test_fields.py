@@ -17,6 +17,7 @@ from primad.transforms import jvp
 from primad.transforms.lowering import expand, inline
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
+from tests.sweeps import thinned
 from tests.transforms.test_counts import cost, network, network_parameters
 
 RNG = np.random.default_rng(0)
@@ -37,9 +38,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["", "x", "y", "xx", "yx", "xxy", "yyyy", "xyxy"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3)])
+@thinned(3, form=list(FORMS), name=["", "x", "y", "xx", "yx", "xxy", "yyyy", "xyxy"], shape=[(), (3,), (2, 0), (2, 3)])
 def test_derivatives_are_those_of_sympy(form, name, shape):
     body, batched = FORMS[form]
     u = pde.Field(body, form.removesuffix(", batched"), batched=batched)
