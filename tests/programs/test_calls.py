@@ -30,6 +30,7 @@ from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import applications, apply_program_op, without_calls
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
+from tests.sweeps import thinned
 
 Function = Callable[..., Any]
 
@@ -442,8 +443,7 @@ def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
     np.testing.assert_allclose(primad.derivative(repeated)(x), primad.jvp(repeated, (x,), (np.ones(5),))[1], rtol=1e-9)
 
 
-@pytest.mark.parametrize("size", [2, 200])
-@pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
+@thinned(2, size=[2, 200], instructions=[BUDGET.instructions, -1])
 def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, in each other and in loops of loops, with the values and derivatives of the steps."""
     monkeypatch.setattr(jitted, "RECORDED_IN_PLACE", 0)

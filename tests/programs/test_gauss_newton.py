@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import primad
 from primad.optimize import Residuals
 from primad.optimize.gauss_newton.linearized_residuals import AtPoints
 from primad.optimize.parameter_vectors import Space
+from tests.sweeps import thinned
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(200, 2))
@@ -91,24 +93,26 @@ def dense(function: Any, p: Any) -> tuple[Any, Any]:
     return r, np.concatenate([np.reshape(leaf, (r.size, -1)) for leaf in primad.recording.tree.leaves(found)], axis=1)
 
 
-@pytest.mark.parametrize("name", [*APART, *OTHERS])
-def test_products_are_those_of_the_jacobian(name: str) -> None:
+@cache
+def dense_of(name: str) -> tuple[Any, Any]:
+    return dense((APART | OTHERS)[name], P)
+
+
+@thinned(3, memory=[10**9, 20_000, 0], name=[*APART, *OTHERS])
+def test_products_are_those_of_the_jacobian(name: str, memory: int) -> None:
     function = (APART | OTHERS)[name]
-    r, rows = dense(function, P)
+    r, rows = dense_of(name)
     v = RNG.normal(size=rows.shape[1])
     scale = np.linalg.norm(rows, 2)
-    kinds = set()
-    for memory in (10**9, 20_000, 0):
-        model = Residuals(function, memory=memory)
-        at = model.linearized(P, X)
-        assert at.value == pytest.approx(0.5 * r @ r, rel=1e-12)
-        assert_allclose(at.gradient, rows.T @ r, rtol=1e-9, atol=1e-12 * scale * np.linalg.norm(r))
-        for _ in range(2):
-            assert_allclose(at.product(v), rows.T @ (rows @ v), rtol=1e-9, atol=1e-12 * scale**2 * np.linalg.norm(v))
-        made = model.pieces(P, (X,))
-        kinds |= {type(piece) for piece in made}
-        assert sum(piece.kept_bytes for piece in made) <= memory
-    assert (kinds == {AtPoints}) == (name in APART)
+    model = Residuals(function, memory=memory)
+    at = model.linearized(P, X)
+    assert at.value == pytest.approx(0.5 * r @ r, rel=1e-12)
+    assert_allclose(at.gradient, rows.T @ r, rtol=1e-9, atol=1e-12 * scale * np.linalg.norm(r))
+    for _ in range(2):
+        assert_allclose(at.product(v), rows.T @ (rows @ v), rtol=1e-9, atol=1e-12 * scale**2 * np.linalg.norm(v))
+    made = model.pieces(P, (X,))
+    assert ({type(piece) for piece in made} == {AtPoints}) == (name in APART)
+    assert sum(piece.kept_bytes for piece in made) <= memory
 
 
 def test_a_rule_of_ones_own_says_what_the_jacobian_is() -> None:

@@ -1,6 +1,6 @@
 """What the engine does with a program grows as the program does: no walk takes every path.
 
-In `x = x + x * x`, sixteen times, as many paths as 2 to the 16 lead from the last value to the first. A walk over nodes
+In `x = x + x * x`, twelve times, as many paths as 2 to the 12 lead from the last value to the first. A walk over nodes
 that does not know where it has been takes all of them; so does one over programs that hold programs. What counts is
 calls of functions, Python's and C's.
 """
@@ -29,6 +29,7 @@ from primad.transforms.lowering import applications, apply_program_op
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import one_op
+from tests.sweeps import thinned
 
 HOLDING = {name: case for name, case in cases().items() if case.op.holds_program}
 SHORT, LONG = 4, 12
@@ -89,8 +90,7 @@ def run(program):
     prepare(program).run([np.full(t.shape, 0.3, t.dtype) if t.is_float else np.ones(t.shape, t.dtype) for t in types])
 
 
-@pytest.mark.parametrize("chain", [powers, turns])
-@pytest.mark.parametrize("name", list(HOLDING))
+@thinned(2, chain=[powers, turns], name=list(HOLDING))
 def test_ops_that_hold_programs(name, chain):
     case = HOLDING[name]
     example = next(x for x in map(case.draw, map(Seeded, range(9))) if x.params.get("length", 2) > 1)
