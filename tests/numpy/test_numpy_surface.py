@@ -13,6 +13,7 @@ import primad
 import primad.numpy as pnp
 from primad.numpy import special as pspecial
 from tests import numpy_cases
+from tests.sweeps import thinned
 
 RNG = np.random.default_rng(20240607)
 
@@ -559,10 +560,10 @@ def test_special(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
-@pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "bool"])
-@pytest.mark.parametrize(
-    "name",
-    sorted(
+@thinned(
+    2,
+    dtype=["float32", "int64", "int32", "bool"],
+    name=sorted(
         set(CASES)
         - {
             "split",

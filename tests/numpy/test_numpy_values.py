@@ -246,11 +246,12 @@ CANCELLING = (np.logaddexp, np.logaddexp2)
 
 
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
-@pytest.mark.parametrize("ufunc", NUMPY_UFUNCS, ids=lambda ufunc: ufunc.__name__)
-def test_ufunc_in_native_code(ufunc: np.ufunc) -> None:
+@thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
+def test_ufunc_in_native_code(ufunc: np.ufunc, part: int) -> None:
     """Both NumPy and the C library's vector functions are within 4 units in the last place; all else is the same.
 
-    What mixes dtypes casts first, in NumPy's functions and in native code alike: one pair of each kind is enough.
+    What mixes dtypes casts first, in NumPy's functions and in native code alike: one pair of each kind is enough, and
+    half of these at a time.
     """
     cases = []
     for args in arguments(ufunc):
@@ -263,7 +264,7 @@ def test_ufunc_in_native_code(ufunc: np.ufunc) -> None:
             sizes = np.abs(np.stack(np.broadcast_arrays(*[np.asarray(each, float) for each in terms])))
             tolerance = 8 * float(np.finfo(np.asarray(flat(expected)[0]).dtype).eps) * sizes.max(axis=0)
         cases.append(replace(of_ufunc(ufunc)(args), tolerance=tolerance))
-    compare(cases, natively)
+    compare(cases[part::2], natively)
 
 
 OPERATORS: dict[Callable[..., Any], str] = {
