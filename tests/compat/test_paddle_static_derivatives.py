@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import primad.compat.paddle as paddle
+from tests.sweeps import thinned
 
 _PATH = Path(__file__).parent / "programs" / "paddle_derivatives.py"
 _spec = importlib.util.spec_from_file_location("paddle_derivatives_in_programs", _PATH)
@@ -40,7 +40,7 @@ def static_derivatives(function: Any, values: Any, orders: int) -> list[list[Any
     return [[next(run) for _ in operands] for _ in range(orders)]
 
 
-@pytest.mark.parametrize("name", [name for name in programs.OPERATIONS if name not in BY_VALUE])
+@thinned(2, name=[name for name in programs.OPERATIONS if name not in BY_VALUE])
 def test_three_orders(name: str) -> None:
     function, values = programs.OPERATIONS[name]
     expected = programs.derivatives(paddle, function, values, 3)

@@ -141,7 +141,7 @@ tell()
     ("script", "counts", "native"),
     [
         (MANY, (1, 3), "0"),
-        (FEW, (1, 4), "1"),
+        (FEW, (1, 2), "1"),
         pytest.param(MANY, (1, 2, 4), "0", marks=pytest.mark.exhaustive),
         pytest.param(FEW, (1, 8), "1", marks=pytest.mark.exhaustive),
     ],
