@@ -364,3 +364,9 @@ def test_what_takes_one_axis_refuses_everything_else(axis: object) -> None:
             with pytest.raises((TypeError, ValueError)):
                 primad.trace(call)(x)
     assert refused >= 4
+
+
+@pytest.mark.parametrize("make", [np.asanyarray, pnp.asanyarray], ids=["numpy", "primad"])
+def test_plain_arrays_of_other_classes_stay_what_they_are(make):
+    given = np.ma.masked_array([1.0, 2.0], [True, False])
+    assert make(given) is given and type(pnp.asarray(given)) is np.ndarray

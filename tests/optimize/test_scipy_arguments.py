@@ -423,3 +423,16 @@ def test_what_primad_does_not_look_at_is_passed_on(name: str, monkeypatch: pytes
     with pytest.raises(RecursionError):
         call(*args, **options)
     assert {key: seen[key] for key in options} == options
+
+
+@pytest.mark.parametrize("given", [{"bounds": np.array([[0, 1], [0, 1]])}, {"jac": False}, {"bounds": [(0, 1)]}])
+def test_our_own_methods_take_no_bounds_in_any_form(given: Any) -> None:
+    with pytest.raises(primad.TracingError, match=f"the method LBFGS takes no {next(iter(given))}"):
+        ours.minimize(valley, TWO, method="LBFGS", **given)
+    assert ours.minimize(valley, TWO, method="LBFGS", constraints=(), bounds=None).success
+
+
+@pytest.mark.parametrize("result", [lambda x: x, lambda x: (x[0], x[1]), lambda x: {"a": x}, lambda x: x[None, :1] + x])
+def test_what_is_no_number_has_no_minimum(result: Any) -> None:
+    with pytest.raises(primad.ShapeError, match=r"fun returns .* not one number"):
+        ours.minimize(result, TWO)

@@ -36,6 +36,7 @@ def normal(*shape: int, seed: int = 0) -> Any:
 
 X, Y, S, M, W = normal(12), normal(12, seed=1), normal(6, 6), normal(20, 6), normal(6, 6, seed=2)
 SPD = M.T @ M + np.eye(6)
+STACK = np.stack([np.cov(normal(25, 60, seed=seed)) for seed in (0, 1)])
 PLACES = np.array([3, 1, 1, 0, 7, 5])
 
 
@@ -92,6 +93,7 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "determinants": (lambda a: np.linalg.slogdet(a)[1] + np.sum(np.linalg.inv(a)), (SPD,)),
     "a factor": (lambda a: np.sum(np.linalg.cholesky(a) @ X[:6]), (SPD,)),
     "eigenvalues": (lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), (SPD,)),
+    "large factors": (lambda a: np.sum(np.linalg.inv(a)) + np.sum(np.linalg.cholesky(a)), (STACK,)),
     "least squares": (lambda a: np.sum(np.linalg.lstsq(a, M[:, 0])[0]), (M + 1.0,)),
     "a spectrum": (lambda x: np.sum(abs(np.fft.rfft(x)) ** 2), (X,)),
     "windows": (lambda x: np.sum(primad.nn.conv(x, normal(2, 1, 3, 3)) ** 2), (normal(1, 1, 8, 8),)),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import primad
 from primad import ops
+from primad.ir.law_families import LOCAL, without
 from primad.ir.node import Node, is_literal
+from primad.simplify import factor_linear
 from primad.simplify.factor_linear import instead_in_sum
 
 
@@ -31,3 +34,16 @@ def test_as_many_additions_are_looked_into_as_is_said(length: int) -> None:
         while found.op in (ops.add, ops.sub):
             found = found.inputs[0]
         assert is_literal(found, 7.0)
+
+
+def test_sums_are_moved_through_as_many_linear_ops_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of three transpositions that terms share is moved behind their sum, if so many are looked through."""
+    turned = lambda x: ops.permute(ops.permute(x, order=(1, 0, 2)), order=(0, 2, 1))  # noqa: E731
+
+    def counted(deepest: int) -> int:
+        monkeypatch.setattr(factor_linear, "DEEPEST", deepest)
+        with without(LOCAL):
+            program = primad.trace(lambda x, y: turned(x) + turned(y))(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
+            return sum(node.op is ops.permute for node in factor_linear.gather(program).nodes)
+
+    assert [counted(deepest) for deepest in range(4)] == [4, 3, 2, 2]

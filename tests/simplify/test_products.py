@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import primad
 from primad import ops
 from primad.errors import ShapeError
 from primad.ops.arrays.contraction import identity
+from primad.ops.record.primitive import full
 from primad.simplify import simplify
 from primad.simplify.outer_products import outer_products
 
@@ -71,3 +74,20 @@ def test_products_are_of_numbers_of_one_type(left: str, right: str) -> None:
     else:
         with pytest.raises(ShapeError, match="both must be the same number type"):
             primad.trace(product)(x, y)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 2.0, -0.0])
+@pytest.mark.parametrize("labels", ["ij,jk->ik", "jk,ij->ik", "ij,ij->i", "ij,k->ijk"])
+def test_products_with_what_is_filled_with_a_number_are_numpys(labels: str, value: float) -> None:
+    """A sum with a factor is one only where the factor is finite: of zeros, the product with infinity is NaN."""
+    lengths = {"i": 2, "j": 3, "k": 4}
+    shapes = [tuple([lengths[letter] for letter in part]) for part in labels.partition("->")[0].split(",")]
+    x = np.array([0.0, 1.0, -2.0, 0.0])
+    for place in (0, 1):
+        arrays = [np.full(shape, value) if i == place else np.resize(x, shape) for i, shape in enumerate(shapes)]
+
+        def product(*given: Any, place: int = place) -> Any:
+            return ops.contract(*[full(value, y) if i == place else y for i, y in enumerate(given)], labels=labels)
+
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(primad.jit(product)(*arrays), np.einsum(labels, *arrays))

@@ -495,3 +495,14 @@ def test_a_layer_with_weights_as_arguments_is_not_one_that_closes_over_them() ->
         strict=True,
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_a_python_number_is_a_direction_of_any_dtype(dtype):
+    x = np.array(0.5, dtype)
+    value, slope = primad.jvp(np.sin, (x,), (1.0,))
+    assert value.dtype == slope.dtype == x.dtype
+    np.testing.assert_allclose(primad.vjp(np.sin, x)[1](2)[0], 2 * np.cos(x), rtol=1e-3)
+    other = np.float64(1.0) if dtype != "float64" else np.float32(1.0)
+    with pytest.raises(primad.ShapeError, match="expected dtype"):
+        primad.jvp(np.sin, (x,), (np.asarray(other),))
