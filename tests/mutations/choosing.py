@@ -72,6 +72,8 @@ AT_FIRST, OF_THE_FIRST = 16, 100
 most slips are caught by the first, and what is left by tests that were written for it."""
 
 
+NAMED = 8
+"""Cases of a file that have the name of what changes, which are run before all others. Chosen: most are quick."""
 PROOFS = {"ops": "verify", "simplify": "verify"}
 """Packages whose records and laws the tests of another one prove."""
 NEAR = 10.0
@@ -108,9 +110,13 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
             best = min(best, 1.0 / (0.5 + sum(covered.seconds.get(test, 0.0) for test in covered.all_of[file])))
         ranked.append((best * _affinity(file, slip, root) * (2.0 if named.get(file) else 1.0), file))
     ranked.sort(reverse=True)
-    first, later, last = [], [], []
+    earliest, first, later, last = [], [], [], []
     for _, file in ranked:
         chosen = _by_cost(files[file], covered, slip.names, near)
+        some = [test for test in chosen[:NAMED] if test in named.get(file, ())]
+        if some:
+            earliest.append(Batch(file, tuple(some), sum(covered.seconds.get(test, 0.0) for test in some)))
+            chosen = chosen[len(some) :]
         # What tests of a file share takes most of their time.
         at_first = len(chosen) if covered.is_shared(file, slip.path, slip.line, slip.last) else AT_FIRST
         at_first = max(at_first, 0 if first else OF_THE_FIRST)
@@ -118,10 +124,10 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
             if part:
                 to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
         names = dict.fromkeys(test.partition("[")[0] for test in files[file])
-        rest = [case for name in names for case in covered.others.get(name, ()) if case not in chosen]
+        rest = [case for name in names for case in covered.others.get(name, ()) if case not in files[file]]
         if rest:  # cases that were not run for the map may run the line as well
             last.append(Batch(file, tuple(spread(rest, MOST_OTHERS)), 0.0))
-    return [*first, *later, *last]
+    return [*earliest, *first, *later, *last]
 
 
 def _closeness(slip: Slip, covered: Covered) -> dict[str, float]:

@@ -59,8 +59,9 @@ NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult
 OF_KEYS = re.compile(r"key|fingerprint|signature|about|said|known_as", re.IGNORECASE)
 ASKED_BY_KEY = ("get", "find", "put", "derived", "prepared", "prepared_for_calls", "prepared_parts", "kept", "Key")
 QUIET = ("lru_cache", "made_once", "Cache", "TypeVar", "ParamSpec", "overload", "warn", "field")
-TUNED = re.compile(r"\b(Measured|Fitted|Tuned|Estimated|Chosen)\b")
-"""How a docstring says that a number is tuned: with another digit results are the same, or as good."""
+TUNED = re.compile(r"\b(Measured|Fitted|Tuned|Estimated|Chosen)\b|\bThey are chosen so that\b")
+"""How the docstring of a number, or of a class of numbers, says that it is tuned: with another digit results are the
+same, or as good, and benchmarks are what judges it."""
 
 
 def slips_in(path: str, text: str) -> list[Slip]:
@@ -287,7 +288,8 @@ def _is_tuned(node: ast.Module | ast.ClassDef, child: ast.stmt) -> bool:
         return True
     after = node.body[node.body.index(child) + 1 :]
     said = after[0].value if after and isinstance(after[0], ast.Expr) else None
-    return isinstance(said, ast.Constant) and bool(TUNED.search(str(said.value)))
+    own = str(said.value) if isinstance(said, ast.Constant) else ""
+    return bool(TUNED.search(own or (ast.get_docstring(node) or "" if isinstance(node, ast.ClassDef) else "")))
 
 
 def _is_of_shapes(node: ast.AST, parents: tuple[ast.AST, ...]) -> bool:

@@ -503,3 +503,12 @@ def test_formulas_of_functions_are_what_they_compute() -> None:
 def test_what_is_no_equation_is_named(equation, words: str) -> None:
     with pytest.raises((ProblemError, primad.TracingError), match=words):
         pde.Problem(equation, INTERVAL * TIME, pde.Free("u"))
+
+
+def test_indices_of_derivatives_stand_apart_where_a_name_is_long() -> None:
+    domain = pde.Box(x=(0, 1), theta=(0, 1))
+    x, theta = sympy.symbols("x theta")
+    u = sympy.Function("u")(x, theta)
+    equation = sympy.Eq(u.diff(x, theta) + u.diff(theta, 2) + u.diff(x, 2), 0)
+    problem = pde.Problem(equation, domain, pde.Free("u"), network=NETWORK)
+    assert problem.latex()["equation"] == ["u_{theta theta} + u_{theta x} + u_{xx} = 0"]

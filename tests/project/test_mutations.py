@@ -26,6 +26,12 @@ STEPS = 12
 """Steps. Chosen: as many as the others."""
 
 
+class Limits:
+    """Bounds of what is done. They are chosen so that it takes no second."""
+
+    most: int = 7
+
+
 def known(x, y, n=3):
     """Return x."""
     assert x < 1
@@ -123,10 +129,11 @@ def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
     seconds = {near: 0.1, f"{other}::u": 0.1, far: 0.2, slow: 9.0}
     covered = Covered(seconds, {f"{other}::v": [f"{other}::v[known]", f"{other}::v[cos]"]})
     covered.lines["primad/ir/toy.py"] = {slip.line: {near, slow, far}}
+    covered.all_of = {same: [near], mirrored: [slow], other: [*seconds, f"{other}::v[known]", f"{other}::v[cos]"]}
     asked = batches(slip, covered, ROOT)
-    assert [batch.file for batch in asked] == [same, other, mirrored, other]
-    assert asked[3].tests == (f"{other}::v[cos]",)
-    assert asked[1].tests == (f"{other}::v[known]", far)
+    assert [batch.file for batch in asked] == [other, same, other, mirrored, other]
+    assert asked[0].tests == (f"{other}::v[known]",) and asked[2].tests == (far,)
+    assert asked[4].tests == (f"{other}::v[cos]",)
 
 
 def test_tests_of_what_few_tests_run_near_a_line_come_first() -> None:

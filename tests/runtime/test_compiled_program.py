@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import sysconfig
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ import primad
 from primad import ops
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
-from primad.native.cpython.object_layout import data_address
+from primad.native.cpython.object_layout import data_address, numpy_table
 from primad.native.llvm import compiler as native
 from primad.native.schedule import layout
 from primad.native.schedule.storage import Joined
@@ -359,4 +360,12 @@ def test_addresses_are_numpys() -> None:
     still = whole.copy()
     still.flags.writeable = False
     for array in (whole, whole[1:, ::-1], whole.T, whole[:0], np.array(1), still, whole[0].view(np.matrix), np.eye(0)):
+        assert data_address(array) == array.ctypes.data
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython" or sys.maxsize < 2**32, reason="other objects")
+def test_objects_lie_as_native_calls_expect() -> None:
+    """Else each call goes through NumPy and ctypes, and takes several times as long."""
+    assert numpy_table() is not None or sysconfig.get_config_var("Py_GIL_DISABLED")
+    for array in (np.empty((3, 5)), np.empty(3, np.float32)[1:], np.empty((2, 3)).T):
         assert data_address(array) == array.ctypes.data
