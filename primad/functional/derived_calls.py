@@ -318,6 +318,4 @@ def keep(
 
 
 def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (TracedArray, np.ndarray)) or (
-        hasattr(leaf, "__array__") and not isinstance(leaf, np.generic)
-    )
+    return hasattr(leaf, "__array__") and not isinstance(leaf, np.generic)

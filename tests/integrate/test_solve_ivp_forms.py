@@ -278,3 +278,14 @@ def test_too_few_steps_are_said_by_solve_ivp(transform: Any, what: str) -> None:
 
     with pytest.raises(primad.StepsError, match=r"^solve_ivp: t = 9 is not reached in max_steps=5"):
         transform(early)(1.0)
+
+
+@pytest.mark.parametrize("first", [0.0, float("nan")])
+def test_a_first_step_is_positive_where_it_is_known_and_may_be_traced(first: float) -> None:
+    with pytest.raises(primad.ShapeError, match="first_step must be positive"):
+        solve_ivp(swing, (0, 1), [1.0, 0.0], first_step=first)
+
+    def end(step: Any) -> Any:
+        return solve_ivp(swing, (0, 1), [1.0, 0.0], first_step=step, t_eval=[1.0], rtol=1e-6).y[0, -1]
+
+    np.testing.assert_allclose(primad.jit(end)(0.01), np.cos(1.0), atol=1e-4)

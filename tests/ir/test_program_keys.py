@@ -201,3 +201,26 @@ def test_captured_arrays_are_told_apart_by_type_and_bits() -> None:
     assert len(set(nodes)) == len(nodes)
     assert [trace.capture(array.copy()) for array in [*arrays, *large]] == nodes
     assert all(node.op is CAPTURED for node in nodes)
+
+
+def test_types_are_inferred_once_for_equal_operands_and_params():
+    """Of each op, of each type, and again with other params."""
+    asked = []
+
+    def infer(x, *, factor):
+        asked.append((x, factor))
+        return x
+
+    def made(name):
+        scaled = primad.linear(
+            name,
+            lambda x, *, factor: x * factor,
+            infer=infer,
+            transpose=[lambda ct, x, *, factor: scaled(ct, factor=factor)],
+        )
+        return scaled
+
+    ops = [made("scaled"), made("scaled")]
+    for _ in range(3):
+        primad.trace(lambda x, y: [op(z, factor=f) for op in ops for z in (x, y) for f in (1, 2)])(1.0, np.ones(3))
+    assert len(asked) == len({*asked}) * len(ops) == 8

@@ -370,3 +370,9 @@ def test_what_takes_one_axis_refuses_everything_else(axis: object) -> None:
 def test_plain_arrays_of_other_classes_stay_what_they_are(make):
     given = np.ma.masked_array([1.0, 2.0], [True, False])
     assert make(given) is given and type(pnp.asarray(given)) is np.ndarray
+
+
+@pytest.mark.parametrize("shapes", [((0,), (2,)), ((2,), (0,)), ((2, 2), (2,)), ((2,), (2, 2))])
+def test_polynomials_that_are_divided_have_coefficients(shapes):
+    with pytest.raises(primad.ShapeError, match="polydiv: coefficients of shapes"):
+        primad.jit(np.polydiv)(*map(np.ones, shapes))

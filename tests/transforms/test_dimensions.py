@@ -40,6 +40,8 @@ def test_the_points_of_residuals_are_an_axis_along_which_nothing_happens():
         (lambda w, points: (w * points)[::-1] + points, {"mixed"}),
         (lambda w, points: np.sum(w * SQUARE, axis=1) + points, set()),
         (lambda w, points: w * np.cumsum(points), set()),
+        (lambda w, points: np.concatenate([w * points[:2], points[2:]]), {"mixed"}),
+        (lambda w, points: w * np.concatenate([points[:2], points[2:]]), set()),
         (lambda w, points: np.reshape(np.reshape(w * points, (5, 1)), (1, 5))[0], set()),
     ],
 )
