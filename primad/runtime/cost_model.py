@@ -207,7 +207,7 @@ def _in_registers(program: Program) -> Prediction:
         alone = 0.0 if isinstance(node.op, Leaf) or not likely_work(node) else LATENCY_SECONDS
         if alone and likely_exps(node):
             alone = FUNCTION_SECONDS
-        ready[node] = alone + max([ready.get(operand, 0.0) for operand in node.inputs], default=0.0)
+        ready[node] = alone + max([ready[operand] for operand in node.inputs], default=0.0)
     length = length_of(program) or 0
     return Prediction(kernels=max(length * INSTRUCTION_SECONDS, *ready.values(), 0.0))
 

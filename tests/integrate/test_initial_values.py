@@ -460,3 +460,11 @@ def test_what_no_integration_can_meet_is_refused(said: str, options: dict[str, A
 def test_a_time_outside_is_refused_in_transforms_too(time: float) -> None:
     with pytest.raises(primad.StepsError, match="outside of t_span"):
         primad.grad(lambda t: solve_ivp(oscillate, (0.0, 1.0), [1.0, 0.0], t_eval=pnp.array([t])).y[0, 0])(time)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "RODAS4", "RK4"])
+def test_values_between_steps_know_the_time(method: str) -> None:
+    """Of a slope that depends on it alone, with few long steps."""
+    at = np.linspace(0.0, 2.0, 9)
+    found = solve_ivp(lambda t, y: [3 * t**2 - t], (0, 2), [1.0], method=method, t_eval=at, steps=4, rtol=1e-6)
+    np.testing.assert_allclose(found.y[0], 1 + at**3 - at**2 / 2, atol=2e-4)

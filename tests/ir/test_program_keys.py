@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,19 @@ from primad.functional.parsing import known_ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.json_form import digest, packed
 from primad.ir.key import ByKey, params_by_key
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Constant, Leaf, Node, Trace, literal_key, param_key, params_key
+from primad.ir.node import (
+    CAPTURED,
+    INPUT,
+    LITERAL,
+    Constant,
+    Leaf,
+    Node,
+    Trace,
+    is_literal,
+    literal_key,
+    param_key,
+    params_key,
+)
 from primad.ir.program import Program
 from primad.ops.record.primitive import project
 
@@ -224,3 +237,21 @@ def test_types_are_inferred_once_for_equal_operands_and_params():
     for _ in range(3):
         primad.trace(lambda x, y: [op(z, factor=f) for op in ops for z in (x, y) for f in (1, 2)])(1.0, np.ones(3))
     assert len(asked) == len({*asked}) * len(ops) == 8
+
+
+@pytest.mark.parametrize("first", [0.0, -0.0, 1.0, -1.0, 2.5])
+@pytest.mark.parametrize("second", [0.0, -0.0, 1.0, -1.0, 2.5])
+def test_literals_are_the_numbers_that_they_are_and_no_others(first, second):
+    trace = Trace()
+    for dtype in ("float64", "float32", "complex128"):
+        same = first == second and math.copysign(1, first) == math.copysign(1, second)
+        assert is_literal(trace.literal(first, ArrayType((2,), np.dtype(dtype))), second) is same
+    assert is_literal(trace.literal(int(first), ArrayType((), np.dtype(int))), int(second)) is (
+        int(first) == int(second)
+    )
+    assert not is_literal(trace.input(ArrayType((), np.dtype(float))), second)
+
+
+def test_several_results_are_complex_where_one_of_them_is():
+    real, pair = ArrayType((2,), np.dtype(float)), ArrayType((), np.dtype(complex))
+    assert [TupleType(types).is_complex for types in ((real, real), (real, pair), (pair, pair))] == [False, True, True]

@@ -376,3 +376,12 @@ def test_plain_arrays_of_other_classes_stay_what_they_are(make):
 def test_polynomials_that_are_divided_have_coefficients(shapes):
     with pytest.raises(primad.ShapeError, match="polydiv: coefficients of shapes"):
         primad.jit(np.polydiv)(*map(np.ones, shapes))
+
+
+@pytest.mark.parametrize("index", [True, False, np.True_, (True, 1), (slice(1), True), (None, False)])
+def test_a_truth_value_is_no_place(index):
+    """It is a mask without axes, and not the first or second row."""
+    x = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(primad.PrimadError, match="0-d boolean index"):
+        primad.jit(lambda x: x[index])(x)
+    np.testing.assert_array_equal(primad.jit(lambda x: x[np.int8(-1), 1])(x), x[-1, 1])
