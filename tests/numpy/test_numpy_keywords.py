@@ -385,3 +385,9 @@ def test_a_truth_value_is_no_place(index):
     with pytest.raises(primad.PrimadError, match="0-d boolean index"):
         primad.jit(lambda x: x[index])(x)
     np.testing.assert_array_equal(primad.jit(lambda x: x[np.int8(-1), 1])(x), x[-1, 1])
+
+
+@pytest.mark.parametrize("shapes", [((0,), (0,)), ((2, 2), (2,)), ((2,), (3,)), ((2,), (2, 1, 1))])
+def test_polynomials_are_fitted_to_points(shapes):
+    with pytest.raises(primad.ShapeError, match="fit: points of shape"):
+        primad.jit(lambda x, y: pnp.polynomial.polynomial.polyfit(x, y, 0))(*map(np.ones, shapes))

@@ -25,6 +25,7 @@ from primad.optimize import (
 )
 from primad.optimize.gauss_newton import residual_models
 from primad.optimize.gauss_newton.newton_cg import conjugate_gradients
+from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space
 
 TIMES = np.linspace(0.0, 4.0, 30)
@@ -496,3 +497,8 @@ def test_bad_settings_are_refused() -> None:
     f, wide = huge.compile(lambda p, x: p[0] * x), np.zeros(10**6)
     with pytest.raises(primad.MemoryLimitError, match="GaussNewtonCG"):
         huge.update(wide, huge.init(wide), f, np.ones(2 * 10**6))
+
+
+def test_what_makes_no_number_of_what_was_none_is_not_where_it_comes_from():
+    assert first_not_finite(lambda x, y: x * y, np.array(np.inf), np.array(0.0)) is None
+    assert "log" in first_not_finite(lambda x: np.sin(np.log(x)) + 1.0, np.array(-1.0))
