@@ -141,6 +141,21 @@ def _at_once(together: int, length: int, dtype: np.dtype[Any]) -> int:
     return together
 
 
+def _in_turn(views: Sequence[View], steps: Sequence[int]) -> list[tuple[int, int]]:
+    """Return pairs of arrays whose elements lie in turn along a row, as parts of complex numbers do."""
+    place = {
+        (view.buffer, view.offset, view.strides, view.dtype): i
+        for i, (view, step) in enumerate(zip(views, steps, strict=False))
+        if step == 2 and view.dtype.kind == "f"
+    }
+    pairs: list[tuple[int, int]] = []
+    for (buffer, offset, strides, dtype), i in place.items():
+        j = place.get((buffer, offset + 1, strides, dtype))
+        if j is not None and not any(i in pair for pair in pairs):
+            pairs.append((i, j))
+    return pairs
+
+
 def _row(
     code: Code,
     reads: Sequence[View],
@@ -161,16 +176,29 @@ def _row(
         for view, pointer, step in zip(reads, pointers, steps, strict=False)
     ]
 
+    read_in_turn, written_in_turn = _in_turn(reads, steps), _in_turn(writes, steps[count:])
+
     def chunk(places: list[str], part: int) -> None:
+        pairs = read_in_turn if part == lanes else []
+        paired: dict[int, str] = {}
+        for i, j in pairs:
+            paired[i], paired[j] = code.read_in_turn(reads[i].cell, places[i], lanes)
         loaded = [
-            vector.of(view.dtype).widened(known, narrow)
+            paired[i]
+            if i in paired
+            else vector.of(view.dtype).widened(known, narrow)
             if known
             else code.read(view.dtype, place, step, part, lanes, pieces)
-            for view, place, step, known in zip(reads, places, steps, repeated, strict=False)
+            for i, (view, place, step, known) in enumerate(zip(reads, places, steps, repeated, strict=False))
         ]
         results = compute(vector, loaded)
-        for view, place, step, value in zip(writes, places[count:], steps[count:], results, strict=True):
-            code.write(view.dtype, place, step, part, lanes, value, pieces)
+        pairs = written_in_turn if part == lanes else []
+        for i, j in pairs:
+            code.write_in_turn(writes[i].cell, places[count + i], lanes, results[i], results[j])
+        stored = {i for pair in pairs for i in pair}
+        for i, (view, place, step) in enumerate(zip(writes, places[count:], steps[count:], strict=True)):
+            if i not in stored:
+                code.write(view.dtype, place, step, part, lanes, results[i], pieces)
 
     whole, rest = divmod(length, lanes)
     far = [lanes * step for step in steps]

@@ -145,6 +145,21 @@ class Code(Builder):
                 one = self.emit(f"extractelement {kind} {value}, i64 {lane}")
                 self.do(f"store {cell} {one}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
 
+    def read_in_turn(self, cell: str, pointer: str, lanes: int) -> tuple[str, str]:
+        """Load the elements of two vectors that lie in turn."""
+        kind = f"<{lanes} x {cell}>"
+        halves = [self.emit(f"load {kind}, ptr {self.place(cell, pointer, start)}, align 1") for start in (0, lanes)]
+        first, second = (self.picked(kind, halves[0], halves[1], range(k, 2 * lanes, 2)) for k in (0, 1))
+        return first, second
+
+    def write_in_turn(self, cell: str, pointer: str, lanes: int, first: str, second: str) -> None:
+        """Store the elements of two vectors in turn."""
+        kind = f"<{lanes} x {cell}>"
+        order = [lane + lanes * k for lane in range(lanes) for k in (0, 1)]
+        for start in (0, lanes):
+            half = self.picked(kind, first, second, order[start : start + lanes])
+            self.do(f"store {kind} {half}, ptr {self.place(cell, pointer, start)}, align 1")
+
     def read(
         self, dtype: np.dtype[Any], pointer: str, stride: int, part: int | str, lanes: int, pieces: bool = False
     ) -> str:
