@@ -1,7 +1,8 @@
 """Update rules with explicit state: SGD, momentum, Adam and AdamW.
 
 A rule is a frozen record of numbers. `init(params)` makes a state; `update(params, gradients, state)` returns new
-parameters and a new state and changes nothing. Parameters are any tree of float arrays. Compiled with
+parameters and a new state and changes nothing. Parameters are any tree of float arrays, or of complex ones, which step
+along the conjugates of their gradients, and whose mean squares are those of sizes. Compiled with
 `primad.jit(rule.update, donate=(0, 2))`, the new arrays take the memory of the old ones, in one pass over it.
 """
 
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.array_types import check_real
+from primad.ir.array_types import is_complex, real_dtype
+from primad.numpy.elementwise.complex_numbers import conj, imag, real
 from primad.numpy.elementwise.ufuncs import sqrt
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
@@ -24,13 +26,14 @@ __all__ = ["SGD", "Adam", "AdamState", "AdamW", "Momentum", "MomentumState"]
 Tree = Any
 
 
-def _zeros(params: Tree) -> Tree:
+def _zeros(params: Tree, sizes: bool = False) -> Tree:
+    """Return zeros for each parameter, of the type that it has, or that its size has."""
+
     def zero(leaf: Any) -> Any:
         type = type_of(leaf)
-        check_real(type.dtype)
         if not type.is_float:
             raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
-        return np.zeros(type.shape, type.dtype)
+        return np.zeros(type.shape, real_dtype(type.dtype) if sizes else type.dtype)
 
     return tree.map(zero, params)
 
@@ -38,6 +41,16 @@ def _zeros(params: Tree) -> Tree:
 def _number(value: Any, like: Any) -> Any:
     """Return a number in the dtype of an array, which must not be promoted by it."""
     return value.astype(like.dtype) if isinstance(value, TracedArray) else like.dtype.type(value)
+
+
+def _uphill(g: Any) -> Any:
+    """Return the direction in which a function grows that has a gradient: of a complex parameter the conjugate."""
+    return conj(g) if is_complex(g.dtype) else g
+
+
+def _square(g: Any) -> Any:
+    """Return the square of the size."""
+    return real(g) * real(g) + imag(g) * imag(g) if is_complex(g.dtype) else g * g
 
 
 def _leaves(params: Tree, *others: tuple[str, Tree]) -> tuple[Any, Any]:
@@ -95,7 +108,7 @@ class SGD:
         """
         structure, rows = _leaves(params, ("gradients", gradients))
         rate = self.learning_rate if learning_rate is None else learning_rate
-        new = [p - _number(rate, p) * _decayed(g, p, self.weight_decay) for p, g in rows]
+        new = [p - _number(rate, p) * _decayed(_uphill(g), p, self.weight_decay) for p, g in rows]
         return tree.unflatten(structure, new), ()
 
 
@@ -161,7 +174,7 @@ class Momentum:
         new, velocity = [], []
         for p, g, v in rows:
             step = -_number(rate, p)
-            force = _decayed(g, p, self.weight_decay)
+            force = _decayed(_uphill(g), p, self.weight_decay)
             if self.scaled_velocity:
                 force = step * force
             v = self.momentum * v + force
@@ -217,7 +230,7 @@ class Adam:
         Raises:
             ShapeError: if a parameter is not a float array.
         """
-        return AdamState(np.int64(0), _zeros(params), _zeros(params))
+        return AdamState(np.int64(0), _zeros(params), _zeros(params, sizes=True))
 
     def update(
         self, params: Tree, gradients: Tree, state: AdamState, learning_rate: Any = None
@@ -245,13 +258,13 @@ class Adam:
         root = (1.0 - self.beta2**step) ** 0.5
         new, first, second = [], [], []
         for p, g, m, v in rows:
-            p, g = self._decay(p, g, rate)
+            p, g = self._decay(p, _uphill(g), rate)
             m = self.beta1 * m + (1.0 - self.beta1) * g
-            v = self.beta2 * v + (1.0 - self.beta2) * (g * g)
+            v = self.beta2 * v + (1.0 - self.beta2) * _square(g)
             if self.raw_epsilon:
                 moved = _number(size * root, p) * m / (sqrt(v) + self.epsilon)
             else:
-                moved = _number(size, p) * m / (sqrt(v) / _number(root, p) + self.epsilon)
+                moved = _number(size, p) * m / (sqrt(v) / _number(root, v) + self.epsilon)
             new.append(p - moved)
             first.append(m)
             second.append(v)

@@ -72,6 +72,26 @@ RULES = [nn.SGD(0.1, 0.02), nn.Momentum(0.1, 0.8, True), nn.Adam(0.05), nn.AdamW
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_complex_parameters_step_along_the_conjugate(rule: Any, dtype: str) -> None:
+    """Each rule makes a real function of them smaller; turning the numbers turns the path."""
+    start = np.array([1.0 + 2.0j, -0.5j, 0.3], dtype)
+    goal = np.array([0.5 - 1.0j, 1.0, -2.0j], dtype)
+    slope = primad.jit(primad.grad(lambda z, goal: np.sum(np.abs(z - goal) ** 2)))
+
+    def path(turn: complex) -> Any:
+        turned = np.asarray(turn, dtype)
+        z, state = start * turned, rule.init(start)
+        for _ in range(30):
+            z, state = primad.jit(rule.update)(z, slope(z, goal * turned), state)
+        return z
+
+    found = path(1.0)
+    assert found.dtype == dtype and np.all(np.abs(found - goal) < np.abs(start - goal))
+    np.testing.assert_allclose(path(1j), 1j * found, rtol=1e-10 if dtype == "complex128" else 1e-4)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_trees_of_single_precision_stay_so_plain_and_compiled(rule: Any) -> None:
     params = {"w": np.ones((2, 3), np.float32), "b": [np.float32(0.5), np.zeros(3, np.float64)]}
     gradients = {"w": np.full((2, 3), 0.5, np.float32), "b": [np.float32(2.0), np.ones(3)]}
