@@ -282,6 +282,28 @@ def test_loops_carry_complex_numbers_in_registers() -> None:
     np.testing.assert_allclose(native(slope, hs)[0], reference(slope, hs)[0], rtol=1e-10)
 
 
+def waves(u: Any) -> Any:
+    """Return what a spectral method for a wave makes of it: real numbers, between which there are complex ones."""
+    k = 1j * np.fft.rfftfreq(16, 1 / 16)
+
+    def step(u: Any, _: Any) -> Any:
+        modes = np.fft.rfft(u)
+        return np.fft.irfft(modes * np.exp(-0.01 * k**3), 16) - 0.01 * u * np.fft.irfft(k * modes, 16), None
+
+    return primad.scan(step, u, None, length=20)[0]
+
+
+@needs_compiler
+def test_loops_of_real_numbers_with_complex_steps() -> None:
+    u = np.cos(2 * np.pi * np.arange(16) / 16)
+    slope = lambda u: primad.grad(lambda u: np.sum(waves(u) ** 3))(u)  # noqa: E731
+    for function in (waves, slope, lambda u: np.sin(slope(waves(u)))):
+        np.testing.assert_allclose(native(function, u)[0], reference(function, u)[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(primad.jit(function)(u), reference(function, u)[0], rtol=1e-9, atol=1e-12)
+    said = str(primad.explain(lambda u: np.fft.rfft(slope(u), 15), u))  # what is left to SciPy stands beside a part
+    assert "1 native function" in said
+
+
 @needs_compiler
 def test_zeros_keep_their_signs_in_loops() -> None:
     """Of real numbers x + 0 is x; on a branch cut it is the side that a complex number is on."""

@@ -26,7 +26,7 @@ from primad.native.complex_numbers.rules import rule_of, touches_complex
 from primad.native.emit.emit_context import Missing
 from primad.native.emit.op_table import reason
 from primad.native.llvm.compile_limits import BUDGET, Budget
-from primad.native.loops.body_programs import has_body, step_program
+from primad.native.loops.body_programs import bodies_in, form_of, has_body, step_program
 from primad.ops.record.primitive import Primitive, project
 from primad.recording.traced_array import TracedArray
 from primad.system.process import MOST_KEPT, made_once
@@ -38,7 +38,24 @@ class NotInPartsError(Exception):
 
 def is_complex(program: Program) -> bool:
     """Say whether a program computes with complex numbers."""
-    return any(node.type.is_complex for node in (*program.inputs, *program.nodes))
+    return any(node.type.is_complex for node in (*program.inputs, *program.nodes)) or any(
+        map(_is_complex_within, bodies_in(program))
+    )
+
+
+def _is_complex_within(of: ClosedProgram) -> bool:
+    """Say it of the program of a loop or a call, which may take and give real numbers only."""
+    return _is_complex_step(of, LEFT_OUT.get())
+
+
+@made_once(most=MOST_KEPT)
+def _is_complex_step(of: ClosedProgram, left_out: frozenset[str]) -> bool:
+    return is_complex(step_program(of))
+
+
+def _is_complex_op(node: Node) -> bool:
+    """Say whether an op takes or gives complex numbers, or applies a program that does."""
+    return touches_complex(node) or (has_body(node) and _is_complex_within(form_of(node).of))
 
 
 def in_parts(program: Program, became: dict[Node, Any] | None = None) -> Program | None:
@@ -127,7 +144,7 @@ def written_in_parts(node: Node, operands: Sequence[Any], trace: Trace) -> Any:
     if node.op is project:
         found = trace.place(project, (operands[0],), node.params)
         return apart(found) if node.type.is_complex else found
-    if not touches_complex(node):
+    if not _is_complex_op(node):
         return trace.copy(node, tuple(operands))
     if has_body(node):
         params = {
@@ -201,10 +218,10 @@ def _closed_in_parts(of: ClosedProgram, left_out: frozenset[str]) -> ClosedProgr
 
 def reason_in_parts(node: Node) -> str:
     """Return why there is no native code for an op, written in parts if its types are complex; '' if there is."""
-    if not touches_complex(node):
-        return reason(node)
     if node.op is project:
         return reason_in_parts(node.inputs[0])
+    if not _is_complex_op(node):
+        return reason(node)
     types, values = tuple([x.type for x in node.inputs]), tuple(map(_value_of, node.inputs))
     return _reason_in_parts(node.op, types, values, params_by_key(node.params), LEFT_OUT.get(), BUDGET)
 
