@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ from primad.ops.record.primitive import Primitive, project
 from primad.recording.traced_array import TracedArray
 from primad.system.process import MOST_KEPT, made_once
 
+_HAS_PARTS = attrgetter("type.is_complex")
+"""Says of a node whether its value is complex: of each node of each program that is planned, so without a call."""
+
 
 class NotInPartsError(Exception):
     """Says that an op has no native code in parts of complex numbers."""
@@ -38,9 +42,10 @@ class NotInPartsError(Exception):
 
 def is_complex(program: Program) -> bool:
     """Say whether a program computes with complex numbers."""
-    return any(node.type.is_complex for node in (*program.inputs, *program.nodes)) or any(
-        map(_is_complex_within, bodies_in(program))
-    )
+    if any(map(_HAS_PARTS, program.nodes)) or any(map(_HAS_PARTS, program.inputs)):
+        return True
+    called = any(not isinstance(op, Leaf) and op.programs.called for op in {node.op for node in program.nodes})
+    return called and any(map(_is_complex_within, bodies_in(program)))
 
 
 def _is_complex_within(of: ClosedProgram) -> bool:
