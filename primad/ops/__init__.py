@@ -29,6 +29,7 @@ from primad.ops.elementwise.selection import *
 from primad.ops.linalg.cofactors import *
 from primad.ops.linalg.eigen import *
 from primad.ops.linalg.elimination import *
+from primad.ops.linalg.equal_values import *
 from primad.ops.linalg.factorization import *
 from primad.ops.linalg.matrix_functions import *
 from primad.ops.record.primitive import Primitive

@@ -14,15 +14,14 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError, TracingError
-from primad.ir.array_types import is_complex
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
+from primad.ops.linalg.factorization import adjoint, unit_lower, upper_part
 from primad.ops.linalg.factorization import transposed as turned
-from primad.ops.linalg.factorization import unit_lower, upper_part
 from primad.scipy import matrix_exponentials, other_names, structured
 from primad.scipy.matrix_exponentials import *
-from primad.scipy.mirrors import by_cholesky, floats, mirrored, mirrors, square, within
+from primad.scipy.mirrors import by_cholesky, floats, hermitian, mirrored, mirrors, square, within
 from primad.scipy.structured import *
 
 __all__ = [
@@ -77,10 +76,12 @@ def solve(
 def _solved(a: Any, b: Any, kind: str, lower: bool, transposed: bool) -> Any:
     """Solve with a matrix of a kind, of which nothing is read but what the kind says there is."""
     if kind in ("pos", "positive definite"):
-        return by_cholesky(ops.cholesky(a if lower else turned(a)), b)
-    if kind in ("her", "hermitian") and is_complex(a.dtype):
-        raise ShapeError("scipy.linalg.solve: complex matrices are not read as Hermitian", fix="leave assume_a out.")
-    if kind in ("sym", "her", "symmetric", "hermitian"):
+        factor = ops.cholesky(a if lower else adjoint(a))
+        return by_cholesky(conjugated(factor) if transposed else factor, b)
+    if kind in ("her", "hermitian"):
+        a = hermitian(a, lower)
+        return pn.linalg.solve(conjugated(a) if transposed else a, b)
+    if kind in ("sym", "symmetric"):
         return pn.linalg.solve(mirrored(a, lower), b)
     if kind in ("upper triangular", "lower triangular", "diagonal"):
         a = within(a, 0) if kind == "diagonal" else a
@@ -120,7 +121,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """scipy.linalg.cho_solve: with what `cho_factor` gave."""
     factor, lower = c_and_lower
     factor, columns, vector = system("scipy.linalg.cho_solve", factor, b)
-    found = by_cholesky(factor if lower else turned(factor), columns)
+    found = by_cholesky(factor if lower else adjoint(factor), columns)
     return found[..., 0] if vector else found
 
 
@@ -219,7 +220,7 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
 
 @mirrors
 def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, **options: Any) -> Any:
-    """scipy.linalg.eigh of one symmetric matrix, or of two: a v = λ b v, where b is positive definite.
+    """scipy.linalg.eigh of one Hermitian matrix, or of two: a v = λ b v, where b is positive definite.
 
     Args:
         a: the matrix.
@@ -229,7 +230,7 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
         options: those that say something about memory and checks.
 
     Returns:
-        all eigenvalues in ascending order, and the vectors as columns, for which vᵀ b v is the identity matrix.
+        all eigenvalues in ascending order, and the vectors as columns, for which vᴴ b v is the identity matrix.
 
     Example:
         >>> import numpy as np, primad, primad.scipy.linalg
@@ -248,19 +249,19 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
     if b is None:
         (a,), triangle = floats(a), "L" if lower else "U"
         return pn.linalg.eigvalsh(a, triangle) if eigvals_only else tuple(pn.linalg.eigh(a, triangle))
-    a, b = (mirrored(square("eigh", x), lower) for x in floats(a, b))
+    a, b = (hermitian(square("eigh", x), lower) for x in floats(a, b))
     factor = pn.linalg.cholesky(b)
     half = ops.solve_triangular(factor, a, lower=True, transpose=False, unit=False)
-    whole = ops.solve_triangular(factor, turned(half), lower=True, transpose=False, unit=False)
+    whole = ops.solve_triangular(factor, adjoint(half), lower=True, transpose=False, unit=False)
     if eigvals_only:
         return pn.linalg.eigvalsh(whole)
     w, v = pn.linalg.eigh(whole)
-    return w, ops.solve_triangular(factor, v, lower=True, transpose=True, unit=False)
+    return w, ops.solve_triangular(conjugated(factor), v, lower=True, transpose=True, unit=False)
 
 
 @mirrors
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **options: Any) -> Any:
-    """scipy.linalg.eigvalsh of one symmetric matrix, or of two."""
+    """scipy.linalg.eigvalsh of one Hermitian matrix, or of two."""
     return eigh(a, b, lower=lower, eigvals_only=True, **options)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.ir.array_types import is_complex
 from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
 from primad.ops.linalg import factorization
 from primad.recording.traced_array import settled
@@ -52,6 +51,11 @@ def mirrored(a: Any, lower: bool) -> Any:
     return factorization.mirrored(a if lower else factorization.transposed(a))
 
 
+def hermitian(a: Any, lower: bool) -> Any:
+    """Return the Hermitian matrix of which one triangle is given: of real numbers the symmetric one."""
+    return factorization.hermitian(a if lower else factorization.adjoint(a))
+
+
 def within(a: Any, bands: int) -> Any:
     """Return matrices with zeros further from the diagonal than so many bands."""
     n = np.arange(a.shape[-1])
@@ -60,7 +64,5 @@ def within(a: Any, bands: int) -> Any:
 
 def by_cholesky(factor: Any, b: Any) -> Any:
     """Solve with the lower factor of positive definite matrices."""
-    if is_complex(factor.dtype):
-        raise ShapeError("Cholesky's factors of complex matrices are not recorded", fix="use np.linalg.solve.")
     half = ops.solve_triangular(factor, b, lower=True, transpose=False, unit=False)
-    return ops.solve_triangular(factor, half, lower=True, transpose=True, unit=False)
+    return ops.solve_triangular(factorization.conjugated(factor), half, lower=True, transpose=True, unit=False)

@@ -222,7 +222,9 @@ class Writer(Evaluator):
     def __init__(self) -> None:
         super().__init__(Formulas(), {**POINTWISE, **WHOLE})
 
-    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any) -> Any:
+    def apply(
+        self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any, types: Sequence[Any] = ()
+    ) -> Any:
         """Apply one op.
 
         Raises:
@@ -239,7 +241,7 @@ class Writer(Evaluator):
             meaning = _meaning(op) if op.is_composite else None
             if meaning is not None:
                 return self.array(meaning(self.numbers, *operands, **params), type)
-            return super().apply(op, operands, params, type)
+            return super().apply(op, operands, params, type, types)
         except (TypeError, AttributeError) as error:
             raise no_formula(op, f"It needs values: {error}.") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from primad.ops.linalg.cofactors import (
@@ -13,8 +14,8 @@ from primad.ops.linalg.cofactors import (
     each,
     inverted,
 )
-from primad.ops.linalg.eigen import ROUNDING
-from primad.xla.jax_matrices import expm, expm_frechet, solve_sylvester, sqrtm
+from primad.ops.linalg.equal_values import ROUNDING
+from primad.xla.jax_matrices import eigh, expm, expm_frechet, solve_sylvester, sqrtm, svd
 
 Function = Callable[..., Any]
 
@@ -49,7 +50,7 @@ def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
     starts = ~jnp.pad(jnp.diagonal(alike, 1, -2, -1), [(0, 0)] * (x.ndim - 1) + [(1, 0)])
     block = jnp.cumsum(starts, axis=-1)
     same = block[..., None, :] == block[..., :, None]
-    inside = jnp.where(same, (s + jnp.swapaxes(s, -1, -2)) / 2, 0)
+    inside = jnp.where(same, (s + jnp.conj(jnp.swapaxes(s, -1, -2))) / 2, 0)
     unknown = jnp.any(same & ~jnp.all(jnp.isfinite(inside), axis=-1)[..., None, :], axis=-1)
     inside = jnp.where(unknown[..., None, :], 0, inside)
     apart = 2 * jnp.max(jnp.sum(jnp.abs(inside), axis=-1), axis=-1, keepdims=True, initial=0)
@@ -57,7 +58,7 @@ def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
     moved = sign * inside + (apart * block)[..., None, :] * jnp.eye(x.shape[-1], dtype=x.dtype)
     found = sign * (jnp.linalg.eigvalsh(moved) - apart * block) if x.shape[-1] else x
     several = jnp.any(jnp.sum(same, axis=-1) > 1, axis=-1, keepdims=True) & ~unknown
-    return jnp.where(several, found, jnp.diagonal(s, axis1=-2, axis2=-1)).astype(x.dtype)
+    return jnp.where(several, found, jnp.real(jnp.diagonal(s, axis1=-2, axis2=-1))).astype(x.dtype)
 
 
 def cholesky(a: Any) -> Any:
@@ -129,10 +130,8 @@ def linear_algebra() -> dict[str, Function]:
         "qr": lambda a: tuple(jnp.linalg.qr(a)),
         "cholesky": cholesky,
         "solve_triangular": _solve_triangular,
-        "eigh": lambda a, *, lower: _where_finite(
-            lambda a: jnp.linalg.eigh(a, "L" if lower else "U", symmetrize_input=False)
-        )(a),
-        "svd": _where_finite(lambda a: jnp.linalg.svd(a, full_matrices=False)),
+        "eigh": lambda a, *, lower: _where_finite(partial(eigh, lower=lower))(a),
+        "svd": _where_finite(svd),
         "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
         "cofactors_along": _where_regular(along_by_inverse, along_by_svd),
         "gaps": _gaps,

@@ -5,9 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from primad.ops.linalg.cofactors import each
+from primad.ops.linalg.eigen import real_elements, real_row, turns
 from primad.ops.linalg.matrix_functions import along_by_blocks, is_real_root, symmetric_root
 
-__all__ = ["expm", "expm_frechet", "has_several_solutions", "solve_sylvester", "sqrtm"]
+__all__ = ["eigh", "expm", "expm_frechet", "has_several_solutions", "solve_sylvester", "sqrtm", "svd"]
+
+
+def eigh(a: Any, *, lower: bool) -> tuple[Any, Any]:
+    """Return eigenvalues and vectors of Hermitian matrices, with the phases that the op has."""
+    import jax.numpy as jnp
+
+    w, v = jnp.linalg.eigh(a, "L" if lower else "U", symmetrize_input=False)
+    if a.size and jnp.iscomplexobj(a):
+        v = v * turns(jnp, v[..., real_row(a, lower), None, :])
+    return w, v
+
+
+def svd(a: Any) -> tuple[Any, Any, Any]:
+    """Return reduced singular value decompositions, with the phases that the op has."""
+    import jax.numpy as jnp
+
+    u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+    if a.size and jnp.iscomplexobj(a):
+        turn = turns(jnp, real_elements(u, vh))
+        u, vh = u * turn[..., None, :], vh * jnp.conj(turn)[..., :, None]
+    return u, s, vh
 
 
 def expm(a: Any) -> Any:

@@ -84,6 +84,16 @@ def test_spectra_are_those_of_the_native_executor(name):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
+def test_spectra_of_complex_matrices():
+    a = RNG.normal(size=(3, 4)) + 1j * RNG.normal(size=(3, 4))
+
+    def loss(a):
+        (w, v), (u, s, vh) = np.linalg.eigh(a[:, :3], "U"), np.linalg.svd(a, full_matrices=False)
+        return np.sum(v.imag * w + u.real) + np.sum(np.abs(vh.real) ** 2 @ np.arange(4.0) * s)
+
+    same(primad.jit(primad.value_and_grad(loss), backend="jax")(a), primad.value_and_grad(loss)(a))
+
+
 def test_equal_values_for_jax():
     a, along = np.diag([1.0, 2.0, 2.0, 2.0]), RNG.normal(size=(4, 4))
 

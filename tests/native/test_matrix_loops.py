@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import primad
 from primad import ops
 from primad.errors import MatrixError
-from primad.ops.linalg.eigen import ROUNDING
+from primad.ops.linalg.equal_values import ROUNDING
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
 from primad.simplify import simplify

@@ -1,4 +1,4 @@
-"""Linear algebra of complex matrices: what is recorded is NumPy's and SciPy's; what lacks a right rule is refused."""
+"""Linear algebra of complex matrices: what is recorded is NumPy's and SciPy's, and so are three derivatives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import scipy.linalg
 
 import primad
-from primad import PrimadError
 from primad.scipy import linalg
 
 RNG = np.random.default_rng(3)
@@ -78,18 +77,111 @@ def test_systems_of_conjugated_matrices() -> None:
         expected = scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), b, {"C": 2}.get(trans, trans))
         found = primad.jit(lambda a, t=trans: linalg.lu_solve(linalg.lu_factor(a), b, t))(a)
         np.testing.assert_allclose(found, expected)
-    for kind in ("her", "pos"):
-        with pytest.raises(PrimadError, match="complex"):
-            primad.jit(lambda a, k=kind: linalg.solve(a, b, assume_a=k))(a)
+    whole = a @ a.conj().T + np.eye(3)
+    for kind, lower in (("her", False), ("her", True), ("pos", False), ("pos", True), ("sym", True)):
+        there = np.tril(whole) if lower else np.triu(whole)
+        expected = np.linalg.solve(there + (there.T if kind == "sym" else there.conj().T) - np.diag(np.diag(there)), b)
+        found = primad.jit(lambda a, k=kind, low=lower: linalg.solve(a, b, assume_a=k, lower=low))(there)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+        if kind == "pos":
+            factor = primad.jit(lambda a, low=lower: linalg.cho_factor(a, low)[0])(there)
+            np.testing.assert_allclose(linalg.cho_solve((factor, lower), b), expected, rtol=1e-10)
+            found = primad.jit(lambda c, low=lower: linalg.cho_solve((c, low), b))(factor)
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        np.linalg.eigh, np.linalg.eigvalsh, np.linalg.svd, np.linalg.qr, np.linalg.cholesky, np.linalg.pinv,
-        linalg.sqrtm, lambda a: np.linalg.norm(a, 2), lambda a: np.linalg.norm(a, "nuc"), np.linalg.cond,
-    ],
-)  # fmt: skip
-def test_what_needs_adjoints_is_refused(function: Any) -> None:
-    with pytest.raises(PrimadError, match="complex"):
-        primad.jit(function)(matrices(3, 3))
+# -- factorizations with adjoints --------------------------------------------------------------------------------------
+
+
+def positive(a: Any) -> Any:
+    """Return a matrix of which either triangle is that of a positive definite matrix."""
+    return a @ a.conj().T + np.eye(a.shape[-1])
+
+
+FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
+    "eigh, lower": (lambda a: np.linalg.eigh(a), (3, 3)),
+    "eigh, upper": (lambda a: np.linalg.eigh(a, "U"), (3, 3)),
+    "eigvalsh": (lambda a: (np.linalg.eigvalsh(a),), (3, 3)),
+    "svd, square": (lambda a: np.linalg.svd(a, full_matrices=False), (3, 3)),
+    "svd, tall": (lambda a: np.linalg.svd(a, full_matrices=False), (4, 2)),
+    "svd, wide": (lambda a: np.linalg.svd(a, full_matrices=False), (2, 4)),
+    "qr": (np.linalg.qr, (3, 3)),
+    "qr, tall": (np.linalg.qr, (4, 2)),
+    "cholesky": (lambda a: (np.linalg.cholesky(positive(a)),), (3, 3)),
+    "cholesky, upper": (lambda a: (np.linalg.cholesky(positive(a) + np.tril(a, -1), upper=True),), (3, 3)),
+    "pinv": (lambda a: (np.linalg.pinv(a), np.linalg.pinv(a, rcond=0.4)), (4, 2)),
+    "lstsq": (lambda a: np.linalg.lstsq(a[:, :2], a[:, 2], rcond=None)[:2], (4, 3)),
+    "norms": (lambda a: tuple(np.linalg.norm(a, ord) for ord in (2, -2, "nuc", "fro", 1, np.inf)), (3, 3)),
+    "cond": (lambda a: (np.linalg.cond(a), np.linalg.cond(a, -2)), (3, 3)),
+    "power": (lambda a: (np.linalg.matrix_power(a, 3), np.linalg.matrix_power(a, -2)), (3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_factorizations_have_numpys_values_and_three_derivatives(name: str) -> None:
+    function, shape = FACTORS[name]
+    a, t = matrices(*shape), 0.3 * matrices(*shape)
+    found = [np.asarray(x) for x in primad.jit(lambda a: tuple(function(a)))(a)]
+    expected = [np.asarray(x) for x in function(a)]
+    assert [x.dtype for x in found] == [x.dtype for x in expected]
+
+    def joined(a: Any) -> Any:
+        parts = [np.reshape(x, (-1,)) for x in function(a)]
+        return np.concatenate(parts)
+
+    for order in range(3):
+        value, tangent = primad.jvp(joined, (a,), (t,))
+        np.testing.assert_allclose(value, joined(a), rtol=1e-10, atol=1e-10, err_msg=str(order))
+        size = max(1.0, np.max(np.abs(tangent)))
+        np.testing.assert_allclose(tangent, derivative_along(joined, a, t), atol=1e-8 * size, err_msg=str(order))
+        weights = RNG.standard_normal(value.shape) * (1 if value.dtype.kind == "f" else 1 - 0.5j)
+        (pulled,) = primad.vjp(joined, a)[1](weights)
+        np.testing.assert_allclose(np.sum(pulled * t).real, np.sum(weights * tangent).real, rtol=1e-8, atol=1e-8)
+        joined = lambda a, before=joined: primad.jvp(before, (a,), (t,))[1]  # noqa: E731
+
+
+def test_one_triangle_is_read_and_has_the_gradient() -> None:
+    a = matrices(3, 3)
+    for triangle, other in (("L", np.triu), ("U", np.tril)):
+        gradient = primad.grad(lambda a, t=triangle: np.sum(np.linalg.eigvalsh(a, t) ** 3))(a)
+        assert not np.any(other(gradient, 1 if triangle == "L" else -1))
+        assert not np.any(np.diagonal(gradient).imag)
+
+
+def test_phases_are_those_of_real_elements() -> None:
+    """What does not depend on phases has derivatives where the element that is real is 0, but not at equal values."""
+    diagonal, t = np.diag([1.0, 2.0, 4.0]).astype(complex), matrices(3, 3)
+
+    def share(a: Any) -> Any:
+        return np.sum(np.abs(np.linalg.eigh(a)[1][:, 1] @ np.array([1.0, 1.0j, 2.0])) ** 2)
+
+    near = diagonal + 0.1 * positive(t)
+    for a in (diagonal, near):
+        change = np.sum(primad.grad(share)(a) * t).real
+        np.testing.assert_allclose(change, derivative_along(share, a, t), rtol=1e-8)
+    with pytest.raises(np.linalg.LinAlgError, match="equal"):
+        primad.grad(share)(np.eye(3, dtype=complex))
+    total = primad.grad(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2))(np.eye(3, dtype=complex))
+    np.testing.assert_allclose(total, 2 * np.eye(3))
+    with pytest.raises(np.linalg.LinAlgError):
+        primad.jvp(lambda a: np.linalg.svd(a)[0], (np.diag([1.0, 0.0]).astype(complex),), (matrices(2, 2),))
+
+
+def test_two_hermitian_matrices() -> None:
+    a, b = matrices(3, 3), positive(matrices(3, 3))
+    a = a + a.conj().T
+    for lower in (True, False):
+        w, v = primad.jit(lambda a, low=lower: linalg.eigh(a, b, lower=low))(a)
+        np.testing.assert_allclose(w, scipy.linalg.eigh(a, b, eigvals_only=True))
+        np.testing.assert_allclose(a @ v, b @ v * w, atol=1e-11)
+        np.testing.assert_allclose(v.conj().T @ b @ v, np.eye(3), atol=1e-11)
+
+
+def test_stacks_and_single_precision() -> None:
+    a = matrices(5, 3, 3)
+    for function in (np.linalg.eigh, np.linalg.svd, np.linalg.qr):
+        stacked = primad.jit(primad.vmap(lambda a, f=function: tuple(f(a))))(a)
+        for found, expected in zip(stacked, function(a), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+        found = primad.jit(lambda a, f=function: tuple(f(a)))(a.astype(np.complex64))
+        assert [x.dtype for x in found] == [x.dtype for x in function(a.astype(np.complex64))]

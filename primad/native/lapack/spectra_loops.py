@@ -11,7 +11,7 @@ from primad.native.emit.emit_context import Site
 from primad.native.lapack.matrix_loops import LAPACK, Parts, Stack, placed
 from primad.native.llvm.strided_views import View
 from primad.native.llvm.vectors import MANGLED, number_text
-from primad.ops.linalg.eigen import ROUNDING
+from primad.ops.linalg.equal_values import ROUNDING
 
 
 class _Spectra:

@@ -8,13 +8,14 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.linalg.linear_systems import inv_, refuse_halves
 from primad.numpy.linalg.spectra import rectangular
 from primad.numpy.promotion import as_float, as_traced, first_traced, implements
 from primad.numpy.reduce.reductions import sum as sum_
-from primad.ops.linalg.eigen import ROUNDING
-from primad.ops.linalg.factorization import matrix_product, transposed
+from primad.ops.linalg.equal_values import ROUNDING
+from primad.ops.linalg.factorization import adjoint, matrix_product
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive
 
@@ -34,16 +35,16 @@ def _inverse(s: Any, cutoff: float) -> Any:
 
 def _pseudo_inverse(a: Any, *, cutoff: float) -> Any:
     u, s, vh = ops.svd(a)
-    return matrix_product(transposed(vh) * _inverse(s, cutoff)[..., None, :], transposed(u))
+    return matrix_product(adjoint(vh) * _inverse(s, cutoff)[..., None, :], adjoint(u))
 
 
 def _pseudo_inverse_tangent(t: Any, out: Any, a: Any, *, cutoff: float) -> Any:
-    """With p = a⁺: ṗ = −p ȧ p + p pᵀ ȧᵀ (1 − a p) + (1 − p a) ȧᵀ pᵀ p, where no value is dropped but those that are 0.
+    """With p = a⁺: ṗ = −p ȧ p + p pᴴ ȧᴴ (1 − a p) + (1 − p a) ȧᴴ pᴴ p, where no value is dropped but those that are 0.
 
     Source: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems
     whose variables separate", SIAM Journal on Numerical Analysis 10 (1973).
     """
-    p, q, s = out, transposed(out), transposed(t)
+    p, q, s = out, adjoint(out), adjoint(t)
     change = -matrix_product(matrix_product(p, t), p)
     rows = _outside_of_columns(matrix_product(matrix_product(p, q), s), p, a)
     columns = _outside_of_rows(matrix_product(matrix_product(s, q), p), p, a)
@@ -70,20 +71,20 @@ def _outside_of_rows(x: Any, p: Any, a: Any) -> Any:
 def _coupled(rows: Any, columns: Any, p: Any, a: Any, cutoff: float) -> tuple[Any, Any]:
     """Return the parts of ṗ outside of the kept rows and columns, where r = a − a p a, what is dropped, counts.
 
-    With w and y for the two: w = rows + p yᵀ rᵀ and y = columns + rᵀ wᵀ p. The second in the first gives
-    y − (rᵀ r) y (pᵀ p) = columns + rᵀ rowsᵀ p, and the maps (x − 1)(x + 1)⁻¹ of both factors Sylvester's equation.
+    With w and y for the two: w = rows + p yᴴ rᴴ and y = columns + rᴴ wᴴ p. The second in the first gives
+    y − (rᴴ r) y (pᴴ p) = columns + rᴴ rowsᴴ p, and the maps (x − 1)(x + 1)⁻¹ of both factors Sylvester's equation.
 
-    Source: by differentiating a p = (a p)ᵀ, p a = (p a)ᵀ and a p a p = a p with the values kept held fixed.
+    Source: by differentiating a p = (a p)ᴴ, p a = (p a)ᴴ and a p a p = a p with the values kept held fixed.
     """
-    rest = transposed(a - matrix_product(a, matrix_product(p, a)))
+    rest = adjoint(a - matrix_product(a, matrix_product(p, a)))
     lead = a.ndim - 2
-    size = cutoff**2 * ops.sum(a * a, axes=(lead, lead + 1))[..., None, None]
+    size = cutoff**2 * ops.sum(squares(a), axes=(lead, lead + 1))[..., None, None]
     size = where(size > 0, size, 1.0)  # both factors are of order 1
-    left, right = matrix_product(rest, transposed(rest)) / size, matrix_product(transposed(p), p) * size
+    left, right = matrix_product(rest, adjoint(rest)) / size, matrix_product(adjoint(p), p) * size
     (less, inverse), (fewer, other) = (_cayley(x) for x in (left, right))
-    known = columns + matrix_product(rest, matrix_product(transposed(rows), p))
+    known = columns + matrix_product(rest, matrix_product(adjoint(rows), p))
     y = ops.solve_sylvester(less, fewer, matrix_product(matrix_product(inverse, known), other) * -2.0)
-    return rows + matrix_product(p, matrix_product(transposed(y), rest)), y
+    return rows + matrix_product(p, matrix_product(adjoint(y), rest)), y
 
 
 def _cayley(x: Any) -> tuple[Any, Any]:
@@ -105,16 +106,16 @@ pinv_: Primitive = composite(
 
 def _least_squares(a: Any, b: Any, *, cutoff: float) -> Any:
     u, s, vh = ops.svd(a)
-    return matrix_product(transposed(vh), _inverse(s, cutoff)[..., :, None] * matrix_product(transposed(u), b))
+    return matrix_product(adjoint(vh), _inverse(s, cutoff)[..., :, None] * matrix_product(adjoint(u), b))
 
 
 def _least_squares_by_matrix(t: Any, out: Any, a: Any, b: Any, *, cutoff: float) -> Any:
-    p, s = pinv_(a, cutoff=cutoff), transposed(t)
+    p, s = pinv_(a, cutoff=cutoff), adjoint(t)
     if _drops(a, cutoff):
         return matrix_product(_pseudo_inverse_tangent(t, p, a, cutoff=cutoff), b)
     rest = b - matrix_product(a, out)
-    pulled = matrix_product(s, matrix_product(transposed(p), out))
-    change = matrix_product(p, matrix_product(transposed(p), matrix_product(s, rest))) - matrix_product(
+    pulled = matrix_product(s, matrix_product(adjoint(p), out))
+    change = matrix_product(p, matrix_product(adjoint(p), matrix_product(s, rest))) - matrix_product(
         p, matrix_product(t, out)
     )
     return change + pulled - matrix_product(p, matrix_product(a, pulled))
@@ -189,5 +190,5 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     s = ops.svd(a)[1]
     rank = sum_(s > cutoff * s[:1])
     rest = columns - a @ x
-    residuals = sum_(rest * rest, 0) if a.shape[0] > a.shape[1] else rest.reshape(-1)[:0]
+    residuals = sum_(squares(rest), 0) if a.shape[0] > a.shape[1] else rest.reshape(-1)[:0]
     return x[:, 0] if b.ndim == 1 else x, residuals, rank, s

@@ -191,14 +191,14 @@ def slogdet(a: Any) -> SlogdetResult:
 
 @implements(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """np.linalg.cholesky: the lower triangular l with l lᵀ = a.
+    """np.linalg.cholesky: the lower triangular l with l lᴴ = a.
 
     The triangle that is returned is the one that is read, so the derivatives are in its elements alone, those beside
     the diagonal counting for both places; a gradient is 0 in the other triangle.
 
     Args:
-        a: shape (…, n, n), symmetric and positive definite.
-        upper: return lᵀ instead, of what the upper triangle says.
+        a: shape (…, n, n), symmetric (of complex numbers: Hermitian) and positive definite.
+        upper: return lᴴ instead, of what the upper triangle says.
 
     Raises:
         numpy.linalg.LinAlgError: if a matrix is not positive definite.

@@ -1,4 +1,4 @@
-"""Of numpy.linalg: eigenvalues of symmetric matrices, singular values, and what is made of them."""
+"""Of numpy.linalg: eigenvalues, singular values, and what is made of them."""
 
 from __future__ import annotations
 
@@ -64,13 +64,14 @@ def _decomposed(name: str, a: Any, UPLO: str) -> Any:
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """np.linalg.eigh: eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.
+    """np.linalg.eigh: eigenvalues of Hermitian matrices in ascending order, and eigenvectors as columns.
 
     One triangle is read, so the derivatives are in its elements alone, those beside the diagonal counting for both
-    places; a gradient is 0 in the other triangle.
+    places; a gradient is 0 in the other triangle. Complex vectors have LAPACK's phases: the first element of each is
+    real (with UPLO='U' the last), and derivatives are those of vectors that are so.
 
     Args:
-        a: shape (…, n, n), symmetric.
+        a: shape (…, n, n), symmetric, or of complex numbers Hermitian.
         UPLO: the triangle that is read, 'L' or 'U'.
 
     Returns:
@@ -99,11 +100,14 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """np.linalg.svd: a = U diag(S) Vh, with singular values S in descending order.
 
+    Complex vectors have LAPACK's phases: the first element of each row of Vh is real (of wide matrices: of each column
+    of U), and derivatives are those of vectors that are so.
+
     Args:
         a: shape (…, m, n); with k = min(m, n).
         full_matrices: must be False for matrices that are not square: other columns are not unique.
         compute_uv: whether to return U and Vh, too.
-        hermitian: must be False; `eigh` is for symmetric matrices.
+        hermitian: must be False; `eigh` is for such matrices.
 
     Returns:
         U of shape (…, m, k), S of shape (…, k), and Vh of shape (…, k, n), or S alone.

@@ -1,8 +1,8 @@
-"""Eigenvalues of symmetric matrices and singular values, with vectors, by LAPACK.
+"""Eigenvalues of Hermitian matrices and singular values, with vectors, by LAPACK.
 
-Vectors of equal values are any orthonormal basis of a space, so nothing smooth is made of single ones. Values have
-slopes there: along a direction those of the values in order; a cotangent is pulled back where it treats equal values
-alike, as a sum over the spectrum does. Derivatives of the vectors are refused there, and other cotangents of values.
+A complex vector may be turned by any phase. LAPACK's are such that one element of each is real, so that its phase is a
+function of the matrix, and derivatives are those of that function. Where that element is 0 the phase has a jump, and
+derivatives are those of vectors that do not turn.
 """
 
 from __future__ import annotations
@@ -13,210 +13,58 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.array_types import ArrayType, TupleType, Zero
+from primad.ir.array_types import ArrayType, TupleType, real_dtype
 from primad.ir.axes import stacks
 from primad.ir.node import Node
 from primad.ir.program import Cost
-from primad.ops.arrays.broadcasting import broadcast
+from primad.ops.arrays.broadcasting import sum as sum_
 from primad.ops.arrays.slicing import concatenate, slice_
-from primad.ops.linalg.factorization import domain_of_matrices, matrix_product, mirrored, square, transposed
-from primad.ops.record.fields import MemoryUse, Work, always
+from primad.ops.elementwise.conversion import imaginary_part, real_part
+from primad.ops.elementwise.selection import mask, select
+from primad.ops.linalg.equal_values import ROUNDING, along, gaps, slopes
+from primad.ops.linalg.factorization import (
+    adjoint,
+    diagonal_part,
+    hermitian,
+    imaginary,
+    matrix_product,
+    square,
+)
+from primad.ops.record.fields import MemoryUse, Work
 from primad.ops.record.kinds import custom
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, full
 
-__all__ = ["eigh", "gaps", "slopes", "spread", "svd"]
-
-ROUNDING = 8
-"""Times the rounding of the largest value, for each row: LAPACK's values are right up to that. Chosen, as a margin over
-its error bounds; values nearer to each other count as equal, so that derivatives depend on it."""
+__all__ = ["eigh", "svd"]
 
 
-def near(x: Any) -> Any:
-    """Say which values of each spectrum are equal to rounding, as stacks of square arrays."""
-    with np.errstate(invalid="ignore"):
-        return np.abs(x[..., None, :] - x[..., :, None]) <= rounding_of(x)[..., None]
+# -- phases ------------------------------------------------------------------------------------------------------------
 
 
-def rounding_of(x: Any) -> Any:
-    """Return how far apart values of each spectrum are that are equal to rounding."""
-    return ROUNDING * x.shape[-1] * np.finfo(x.dtype).eps * np.max(np.abs(x), axis=-1, keepdims=True, initial=0)
+def turns(n: Any, elements: Any) -> Any:
+    """Return the phases by which vectors are to be turned so that these elements of theirs are real; signs are kept.
+
+    Args:
+        n: NumPy, or a module like it.
+        elements: one of each vector.
+    """
+    size = n.abs(elements)
+    found = n.where(size > 0, n.conj(elements) / n.where(size > 0, size, 1), 1)
+    return found * n.where(elements.real < 0, -1, 1).astype(size.dtype)
 
 
-def _along(x: Any, axis: int) -> Any:
-    """Repeat vectors as rows (1) or columns (0) of square matrices."""
-    lead = x.ndim - 1
-    return broadcast(x, shape=(*x.shape, x.shape[-1]), axes=(lead + 1 - axis,))
+def _row(x: Any, row: int) -> Any:
+    """Return one row of each matrix, as a matrix of one row."""
+    lead = x.ndim - 2
+    start, stop = (*[0] * lead, row, 0), (*x.shape[:-2], row + 1, x.shape[-1])
+    return slice_(x, start=start, stop=stop, step=(1,) * x.ndim)
 
 
-# -- equal values ------------------------------------------------------------------------------------------------------
-
-
-def _spectrum(name: str, x: ArrayType) -> ArrayType:
-    if x.ndim < 1 or x.dtype not in (np.float64, np.float32):
-        raise ShapeError(f"{name}: {x} is no stack of vectors of 32 or 64 bit floats")
-    return ArrayType((*x.shape, x.shape[-1]), x.dtype)
-
-
-def _first(found: Any) -> tuple[tuple[int, ...], int] | None:
-    """Return the place of the first vector with an element that was found, and which element."""
-    where = np.argwhere(found)
-    return (tuple(where[0, :-1].tolist()), int(where[0, -1])) if len(where) else None
-
-
-def _has_equal(x: Any) -> bool:
-    """Say whether any spectrum has equal values: in order, neighbours are the nearest ones."""
-    with np.errstate(invalid="ignore"):
-        return bool(np.any(np.diff(np.sort(x, axis=-1), axis=-1) <= rounding_of(x)))
-
-
-def _equal(x: Any) -> tuple[tuple[int, ...], int] | None:
-    return _first(np.any(np.triu(near(x), 1), axis=-1)) if _has_equal(x) else None
-
-
-def _gaps(x: Any, *, out: Any = None) -> Any:
-    if _has_equal(x):
-        raise np.linalg.LinAlgError("equal values")
-    with np.errstate(all="ignore"):
-        found = np.subtract(x[..., None, :], x[..., :, None], out=out)
-        diagonal = np.einsum("...ii->...i", found)
-        diagonal += np.inf  # 1/∞ is 0; of values that are not finite it is NaN, as beside it
-        np.divide(1, found, out=found)
-    return found
-
-
-gaps: Primitive = custom(
-    "gaps",
-    numpy=_gaps,
-    infer=lambda x: _spectrum("gaps", x),
-    jvp=[lambda t, out, x: out * out * (_along(t, 0) - _along(t, 1))],
-    axes=lambda x: stacks(x.ndim - 1, [1], [2]),
-    domain=domain_of_matrices(
-        operand=0,
-        own_axes=1,
-        find=_equal,
-        say=lambda i, *types, **params: (
-            f"the values {i} and {i + 1} of a matrix are equal (or the last is 0, of one "
-            "that is not square), so that their vectors are any basis of a space, without a derivative"
-        ),
-        fix="ask for what does not depend on the basis: sums over eigvalsh or svdvals have derivatives, and "
-        "primad.numpy.linalg.matrix_norm and det, also where values are equal.",
-        called="a derivative of vectors (np.linalg.eigh, svd, or second derivatives of values)",
-    ),
-    memory=MemoryUse(out=always),
-    doc="1/(x[j] − x[i]) for each pair of values, and 0 on the diagonal; none may be equal to rounding.",
-)
-
-
-def _zeros(x: Any, singular: bool) -> Any:
-    return np.abs(x) <= rounding_of(x) if singular else np.zeros(x.shape, bool)
-
-
-def _steep(s: Any, x: Any, *, singular: bool) -> tuple[tuple[int, ...], int] | None:
-    """Return the first singular value that is zero and moves: up for either direction."""
-    zero = _zeros(x, singular)
-    return _first(zero & np.any((s != 0) & zero[..., None, :], axis=-1)) if zero.any() else None
-
-
-def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
-    if _steep(s, x, singular=singular) is not None:
-        raise np.linalg.LinAlgError("a singular value of 0")
-    found = np.array(np.diagonal(s, axis1=-2, axis2=-1))
-    if not _has_equal(x):
-        return found
-    alike = near(x)
-    for place in map(tuple, np.argwhere(np.any(np.triu(alike, 1), axis=(-2, -1)))):
-        values, starts = x[place], np.flatnonzero(~np.append(False, np.diagonal(alike[place], 1)))
-        for start, stop in zip(starts, [*starts[1:], len(values)], strict=True):
-            block = s[place][start:stop, start:stop]
-            if stop - start > 1 and np.isfinite(block).all():
-                slope = np.linalg.eigvalsh((block + block.T) / 2)
-                found[place][start:stop] = slope[::-1] if singular else slope
-    return found
-
-
-def _slopes_type(s: ArrayType, x: ArrayType, *, singular: bool) -> ArrayType:
-    if s != _spectrum("slopes", x):
-        raise ShapeError(f"slopes: changes {s} do not fit the values {x}")
-    return x
-
-
-slopes: Primitive = custom(
-    "slopes",
-    numpy=_slopes,
-    infer=_slopes_type,
-    jvp=lambda tangents, out, s, x, *, singular: (
-        Zero(out.type) if isinstance(tangents[0], Zero) else slopes(tangents[0], x, singular=singular)
-    ),
-    transpose=[lambda ct, s, x, *, singular: spread(ct, x, singular=singular), None],
-    operands=(0,),
-    axes=lambda s, x, **params: stacks(x.ndim - 1, [2, 1], [1]),
-    domain=domain_of_matrices(
-        operand=1,
-        own_axes=1,
-        find=_steep,
-        say=lambda i, *types, **params: f"the singular value {i} is 0, where it has a kink",
-        fix="write what is wanted with the matrix itself: np.sum(a**2) for the sum of squares.",
-        called="a derivative of singular values (np.linalg.svd, svdvals, norm)",
-    ),
-    doc="How fast the values of a spectrum rise where the matrix changes by s in the basis of its vectors: the "
-    "diagonal of s, and among equal values the eigenvalues of their block, in order.",
-)
-
-
-def _uneven(ct: Any, x: Any, *, singular: bool) -> tuple[tuple[int, ...], int] | None:
-    """Return the first value whose cotangent is not that of an equal value, or, for a singular value of 0, not 0."""
-    allowed = np.sqrt(np.finfo(ct.dtype).eps) * np.max(np.abs(ct), axis=-1, keepdims=True, initial=0)
-    found = _zeros(x, singular) & (np.abs(ct) > allowed)
-    if _has_equal(x):
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(ct[..., None, :] - ct[..., :, None]) > allowed[..., None]
-        found |= np.any(near(x) & apart, axis=-1)
-    return _first(found)
-
-
-def _spread(ct: Any, x: Any, *, singular: bool, out: Any = None) -> Any:
-    if _uneven(ct, x, singular=singular) is not None:
-        raise np.linalg.LinAlgError("equal values")
-    found = np.empty((*ct.shape, ct.shape[-1]), ct.dtype) if out is None else out
-    found[...] = 0
-    np.einsum("...ii->...i", found)[...] = ct
-    return found
-
-
-def _spread_type(ct: ArrayType, x: ArrayType, *, singular: bool) -> ArrayType:
-    if ct != x:
-        raise ShapeError(f"spread: cotangents {ct} do not fit the values {x}")
-    return _spectrum("spread", x)
-
-
-spread: Primitive = custom(
-    "spread",
-    numpy=_spread,
-    infer=_spread_type,
-    jvp=lambda tangents, out, ct, x, *, singular: (
-        Zero(out.type) if isinstance(tangents[0], Zero) else spread(tangents[0], x, singular=singular)
-    ),
-    transpose=[lambda ct, w, x, *, singular: slopes(ct, x, singular=singular), None],
-    operands=(0,),
-    axes=lambda ct, x, **params: stacks(x.ndim - 1, [1, 1], [2]),
-    domain=domain_of_matrices(
-        operand=1,
-        own_axes=1,
-        find=_uneven,
-        say=lambda i, *types, singular, **params: (
-            f"the value {i} of a matrix "
-            + ("is 0, or equal to another one" if singular else "is equal to another one")
-            + ", and what is differentiated tells it apart, so that it has a kink there"
-        ),
-        fix="sums over the spectrum that treat equal values alike have derivatives, such as np.sum(np.exp(w)).",
-        called="a derivative of eigenvalues or singular values (np.linalg.eigvalsh, svdvals, norm)",
-    ),
-    memory=MemoryUse(out=always),
-    doc="Cotangents of values on the diagonal; equal values must have equal ones, and singular values of 0 none.",
-)
-
-
-# -- factorizations ----------------------------------------------------------------------------------------------------
+def turning(change: Any, elements: Any) -> Any:
+    """Return the i φ by which vectors turn so that their real elements, which change so, stay real."""
+    size, moved = real_part(elements), imaginary_part(change)
+    limit = ROUNDING * size.shape[-1] * float(np.finfo(size.dtype).eps)
+    live = size * size > limit * limit
+    return imaginary(-mask(live, moved) / select(live, size, full(1.0, size)))
 
 
 def _where_finite(function: Any, a: Any) -> tuple[Any, ...]:
@@ -235,24 +83,40 @@ def _eigh(a: Any, *, lower: bool, wanted: tuple[bool, ...] = (True, True)) -> tu
     if not wanted[1]:
         return _where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a)[0], None
     w, v = _where_finite(lambda a: np.linalg.eigh(a, triangle), a)
+    if a.shape[-1] and a.dtype.kind == "c":
+        real = v[..., real_row(a, lower), None, :]
+        v = v * turns(np, real) if real.imag.any() else v
     return w, v
+
+
+def real_row(a: Any, lower: bool) -> int:
+    """Return the row of the vectors that is real: the reduction to tridiagonal form begins (or ends) with it.
+
+    Source: LAPACK's zhetrd, whose reflections leave the first unit vector (of the upper triangle: the last) alone.
+    """
+    return 0 if lower else int(a.shape[-1]) - 1
 
 
 def _eigh_type(a: ArrayType, *, lower: bool) -> TupleType:
     square("eigh", a)
-    return TupleType((ArrayType(a.shape[:-1], a.dtype), a))
+    return TupleType((ArrayType(a.shape[:-1], real_dtype(a.dtype)), a))
 
 
 def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any, *, lower: bool) -> tuple[Any, Any]:
-    """With s = vᵀ ȧ v: ẇ = the diagonal of s, and v̇ = v (s / (w[j] − w[i]) off the diagonal).
+    """With s = vᴴ ȧ v: ẇ = the diagonal of s, and v̇ = v (s / (w[j] − w[i]) off the diagonal).
 
-    Here ȧ is the symmetric change of which one triangle is given, as the value has that of a.
+    Here ȧ is the Hermitian change of which one triangle is given, as the value has that of a. Complex vectors turn
+    besides, so that the element that is real stays so.
 
-    Source: by differentiating a v = v w and vᵀ v = 1.
+    Source: by differentiating a v = v w and vᴴ v = 1.
     """
     w, v = out
-    s = matrix_product(matrix_product(transposed(v), mirrored(t if lower else transposed(t))), v)
-    return slopes(s, w, singular=False), matrix_product(v, gaps(w) * s)
+    s = matrix_product(matrix_product(adjoint(v), hermitian(t if lower else adjoint(t))), v)
+    change = matrix_product(v, gaps(w) * s)
+    if a.dtype.kind == "c" and a.shape[-1]:
+        row = real_row(a, lower)
+        change = change + v * turning(_row(change, row), _row(v, row))
+    return slopes(s, w, singular=False), change
 
 
 def _cost(node: Node, factor: int) -> Cost:
@@ -268,8 +132,10 @@ eigh: Primitive = custom(
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3
-    doc="The eigenvalues of symmetric matrices, in ascending order, and orthonormal eigenvectors as columns. Of "
-    "a matrix, and of its changes, the lower triangle is read, or the upper one.",
+    complex="real-differentiable",
+    doc="The eigenvalues of Hermitian (of real numbers: symmetric) matrices, in ascending order, and orthonormal "
+    "eigenvectors as columns. Of a matrix, and of its changes, the lower triangle is read, or the upper one. The first "
+    "(of the upper triangle: the last) element of a vector is real.",
 )
 
 
@@ -277,48 +143,74 @@ def _svd(a: Any, *, wanted: tuple[bool, ...] = (True, True, True)) -> tuple[Any,
     if not wanted[0] and not wanted[2]:
         return None, _where_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), a)[0], None
     u, s, vh = _where_finite(lambda a: np.linalg.svd(a, full_matrices=False), a)
+    if a.dtype.kind == "c" and s.size:
+        real = real_elements(u, vh)
+        if real.imag.any():
+            turn = turns(np, real)
+            u, vh = u * turn[..., None, :], vh * np.conj(turn)[..., :, None]
     return u, s, vh
 
 
+def real_elements(u: Any, vh: Any) -> Any:
+    """Return the elements of the vectors of each singular value that are real: of v, or of wide matrices' u, the first.
+
+    Source: LAPACK's zgebrd, whose reflections leave the first unit vector of the shorter side alone.
+    """
+    return vh[..., :, 0].conj() if u.shape[-2] >= vh.shape[-1] else u[..., 0, :]
+
+
 def _svd_type(a: ArrayType) -> TupleType:
-    if a.ndim < 2 or a.dtype not in (np.float64, np.float32):
+    if a.ndim < 2 or a.dtype.char not in "fdFD":
         raise ShapeError(f"svd: {a} is no stack of matrices of 32 or 64 bit floats")
     *lead, m, n = a.shape
     k = min(m, n)
-    return TupleType(tuple([ArrayType((*lead, *shape), a.dtype) for shape in ((m, k), (k,), (k, n))]))
+    u, vh = (ArrayType((*lead, *shape), a.dtype) for shape in ((m, k), (k, n)))
+    return TupleType((u, ArrayType((*lead, k), real_dtype(a.dtype)), vh))
 
 
 def _svd_tangent(t: Any, out: tuple[Any, Any, Any], a: Any) -> tuple[Any, Any, Any]:
-    """With p = uᵀ ȧ v and f = 1/(s[j]² − s[i]²): u̇ = u (f (p s + (p s)ᵀ)), v̇ = v (f (s p + (s p)ᵀ)), and more.
+    """With p = uᴴ ȧ v and f = 1/(s[j]² − s[i]²): u̇ = u (f (p s + (p s)ᴴ)), v̇ = v (f (s p + (s p)ᴴ)), and more.
 
-    Of a tall matrix, u̇ has also the part of ȧ v s⁻¹ outside of the columns of u; of a wide one, v̇ that of ȧᵀ u s⁻¹.
+    Of a tall matrix, u̇ has also the part of ȧ v s⁻¹ outside of the columns of u; of a wide one, v̇ that of ȧᴴ u s⁻¹.
+    Complex columns of u turn by the imaginary parts of p/s on its diagonal, and those of both together so that the
+    elements that are real stay so.
 
-    Source: J. Townsend, "Differentiating the singular value decomposition" (2016), by differentiating a = u s vᵀ.
+    Source: J. Townsend, "Differentiating the singular value decomposition" (2016), by differentiating a = u s vᴴ.
     """
     u, s, vh = out
-    v = transposed(vh)
+    v = adjoint(vh)
     m, n = a.shape[-2:]
-    p = matrix_product(matrix_product(transposed(u), t), v)
-    left, right = p * _along(s, 1), p * _along(s, 0)
-    between = gaps(s) / (_along(s, 0) + _along(s, 1) + np.broadcast_to(np.eye(s.shape[-1], dtype=s.dtype), p.shape))
-    du = matrix_product(u, between * (left + transposed(left)))
-    dv = matrix_product(v, between * (right + transposed(right)))
+    p = matrix_product(matrix_product(adjoint(u), t), v)
+    left, right = p * along(s, 1), p * along(s, 0)
+    between = gaps(s) / (along(s, 0) + along(s, 1) + np.broadcast_to(np.eye(s.shape[-1], dtype=s.dtype), p.shape))
+    du = matrix_product(u, between * (left + adjoint(left)))
+    dv = matrix_product(v, between * (right + adjoint(right)))
     if m > n:
         du = du + _outside(matrix_product(t, v), u, s)
     if n > m:
-        dv = dv + _outside(matrix_product(transposed(t), u), v, s)
-    return du, slopes(p, s, singular=True), transposed(dv)
+        dv = dv + _outside(matrix_product(adjoint(t), u), v, s)
+    if a.dtype.kind == "c" and s.size:
+        du = du + u * imaginary(_diagonal_row(imaginary_part(p)) * _inverse(s))
+        turn = turning(_row(dv, 0), _row(v, 0)) if m >= n else turning(_row(du, 0), _row(u, 0))
+        du, dv = du + u * turn, dv + v * turn
+    return du, slopes(p, s, singular=True), adjoint(dv)
+
+
+def _diagonal_row(x: Any) -> Any:
+    """Return the diagonal of each square matrix, as a matrix of one row."""
+    return sum_(diagonal_part(x), axes=(x.ndim - 2,))[..., None, :]
 
 
 def _outside(x: Any, basis: Any, s: Any) -> Any:
     """Return the part of x s⁻¹ outside of the span of a basis; a column for each singular value."""
-    rest = x - matrix_product(basis, matrix_product(transposed(basis), x))
-    k = s.shape[-1]
+    return (x - matrix_product(basis, matrix_product(adjoint(basis), x))) * _inverse(s)
+
+
+def _inverse(s: Any) -> Any:
+    """Return 1/s as matrices of one row; an error where a value is 0."""
     ends = np.zeros((*s.shape[:-1], 1), s.dtype)
     inverse = gaps(concatenate(s, ends, axis=s.ndim - 1))
-    lead = s.ndim - 1
-    last = slice_(inverse, start=(*[0] * lead, k, 0), stop=(*s.shape[:-1], k + 1, k), step=(1,) * (lead + 2))
-    return rest * last
+    return _row(inverse, s.shape[-1])[..., :, : s.shape[-1]]
 
 
 svd: Primitive = custom(
@@ -329,6 +221,7 @@ svd: Primitive = custom(
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 14)),  # Golub and Van Loan, Matrix Computations, 8.6
-    doc="The reduced singular value decomposition a = u s vᵀ: orthonormal columns u, singular values in descending "
-    "order, and vᵀ.",
+    complex="real-differentiable",
+    doc="The reduced singular value decomposition a = u s vᴴ: orthonormal columns u, singular values in descending "
+    "order, and vᴴ. The first element of each column of v (of wide matrices: of u) is real.",
 )

@@ -17,11 +17,12 @@ from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.ops.arrays.gather_scatter import gather, scatter_add
 from primad.ops.linalg.factorization import (
+    adjoint,
     domain_of_matrices,
     few,
+    hermitian,
     lower_part,
     matrix_product,
-    mirrored,
     solve_triangular,
     square,
     transposed,
@@ -134,15 +135,15 @@ lu: Primitive = custom(
 
 
 def _cholesky_tangent(t: Any, out: Any, a: Any) -> Any:
-    """With s = l⁻¹ ȧ l⁻ᵀ: l̇ = l·(the part of s below its diagonal, and half of the diagonal).
+    """With s = l⁻¹ ȧ l⁻ᴴ: l̇ = l·(the part of s below its diagonal, and half of the diagonal).
 
-    Here ȧ is the symmetric change of which the lower triangle is given, as the value has that of a.
+    Here ȧ is the Hermitian change of which the lower triangle is given, as the value has that of a.
 
     Source: S. P. Smith, "Differentiation of the Cholesky algorithm", Journal of Computational and Graphical
     Statistics 4 (1995).
     """
-    s = solve_triangular(out, mirrored(t), lower=True, transpose=False, unit=False)
-    s = solve_triangular(out, transposed(s), lower=True, transpose=False, unit=False)
+    s = solve_triangular(out, hermitian(t), lower=True, transpose=False, unit=False)
+    s = solve_triangular(out, adjoint(s), lower=True, transpose=False, unit=False)
     return matrix_product(out, (lower_part(s, True) + lower_part(s, False)) * 0.5)
 
 
@@ -183,11 +184,12 @@ cholesky: Primitive = custom(
         own_axes=2,
         find=_not_positive,
         say=lambda n, *types, **params: f"a matrix is not positive definite: its leading minor of order {n} is not > 0",
-        fix="check that it is symmetric; a small multiple of the identity may be missing.",
+        fix="check that it is symmetric (or Hermitian); a small multiple of the identity may be missing.",
     ),
     work=Work(flops=lambda node: _cubic(node, 1 / 3)),
-    doc="The lower triangular l with l lᵀ = a, for symmetric positive definite a, of which, and of "
-    "whose changes, the lower triangle is read.",
+    complex="real-differentiable",
+    doc="The lower triangular l with l lᴴ = a, for positive definite a, symmetric or Hermitian, of which, and of "
+    "whose changes, the lower triangle is read, and of the diagonal the real part.",
 )
 
 

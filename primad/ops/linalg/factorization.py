@@ -17,10 +17,11 @@ from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.ops.arrays.contraction import ALPHABET, contract, letters
 from primad.ops.arrays.reshaping import permute
+from primad.ops.elementwise.conversion import cast, complex_of, conj, imaginary_part, real_part
 from primad.ops.elementwise.selection import mask
 from primad.ops.record.fields import DomainOfDefinition, MemoryUse, Work, always
 from primad.ops.record.kinds import custom
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, full
 
 __all__ = ["qr", "solve_triangular"]
 
@@ -34,6 +35,26 @@ def matrix_product(x: Any, y: Any) -> Any:
 def transposed(x: Any) -> Any:
     """Swap the last two axes."""
     return permute(x, order=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def conjugated(x: Any) -> Any:
+    """Return the conjugates of complex numbers; real ones as they are."""
+    return conj(x) if x.dtype.kind == "c" else x
+
+
+def adjoint(x: Any) -> Any:
+    """Swap the last two axes, of conjugates: the transpose of real matrices."""
+    return conjugated(transposed(x))
+
+
+def diagonal_part(x: Any) -> Any:
+    """Keep the diagonal of each matrix."""
+    return mask(np.broadcast_to(np.eye(x.shape[-2], x.shape[-1], dtype=bool), x.shape), x)
+
+
+def imaginary(x: Any) -> Any:
+    """Return i x, of real numbers x."""
+    return complex_of(full(0.0, x), x)
 
 
 def lower_part(x: Any, diagonal: bool) -> Any:
@@ -50,6 +71,14 @@ def upper_part(x: Any) -> Any:
 def mirrored(x: Any) -> Any:
     """Return the symmetric matrices of which the lower triangles are given."""
     return lower_part(x, True) + transposed(lower_part(x, False))
+
+
+def hermitian(x: Any) -> Any:
+    """Return the Hermitian matrices of which the lower triangles are given, and of the diagonals the real parts."""
+    if x.dtype.kind != "c":
+        return mirrored(x)
+    below = lower_part(x, False)
+    return below + adjoint(below) + cast(real_part(diagonal_part(x)), dtype=str(x.dtype))
 
 
 def unit_lower(x: Any) -> Any:
@@ -225,26 +254,29 @@ def _qr(a: Any, *, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
 
 
 def _qr_type(a: ArrayType) -> TupleType:
-    if a.ndim < 2 or a.shape[-2] < a.shape[-1] or a.dtype not in (np.float64, np.float32):
+    if a.ndim < 2 or a.shape[-2] < a.shape[-1] or a.dtype.char not in "fdFD":
         raise ShapeError(f"qr: {a} is no stack of float matrices with as many rows as columns, or more")
     n = a.shape[-1]
     return TupleType((a, ArrayType((*a.shape[:-2], n, n), a.dtype)))
 
 
 def _qr_tangent(t: Any, out: tuple[Any, Any], a: Any) -> tuple[Any, Any]:
-    """With c = ȧ r⁻¹ and s = qᵀ c: q̇ = c − q (s − ω) and ṙ = (s − ω) r.
+    """With c = ȧ r⁻¹ and s = qᴴ c: q̇ = c − q (s − ω) and ṙ = (s − ω) r.
 
-    Here ω = x − xᵀ, and x is the part of s below its diagonal.
+    Here ω = x − xᴴ, and x is the part of s below its diagonal; to ω belongs the imaginary part of that diagonal, for
+    LAPACK's r has a real one.
 
     Source: S. F. Walter, L. Lehmann and R. Lamour, "On evaluating higher-order derivatives of the QR decomposition of
     tall matrices with full column rank", Optimization Methods and Software 27 (2012), by differentiating a = q r and
-    qᵀ q = 1.
+    qᴴ q = 1.
     """
     q, r = out
     c = transposed(solve_triangular(r, transposed(t), lower=False, transpose=True, unit=False))
-    s = matrix_product(transposed(q), c)
+    s = matrix_product(adjoint(q), c)
     below = lower_part(s, False)
-    upper = s - below + transposed(below)
+    upper = s - below + adjoint(below)
+    if s.dtype.kind == "c":
+        upper = upper - imaginary(imaginary_part(diagonal_part(s)))
     return c - matrix_product(q, upper), matrix_product(upper, r)
 
 
@@ -262,6 +294,7 @@ qr: Primitive = custom(
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=_qr_cost),
+    complex="real-differentiable",
     doc="The reduced QR factorization of matrices of full column rank, with LAPACK's signs: q has orthonormal columns, "
-    "r is upper triangular, a = q r.",
+    "r is upper triangular with a real diagonal, a = q r.",
 )

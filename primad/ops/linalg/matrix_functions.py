@@ -61,11 +61,12 @@ def _sylvester(a: Any, b: Any, q: Any) -> tuple[Any, bool]:
 
     if not q.size:
         return q, True
-    (r, u), (s, v) = (schur(x, output="real", check_finite=False) for x in (a, b.T))
-    right = u.T @ q @ v
+    whole = a.dtype.kind == "c"
+    (r, u), (s, v) = (schur(x, "complex" if whole else "real", check_finite=False) for x in (a, b.conj().T))
+    right = u.conj().T @ q @ v
     (trsyl,) = lapack.get_lapack_funcs(("trsyl",), (r, s, right))
-    y, scale, info = trsyl(r, s, right, tranb="T")
-    return u @ (scale * y) @ v.T, info == 0
+    y, scale, info = trsyl(r, s, right, tranb="C" if whole else "T")
+    return u @ (scale * y) @ v.conj().T, info == 0
 
 
 def _solved(a: Any, b: Any, q: Any) -> Any:
@@ -115,6 +116,7 @@ solve_sylvester: Primitive = custom(
         "sqrtm)",
     ),
     work=Work(flops=_sylvester_cost),
+    complex="analytic",
     doc="The x with a x + x b = q, by Schur forms and LAPACK's trsyl.",
 )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["elementwise", "linear", "multilinear", "piecewise constant", "custom", "composite", "program"]
 LawClass = Literal["bitwise", "real", "finite"]
-ComplexRole = Literal["refused", "analytic", "real-linear", "as defined"]
+ComplexRole = Literal["refused", "analytic", "real-differentiable", "real-linear", "as defined"]
 Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
 

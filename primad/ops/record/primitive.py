@@ -14,7 +14,8 @@ derivative, what it does with axes, the programs that it holds, its laws, its ro
 - `static_operands`: operands whose literal values rules look at (exponents): programs that differ in them are others.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `complex`: what it does with complex numbers: refuses them, or computes with them by the rules it has, because they
-  hold over the complex numbers too ("analytic"), or by rules of real-linear maps, as a conjugate is ("real-linear").
+  hold over the complex numbers too ("analytic"), by rules with conjugates, as a factorization with adjoints has
+  ("real-differentiable"), or by rules of real-linear maps, as a conjugate is ("real-linear").
   Composites and ops that hold programs do as their programs do ("as defined"). See decision 0076.
 
 Rules are written in the language itself: they receive traced arrays and use operators and other primitives.

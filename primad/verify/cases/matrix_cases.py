@@ -12,7 +12,7 @@ from primad import ops
 from primad.ir.array_types import TupleType, Zero
 from primad.ir.axes import stacks
 from primad.numpy.linalg import least_squares, linear_systems
-from primad.ops.linalg.factorization import lower_part, matrix_product, transposed
+from primad.ops.linalg.factorization import adjoint, lower_part, matrix_product
 from primad.ops.record.kinds import composite, linear
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
@@ -117,10 +117,10 @@ PAIR: Primitive = linear(
 
 GRAM: Primitive = composite(
     "gram",
-    numpy=lambda a: a @ np.swapaxes(a, -1, -2) + np.eye(a.shape[-1], dtype=a.dtype),
-    lower=lambda a: matrix_product(a, transposed(a)) + np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape),
+    numpy=lambda a: a @ np.swapaxes(a, -1, -2).conj() + np.eye(a.shape[-1], dtype=a.dtype),
+    lower=lambda a: matrix_product(a, adjoint(a)) + np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape),
     infer=lambda a: a,
-    doc="a aᵀ + 1: a symmetric positive definite matrix.",
+    doc="a aᴴ + 1: a Hermitian positive definite matrix.",
 )
 
 LEANING: Primitive = composite(
@@ -128,7 +128,7 @@ LEANING: Primitive = composite(
     numpy=lambda a: np.tril(GRAM.numpy(a)) + np.triu(a, 1),
     lower=lambda a: lower_part(GRAM(a), True) + a - lower_part(a, True),
     infer=lambda a: a,
-    doc="The lower triangle of a aᵀ + 1, which is that of a positive definite matrix, and anything above it.",
+    doc="The lower triangle of a aᴴ + 1, which is that of a positive definite matrix, and anything above it.",
 )
 
 SHIFTED: Primitive = composite(

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from primad.errors import ShapeError
+from primad.errors import PrimadError, ShapeError
 from primad.ops.record.primitive import Primitive
 from primad.transforms import jvp
 from primad.verify.cases.complex_cases import over_complex
@@ -34,9 +34,7 @@ def complex_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
     """
     wide = over_complex(case)
     drawn = [wide.draw(source(f"{op.name}, {index}")) for index in range(wide.examples)]
-    if op.complex in ("as defined", "real-linear") or not any(
-        type.is_complex for example in drawn for type in example.types
-    ):
+    if not any(type.is_complex for example in drawn for type in example.types) or not _has_rules(op, drawn):
         return None
     if op.complex == "refused":
         return _refusal(op, [example for example in drawn if any(type.is_complex for type in example.types)])
@@ -49,6 +47,20 @@ def complex_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
         if row is not None and row.how == "failed":
             return Row(op.name, WHAT, "failed", row.note)
     return Row(op.name, WHAT, "numeric", f"{op.complex}, {wide.examples} examples")
+
+
+def _has_rules(op: Primitive, drawn: Iterable[Any]) -> bool:
+    """Say whether an op has rules that are to hold over the complex numbers, or says that it refuses them.
+
+    A composite with a rule of its own has one if its definition takes complex operands.
+    """
+    if op.complex != "as defined":
+        return op.complex != "real-linear"
+    with suppress(PrimadError):
+        for example in drawn:
+            op.infer(*[operand.type for operand in example.operands], **example.params)
+        return op.has_rule and not op.holds_program
+    return False
 
 
 def _refusal(op: Primitive, drawn: Iterable[Any]) -> Row:

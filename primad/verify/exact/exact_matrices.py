@@ -23,22 +23,47 @@ def solve_triangular(n: Any, a: Any, b: Any, *, lower: bool, transpose: bool, un
     return out
 
 
+def _conj(x: Any) -> Any:
+    """Return the conjugates of numbers; real ones as they are."""
+    return np.frompyfunc(lambda z: z.conjugate(), 1, 1)(x)
+
+
+def _is_complex(z: Any) -> bool:
+    return bool(getattr(z, "imag", 0) != 0)
+
+
+def _adjoint(x: Any) -> Any:
+    return np.swapaxes(_conj(x), -1, -2)
+
+
+def _real(n: Any, z: Any) -> Any:
+    """Return what is real but for rounding."""
+    return n.real(z) if hasattr(z, "imag") else z
+
+
+def _length(n: Any, v: Any) -> Any:
+    return n.sqrt(_real(n, sum((x * y for x, y in zip(v, _conj(v), strict=True)), n.number(0))))
+
+
+def _rounded(x: Any) -> Any:
+    """Return numbers as floats, real ones if they are."""
+    return x.astype(complex if any(map(_is_complex, x.flat)) else float)
+
+
 def qr(n: Any, a: Any) -> tuple[Any, Any]:
-    """Reflect one column after the other, as Householder does; the sign of r's diagonal is opposite to the pivot's."""
-    rows, columns = a.shape[-2:]
+    """Make one column after the other orthogonal to those before, by Gram and Schmidt; signs are LAPACK's."""
+    columns = a.shape[-1]
     q = np.empty(a.shape, object)
-    r = np.empty((*a.shape[:-2], columns, columns), object)
+    r = np.full((*a.shape[:-2], columns, columns), n.number(0), object)
     for index in np.ndindex(a.shape[:-2]):
-        rest, whole = a[index].copy(), _identity(n, rows)
-        for k in range(min(columns, rows - 1)):
-            v = rest[k:, k].copy()
-            size = n.sqrt(sum((x * x for x in v), n.number(0)))
-            v[0] = v[0] - size if n.less(v[0], 0) else v[0] + size
-            scale = n.divide(2, sum((x * x for x in v), n.number(0)))
-            rest[k:] = rest[k:] - scale * np.outer(v, v @ rest[k:])
-            whole[:, k:] = whole[:, k:] - scale * np.outer(whole[:, k:] @ v, v)
-        q[index], r[index] = whole[:, :columns], rest[:columns]
-        r[index][np.tri(columns, k=-1, dtype=bool)] = n.number(0)
+        signs = np.sign(np.diagonal(np.linalg.qr(_rounded(a[index])).R).real)
+        for k in range(columns):
+            rest = a[index][:, k].copy()
+            for j in range(k):
+                r[index][j, k] = _conj(q[index][:, j]) @ a[index][:, k]
+                rest = rest - q[index][:, j] * r[index][j, k]
+            r[index][k, k] = _length(n, rest) * int(signs[k])
+            q[index][:, k] = [n.divide(x, r[index][k, k]) for x in rest]
     return q, r
 
 
@@ -56,7 +81,7 @@ def lu(n: Any, a: Any) -> tuple[Any, Any, Any]:
         for k in range(size):
             pivot = k
             for i in range(k + 1, size):
-                if n.less(_size(n, rest[pivot, k]), _size(n, rest[i, k])):
+                if n.less(_pivot_size(n, rest[pivot, k]), _pivot_size(n, rest[i, k])):
                     pivot = i
             if pivot != k:
                 rest[[k, pivot]] = rest[[pivot, k]]
@@ -66,6 +91,11 @@ def lu(n: Any, a: Any) -> tuple[Any, Any, Any]:
                 rest[i, k + 1 :] = rest[i, k + 1 :] - rest[i, k] * rest[k, k + 1 :]
         order[index], parity[index] = rows, sign
     return factors, order, parity
+
+
+def _pivot_size(n: Any, x: Any) -> Any:
+    """Return what LAPACK compares, |re| + |im|."""
+    return _size(n, n.real(x)) + _size(n, n.imag(x)) if _is_complex(x) else _size(n, _real(n, x))
 
 
 def _size(n: Any, x: Any) -> Any:
@@ -80,9 +110,9 @@ def cholesky(n: Any, a: Any) -> Any:
         found[...] = n.number(0)
         for i in range(a.shape[-1]):
             for j in range(i + 1):
-                known = sum((found[i, k] * found[j, k] for k in range(j)), n.number(0))
+                known = sum((found[i, k] * _conj(found[j, k]) for k in range(j)), n.number(0))
                 rest = matrix[i, j] - known
-                found[i, j] = n.sqrt(rest) if i == j else n.divide(rest, found[j, j])
+                found[i, j] = n.sqrt(_real(n, rest)) if i == j else n.divide(rest, found[j, j])
     return out
 
 
@@ -156,11 +186,25 @@ def eigh(n: Any, a: Any, *, lower: bool) -> tuple[Any, Any]:
     """Improve what LAPACK finds for one triangle, whose order and signs are kept."""
     values, vectors = np.empty(a.shape[:-1], object), np.empty(a.shape, object)
     for index in np.ndindex(a.shape[:-2]):
-        below, above = (a[index], a[index].T) if lower else (a[index].T, a[index])
-        matrix = np.where(np.tri(len(below), dtype=bool), below, above)
-        start = np.linalg.eigh(matrix.astype(float), "L" if lower else "U")[1]
-        values[index], vectors[index] = _improved(n, matrix, start)
+        below = a[index] if lower else _adjoint(a[index])
+        matrix = np.where(np.tri(len(below), dtype=bool), below, _adjoint(below))
+        for i in range(len(matrix)):
+            matrix[i, i] = _real(n, matrix[i, i])
+        start = np.linalg.eigh(_rounded(matrix), "L" if lower else "U")[1]
+        values[index], found = _improved(n, matrix, start)
+        vectors[index] = _turned(n, found, 0 if lower else len(matrix) - 1)
     return values, vectors
+
+
+def _turned(n: Any, x: Any, row: int) -> Any:
+    """Turn columns so that their elements in a row are real; their signs are kept."""
+    out = x.copy()
+    for j in range(x.shape[1]):
+        if _is_complex(x[row, j]):
+            size = _length(n, x[row, [j]])
+            turn = n.divide(_conj(x[row, j]), size if n.less(0, n.real(x[row, j])) else -size)
+            out[:, j] = x[:, j] * turn
+    return out
 
 
 def svd(n: Any, a: Any) -> tuple[Any, Any, Any]:
@@ -169,30 +213,31 @@ def svd(n: Any, a: Any) -> tuple[Any, Any, Any]:
     k = min(rows, columns)
     u, s, vh = (np.empty((*lead, *shape), object) for shape in ((rows, k), (k,), (k, columns)))
     for index in np.ndindex(*lead):
-        matrix, (left, _, right) = a[index], np.linalg.svd(a[index].astype(float), full_matrices=False)
+        matrix, (left, _, right) = a[index], np.linalg.svd(_rounded(a[index]), full_matrices=False)
         wide = columns > rows
-        matrix, start = (matrix.T, left) if wide else (matrix, right.T)
-        squares, found = _improved(n, matrix.T @ matrix, start)
+        matrix, start = (_adjoint(matrix), left) if wide else (matrix, right.conj().T)
+        squares, found = _improved(n, _adjoint(matrix) @ matrix, start)
+        found = _turned(n, found, 0)
         s[index] = [n.sqrt(x) for x in squares]
         images = matrix @ found
         for j in range(k):
             images[:, j] = [n.divide(x, s[index][j]) for x in images[:, j]]
-        u[index], vh[index] = (found, images.T) if wide else (images, found.T)
+        u[index], vh[index] = (found, _adjoint(images)) if wide else (images, _adjoint(found))
     return u, s, vh
 
 
 def _improved(n: Any, a: Any, start: Any) -> tuple[Any, Any]:
-    """Improve approximate eigenvectors of a symmetric matrix; each step doubles the digits.
+    """Improve approximate eigenvectors of a Hermitian matrix; each step doubles the digits.
 
     Source: T. Ogita and K. Aishima, "Iterative refinement for symmetric eigenvalue decomposition", Japan Journal of
     Industrial and Applied Mathematics 35 (2018).
     """
     size = len(a)
-    x = np.array([[n.number(float(entry)) for entry in row] for row in start], object).reshape(size, size)
+    x = np.array([[n.number(entry.item()) for entry in row] for row in start], object).reshape(size, size)
     values = np.empty(size, object)
     for _ in range(7):
-        rest, s = _identity(n, size) - x.T @ x, x.T @ a @ x
-        values = np.array([n.divide(s[i, i], 1 - rest[i, i]) for i in range(size)], object)
+        rest, s = _identity(n, size) - _adjoint(x) @ x, _adjoint(x) @ a @ x
+        values = np.array([_real(n, n.divide(s[i, i], 1 - rest[i, i])) for i in range(size)], object)
         step = np.empty((size, size), object)
         for i in range(size):
             for j in range(size):
@@ -211,9 +256,14 @@ def gaps(n: Any, x: Any) -> Any:
     return out
 
 
+def slopes(n: Any, s: Any, x: Any, *, singular: bool) -> Any:
+    """Take the real parts of the diagonals: all values differ."""
+    return np.frompyfunc(lambda z: _real(n, z), 1, 1)(np.diagonal(s, axis1=-2, axis2=-1))
+
+
 def pinv(n: Any, a: Any, *, cutoff: float) -> Any:
-    """Multiply by the inverse of aᵀ a, or of a aᵀ, for matrices of full rank; else invert values above the cutoff."""
-    swapped = np.swapaxes(a, -1, -2)
+    """Multiply by the inverse of aᴴ a, or of a aᴴ, for matrices of full rank; else invert values above the cutoff."""
+    swapped = _adjoint(a)
     if cutoff < TINY:
         return inv(n, swapped @ a) @ swapped if a.shape[-1] <= a.shape[-2] else swapped @ inv(n, a @ swapped)
     out = np.empty(swapped.shape, object)
@@ -221,7 +271,7 @@ def pinv(n: Any, a: Any, *, cutoff: float) -> Any:
     for index in np.ndindex(a.shape[:-2]):
         values = s[index]
         inverse = [n.divide(1, x) if n.less(values[0] * cutoff, x) else n.number(0) for x in values]
-        out[index] = (vh[index].T * inverse) @ u[index].T
+        out[index] = (_adjoint(vh[index]) * inverse) @ _adjoint(u[index])
     return out
 
 

@@ -138,6 +138,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.fft: exact_fourier.fft,
     ops.rfft: exact_fourier.rfft,
     ops.irfft: exact_fourier.irfft,
+    ops.slopes: exact_matrices.slopes,
     ops.real_part: pointwise(lambda n, z: n.real(z)),
     ops.imaginary_part: pointwise(lambda n, z: n.imag(z)),
     ops.conj: pointwise(lambda n, z: n.real(z) - n.number(1j) * n.imag(z)),
@@ -160,7 +161,6 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.solve_sylvester: exact_matrices.solve_sylvester,
     ops.sqrtm: exact_matrices.sqrtm,
     ops.gaps: exact_matrices.gaps,
-    ops.slopes: lambda n, s, x, **params: np.diagonal(s, axis1=-2, axis2=-1).copy(),
     ops.spread: lambda n, ct, x, **params: np.where(np.eye(x.shape[-1], dtype=bool), ct[..., None, :], n.number(0)),
 }
 """What primitives mean whose elements do not follow from those at their places, where NumPy knows no object arrays."""
@@ -210,10 +210,13 @@ class Evaluator:
             return self.array(node.params[0][1].array, node.type)
         if frozen is not None and node.op is ops.stop_gradient:
             return frozen.setdefault(node, values[node.inputs[0]])
-        return self.apply(node.op, [values[operand] for operand in node.inputs], dict(node.params), node.type)
+        operands, types = [values[operand] for operand in node.inputs], [operand.type for operand in node.inputs]
+        return self.apply(node.op, operands, dict(node.params), node.type, types)
 
-    def apply(self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any) -> Any:
-        """Apply one op; several results are a tuple."""
+    def apply(
+        self, op: Primitive, operands: Sequence[Any], params: dict[str, Any], type: Any, types: Sequence[Any] = ()
+    ) -> Any:
+        """Apply one op to operands, of these types if they are not real numbers; several results are a tuple."""
         definition = self.definitions.get(op) or definition_of(op)
         if definition is not None:
             return self.array(definition(self.numbers, *operands, **params), type)
@@ -227,7 +230,7 @@ class Evaluator:
             return self.array(op.numpy(*operands, **params), type)
         except (TypeError, AttributeError):
             # NumPy's transcendental functions do not know the elements; they, or the op's definition, can be recorded.
-            types = [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
+            types = types or [ArrayType(x.shape, np.float64 if x.dtype == object else x.dtype) for x in operands]
             try:
                 program = trace(lambda *arrays: (op.lower or op.numpy)(*arrays, **params))(*types)
             except TracingError:
