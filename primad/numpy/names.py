@@ -25,8 +25,6 @@ NOTHING_TO_RECORD: dict[str, str] = {
 }
 """Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
 REASONS: dict[str, str] = {
-    "It takes the eigenvalues of a matrix that is not symmetric, which are not recorded: roots can be found by "
-    "Newton's method, and have the derivatives of an implicit function.": "roots",
     "Complex numbers have no order: z[np.argsort(np.abs(z))] has them sorted by their size.": "sort_complex",
 }
 """Why a function of NumPy's has no implementation for traced arrays."""

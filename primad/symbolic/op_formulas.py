@@ -182,11 +182,13 @@ REFUSED: dict[Primitive, str] = {
     ),
     ops.lu: "Which row is the pivot depends on values.",
     ops.qr: "The factors' signs depend on values, and their formulas are too long to be of use.",
-    ops.eigh: "Eigenvalues are roots of polynomials, for which there is no formula.",
+    **dict.fromkeys((ops.eig, ops.eigh), "Eigenvalues are roots of polynomials, for which there is no formula."),
     ops.svd: "Singular values are roots of polynomials, for which there is no formula.",
     **dict.fromkeys((ops.expm, ops.expm_frechet, ops.sqrtm), "Its formula has the eigenvalues in it."),
     ops.solve_sylvester: "Its formula is that of a system of as many equations as there are elements.",
-    **dict.fromkeys((ops.gaps, ops.slopes, ops.spread), "Which eigenvalues are equal depends on values."),
+    **dict.fromkeys(
+        (ops.gaps, ops.left_vectors, ops.slopes, ops.spread), "Which eigenvalues are equal depends on values."
+    ),
 }
 """Ops that have no formula, where their operands depend on symbols, and why."""
 

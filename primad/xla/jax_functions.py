@@ -15,6 +15,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
+from primad.ops.linalg.general_spectra import too_near
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred
 from primad.xla.jax_linalg import cholesky, integer, linear_algebra, near, rounding
@@ -261,6 +262,7 @@ def failures() -> dict[str, Function]:
         "solve_sylvester": has_several_solutions,
         "sqrtm": rootless,
         "gaps": lambda x: jnp.any(jnp.triu(near(x), 1)),
+        "left_vectors": lambda v, w: jnp.any(too_near(jnp, v, w, jnp.linalg.inv(v))),
         "slopes": steep,
         "spread": uneven,
         "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),

@@ -15,7 +15,7 @@ from primad.ops.linalg.cofactors import (
     inverted,
 )
 from primad.ops.linalg.equal_values import ROUNDING
-from primad.xla.jax_matrices import eigh, expm, expm_frechet, solve_sylvester, sqrtm, svd
+from primad.xla.jax_matrices import eigh, expm, expm_frechet, placed, solve_sylvester, sqrtm, svd
 
 Function = Callable[..., Any]
 
@@ -132,6 +132,8 @@ def linear_algebra() -> dict[str, Function]:
         "solve_triangular": _solve_triangular,
         "eigh": lambda a, *, lower: _where_finite(partial(eigh, lower=lower))(a),
         "svd": _where_finite(svd),
+        "eig": lambda a: placed(*_where_finite(lambda a: tuple(jnp.linalg.eig(a)))(a)),
+        "left_vectors": lambda v, w: jnp.linalg.inv(v),
         "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
         "cofactors_along": _where_regular(along_by_inverse, along_by_svd),
         "gaps": _gaps,

@@ -6,9 +6,17 @@ from typing import Any
 
 from primad.ops.linalg.cofactors import each
 from primad.ops.linalg.eigen import real_elements, real_row, turns
+from primad.ops.linalg.general_spectra import with_real_elements
 from primad.ops.linalg.matrix_functions import along_by_blocks, is_real_root, symmetric_root
 
-__all__ = ["eigh", "expm", "expm_frechet", "has_several_solutions", "solve_sylvester", "sqrtm", "svd"]
+__all__ = ["eigh", "expm", "expm_frechet", "has_several_solutions", "placed", "solve_sylvester", "sqrtm", "svd"]
+
+
+def placed(w: Any, v: Any) -> tuple[Any, Any, Any]:
+    """Return eigenvalues and vectors of general matrices with real elements, and where these are."""
+    import jax.numpy as jnp
+
+    return w, *(with_real_elements(jnp, v) if v.size else (v, jnp.zeros(w.shape, int)))
 
 
 def eigh(a: Any, *, lower: bool) -> tuple[Any, Any]:

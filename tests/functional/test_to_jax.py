@@ -89,9 +89,13 @@ def test_spectra_of_complex_matrices():
 
     def loss(a):
         (w, v), (u, s, vh) = np.linalg.eigh(a[:, :3], "U"), np.linalg.svd(a, full_matrices=False)
-        return np.sum(v.imag * w + u.real) + np.sum(np.abs(vh.real) ** 2 @ np.arange(4.0) * s)
+        total = np.sum(v.imag * w + u.real) + np.sum(np.abs(vh.real) ** 2 @ np.arange(4.0) * s)
+        (w, v), real = np.linalg.eig(a[:, :3]), np.linalg.eigvals(a[:, 1:].real)
+        return total + np.sum(np.abs(w) ** 2) + np.sum(np.abs(v.real @ w)) + np.sum(np.abs(real))
 
     same(primad.jit(primad.value_and_grad(loss), backend="jax")(a), primad.value_and_grad(loss)(a))
+    with pytest.raises(MatrixError, match="equal"):
+        primad.jit(primad.grad(lambda a: np.abs(np.linalg.eigvals(a)[0])), backend="jax")(np.eye(3))
 
 
 def test_equal_values_for_jax():

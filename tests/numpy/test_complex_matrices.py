@@ -111,6 +111,10 @@ FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
     "cholesky, upper": (lambda a: (np.linalg.cholesky(positive(a) + np.tril(a, -1), upper=True),), (3, 3)),
     "pinv": (lambda a: (np.linalg.pinv(a), np.linalg.pinv(a, rcond=0.4)), (4, 2)),
     "lstsq": (lambda a: np.linalg.lstsq(a[:, :2], a[:, 2], rcond=None)[:2], (4, 3)),
+    "eig": (np.linalg.eig, (3, 3)),
+    "eig of real parts": (lambda a: [x.astype(complex) for x in np.linalg.eig(a.real)], (3, 3)),
+    "eigvals": (lambda a: (np.linalg.eigvals(a),), (3, 3)),
+    "roots": (lambda a: (np.roots(a[0]), np.roots(a[1].real).astype(complex)), (2, 4)),
     "norms": (lambda a: tuple(np.linalg.norm(a, ord) for ord in (2, -2, "nuc", "fro", 1, np.inf)), (3, 3)),
     "cond": (lambda a: (np.linalg.cond(a), np.linalg.cond(a, -2)), (3, 3)),
     "power": (lambda a: (np.linalg.matrix_power(a, 3), np.linalg.matrix_power(a, -2)), (3, 3)),
@@ -185,3 +189,59 @@ def test_stacks_and_single_precision() -> None:
             np.testing.assert_allclose(found, expected, atol=1e-12)
         found = primad.jit(lambda a, f=function: tuple(f(a)))(a.astype(np.complex64))
         assert [x.dtype for x in found] == [x.dtype for x in function(a.astype(np.complex64))]
+
+
+# -- spectra of general matrices ---------------------------------------------------------------------------------------
+
+
+def turn(angle: Any) -> Any:
+    return np.stack([np.stack([np.cos(angle), -np.sin(angle)]), np.stack([np.sin(angle), np.cos(angle)])])
+
+
+def test_eigenvalues_that_are_not_simple_have_no_derivatives() -> None:
+    """Also where rounding moved those of a defective matrix apart; values are there, and a neighbour's derivatives."""
+    basis = RNG.standard_normal((3, 3))
+    jordan = np.diag([2.0] * 3) + np.diag([1.0, 1.0], 1)
+    nilpotent = np.diag([1.0, 1.0], 1)
+    alike = (np.eye(3), jordan, nilpotent, np.zeros((3, 3)), np.linalg.solve(basis, jordan @ basis), np.ones((3, 3)))
+    for a in alike:
+        for function in (lambda a: np.linalg.eigvals(a)[0].real, lambda a: np.linalg.eig(a)[1][0, 0].real):
+            assert np.isfinite(primad.jit(function)(a))
+            for derived in (primad.grad(function), primad.jit(primad.grad(function))):
+                with pytest.raises(np.linalg.LinAlgError, match="equal to another"):
+                    derived(a)
+    with pytest.raises(np.linalg.LinAlgError, match=r"at \[1\] of"):
+        primad.grad(lambda a: np.sum(np.linalg.eigvals(a)[:, 0].real))(np.stack([np.diag([1.0, 2.0]), np.eye(2)]))
+    near = jordan + np.diag([1e-3, 0.0, -1e-3])
+    slope = primad.grad(lambda a: np.sum(np.linalg.eigvals(a) ** 2).real)(near)
+    np.testing.assert_allclose(slope, 2 * near.T, rtol=1e-5, atol=1e-5)
+
+
+def test_vectors_whose_largest_elements_are_equal() -> None:
+    """The eigenvectors of a rotation are (1, ±i)/√2 whatever its angle: they do not turn."""
+    w, v = primad.jacfwd(lambda t: tuple(np.linalg.eig(turn(t))))(0.3)
+    np.testing.assert_allclose(sorted(w.imag), [-np.cos(0.3), np.cos(0.3)])
+    np.testing.assert_allclose(v, 0, atol=1e-15)
+
+
+def test_general_spectra_of_stacks_and_of_what_is_not_finite() -> None:
+    a = matrices(12, 3, 3).real
+    w, v = primad.jit(primad.vmap(lambda a: tuple(np.linalg.eig(a))))(a)
+    np.testing.assert_allclose(a @ v, v * w[:, None, :], atol=1e-12)
+    np.testing.assert_allclose(w, np.linalg.eig(a)[0].astype(complex))
+    assert primad.jit(np.linalg.eigvals)(a.astype(np.float32)).dtype == np.complex64
+    assert primad.jit(np.linalg.eigvals)(np.diag([1.0, 2.0])).dtype == np.complex128
+    a[3, 0, 0] = np.nan
+    found = primad.jit(primad.grad(lambda a: np.sum(np.abs(np.linalg.eigvals(a)))))(a)
+    assert np.isnan(found[3]).all() and np.isfinite(found[:3]).all() and np.isfinite(found[4:]).all()
+    assert primad.jit(lambda a: np.linalg.eig(a)[1])(np.zeros((0, 0))).shape == (0, 0)
+
+
+def test_roots() -> None:
+    assert primad.jit(np.roots)(np.array([3.0])).shape == (0,)
+    coefficients = np.array([1.0, -6.0, 11.0, -6.0])  # (x − 1)(x − 2)(x − 3)
+    hessian = primad.hessian(lambda c: np.max(np.roots(c).real))(coefficients)
+    # With x(c) implicit, 2 x₀ = −12 + … : the last coefficient alone moves it by −1/p′, and that by p″/p′³.
+    np.testing.assert_allclose(hessian[3, 3], -12 * (1 / 2) ** 3 / 2, rtol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="equal"):
+        primad.grad(lambda c: np.max(np.roots(c).real))(np.array([1.0, -2.0, 1.0]))

@@ -104,6 +104,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
+    **dict.fromkeys((ops.eig, ops.left_vectors), Missing("spectra of general matrices are NumPy's")),
     **dict.fromkeys(
         (ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density), Missing("NumPy computes whole arrays of it")
     ),

@@ -145,6 +145,8 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
             ops.expm_frechet,
             ops.solve_sylvester,
             ops.sqrtm,
+            ops.eig,
+            ops.left_vectors,
             ops.draw,
             ops.real_part,
             ops.imaginary_part,

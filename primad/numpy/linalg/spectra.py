@@ -24,9 +24,16 @@ from primad.numpy.reduce.reductions import sum as sum_
 from primad.numpy.shapes.shaping import moveaxis
 
 __all__ = [
-    "EighResult", "SVDResult", "cond", "eigh", "eigvalsh", "matrix_norm", "matrix_rank", "norm", "svd", "svdvals",
-    "vector_norm",
+    "EigResult", "EighResult", "SVDResult", "cond", "eig", "eigh", "eigvals", "eigvalsh", "matrix_norm", "matrix_rank",
+    "norm", "svd", "svdvals", "vector_norm",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 class EighResult(NamedTuple):
@@ -94,6 +101,48 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """np.linalg.eigvalsh: the eigenvalues of `eigh`, in ascending order."""
     return _decomposed("eigvalsh", a, UPLO)[0]
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """np.linalg.eig: eigenvalues of general matrices, and eigenvectors as columns; always complex numbers.
+
+    Vectors have length 1, and the largest element of each is real, as LAPACK makes them; derivatives are those of
+    vectors that are so. The order of the eigenvalues is LAPACK's, and none that a formula has: sort them, or treat them
+    alike.
+
+    Args:
+        a: shape (…, n, n), real or complex.
+
+    Returns:
+        shapes (…, n) and (…, n, n), complex also where NumPy finds that all are real: take `.real`.
+
+    Raises:
+        numpy.linalg.LinAlgError: from derivatives where eigenvalues are equal to rounding, which that of a nearly
+            defective matrix makes large.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> stiffest = lambda a: np.max(np.linalg.eig(a).eigenvalues.real)
+        >>> primad.grad(stiffest)(np.array([[1.0, 1.0], [0.0, 3.0]]))
+        array([[ 0. ,  0. ],
+               [ 0.5,  1. ]])
+    """
+    return EigResult(*ops.eig(square_matrices("eig", a))[:2])
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """np.linalg.eigvals: the eigenvalues of `eig`, complex numbers in LAPACK's order.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> spin = lambda a: np.linalg.eigvals(a)[0].imag ** 2
+        >>> primad.grad(spin)(np.array([[0.0, -2.0], [2.0, 0.0]]))  # of minus the product of the other two elements
+        array([[ 0., -2.],
+               [ 2.,  0.]])
+    """
+    return ops.eig(square_matrices("eigvals", a))[0]
 
 
 @implements(np.linalg.svd)

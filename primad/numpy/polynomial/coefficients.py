@@ -12,13 +12,14 @@ from primad.numpy.elementwise.ufuncs import sqrt
 from primad.numpy.linalg.least_squares import lstsq
 from primad.numpy.linalg.linear_systems import inv
 from primad.numpy.linalg.products import matmul
+from primad.numpy.linalg.spectra import eigvals
 from primad.numpy.promotion import as_float, convert, implements, traced_operands
 from primad.numpy.reduce.reductions import sum
 from primad.numpy.reduce.signals import convolve
 from primad.numpy.shapes.arranging import vander
 from primad.numpy.shapes.shaping import atleast_1d, concatenate, stack, transpose
 
-__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]
 
 
 @implements(np.polyval)
@@ -104,6 +105,33 @@ def poly(seq_of_zeros: Any) -> Any:
     for root in atleast_1d(roots):
         found = concatenate([found, nothing]) - concatenate([nothing, found * root])
     return found
+
+
+@implements(np.roots)
+def roots(p: Any) -> Any:
+    """np.roots: the roots of a polynomial, by the eigenvalues of its companion matrix; always complex numbers.
+
+    Args:
+        p: coefficients, shape (n + 1,), of which the first is not 0 (NumPy leaves such out, which is a question of
+            values).
+
+    Returns:
+        shape (n,), in LAPACK's order. Derivatives exist at roots that are simple.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> larger = lambda c: np.max(np.roots(np.stack([np.ones(()), -3.0 * np.ones(()), c])).real)
+        >>> primad.grad(larger)(2.0)  # x² − 3x + 2, with the roots 1 and 2
+        np.float64(-1.0)
+    """
+    p = as_float(p)
+    if p.ndim != 1:
+        raise ShapeError(f"np.roots takes the coefficients of one polynomial, got shape {p.shape}")
+    n = p.shape[0] - 1
+    if n < 1:
+        return np.zeros(0, np.result_type(p.dtype, np.complex64))
+    first = -p[1:] / p[0]
+    return eigvals(concatenate([first[None, :], np.eye(n - 1, n, dtype=p.dtype)]))
 
 
 @implements(np.polydiv)

@@ -67,7 +67,7 @@ def turning(change: Any, elements: Any) -> Any:
     return imaginary(-mask(live, moved) / select(live, size, full(1.0, size)))
 
 
-def _where_finite(function: Any, a: Any) -> tuple[Any, ...]:
+def where_finite(function: Any, a: Any) -> tuple[Any, ...]:
     """Factorize a stack of matrices; the results are NaN for those that are not finite, on which LAPACK may fail."""
     finite = np.isfinite(a).all(axis=(-2, -1))
     if finite.all():
@@ -81,8 +81,8 @@ def _where_finite(function: Any, a: Any) -> tuple[Any, ...]:
 def _eigh(a: Any, *, lower: bool, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
     triangle: Any = "L" if lower else "U"
     if not wanted[1]:
-        return _where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a)[0], None
-    w, v = _where_finite(lambda a: np.linalg.eigh(a, triangle), a)
+        return where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a)[0], None
+    w, v = where_finite(lambda a: np.linalg.eigh(a, triangle), a)
     if a.shape[-1] and a.dtype.kind == "c":
         real = v[..., real_row(a, lower), None, :]
         v = v * turns(np, real) if real.imag.any() else v
@@ -141,8 +141,8 @@ eigh: Primitive = custom(
 
 def _svd(a: Any, *, wanted: tuple[bool, ...] = (True, True, True)) -> tuple[Any, Any, Any]:
     if not wanted[0] and not wanted[2]:
-        return None, _where_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), a)[0], None
-    u, s, vh = _where_finite(lambda a: np.linalg.svd(a, full_matrices=False), a)
+        return None, where_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), a)[0], None
+    u, s, vh = where_finite(lambda a: np.linalg.svd(a, full_matrices=False), a)
     if a.dtype.kind == "c" and s.size:
         real = real_elements(u, vh)
         if real.imag.any():

@@ -69,7 +69,7 @@ def over_complex(case: Case) -> Case:
 
     def draw(choose: Choices) -> Example:
         example = case.draw(choose)
-        operands = tuple([_wide(operand) for operand in example.operands])
+        operands = tuple([complex_one(operand) for operand in example.operands])
         params = {
             name: _WIDE.get(value, value) if isinstance(value, str) else value for name, value in example.params.items()
         }
@@ -78,6 +78,7 @@ def over_complex(case: Case) -> Case:
     return replace(case, draw=draw, examples=2, numeric=True)
 
 
-def _wide(operand: Operand) -> Operand:
+def complex_one(operand: Operand) -> Operand:
+    """Return the complex operand of the precision of a float one; others as they are."""
     dtype = _WIDE.get(str(operand.type.dtype))
     return operand if dtype is None else replace(operand, type=ArrayType(operand.type.shape, dtype))

@@ -15,6 +15,7 @@ from primad.numpy.linalg import least_squares, linear_systems
 from primad.ops.linalg.factorization import adjoint, lower_part, matrix_product
 from primad.ops.record.kinds import composite, linear
 from primad.ops.record.primitive import Primitive
+from primad.verify.cases.complex_cases import complex_one
 from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
 from primad.verify.exact import exact_matrices
 
@@ -63,6 +64,11 @@ def _fitted(choose: Choices) -> Example:
 
 def _values(choose: Choices) -> Example:
     return Example((replace(floats(choose.among(((2,), (3,), (2, 2)))), independent=True),))
+
+
+def _vectors(choose: Choices) -> Example:
+    (a,) = LARGER(choose).operands
+    return Example((complex_one(a), complex_one(floats(a.type.shape[:-1]))))
 
 
 def _changes(choose: Choices) -> Example:
@@ -147,6 +153,8 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.cofactors, LARGER, 4, exact_matrices.cofactors, numeric=True),
     Case(ops.cofactors_along, _along(LARGER), 4, exact_matrices.cofactors_along, numeric=True),
     Case(ops.eigh, _either_triangle, 6, exact_matrices.eigh, numeric=True, through=LEANING),
+    Case(ops.eig, LARGER, 6, exact_matrices.eig, numeric=True),
+    Case(ops.left_vectors, _vectors, 4, numeric=True),
     Case(ops.svd, _matrix, 8, exact_matrices.svd, numeric=True),
     Case(ops.gaps, _values, 4, exact_matrices.gaps),
     Case(ops.slopes, _changes, 4),

@@ -138,6 +138,7 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.fft: exact_fourier.fft,
     ops.rfft: exact_fourier.rfft,
     ops.irfft: exact_fourier.irfft,
+    ops.left_vectors: exact_matrices.left_vectors,
     ops.slopes: exact_matrices.slopes,
     ops.real_part: pointwise(lambda n, z: n.real(z)),
     ops.imaginary_part: pointwise(lambda n, z: n.imag(z)),
