@@ -53,7 +53,7 @@ def _length(name: str, n: Any, default: int) -> int:
     return found
 
 
-def _resized(x: Any, axis: int, n: int) -> Any:
+def resized(x: Any, axis: int, n: int) -> Any:
     """Return an array of n elements along an axis: the first ones, or all and zeros after them."""
     have, none = x.shape[axis], (0,) * x.ndim
     if n < have:
@@ -84,7 +84,7 @@ def _along(name: str, x: Any, lengths: Sequence[int | None], axes: Sequence[int]
             n, axis = left.pop()
             last[axis] = n
         for axis, n in last.items():
-            x = _resized(x, axis, _length(name, n, x.shape[axis]))
+            x = resized(x, axis, _length(name, n, x.shape[axis]))
         x = ops.fft(x, axes=tuple(sorted(last)), inverse=inverse, norm=norm)
     return x
 
@@ -129,7 +129,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     """np.fft.rfft: the transform of real numbers, the frequencies from 0 to n/2."""
     refuse_out("np.fft.rfft", out)
     place = normalize_axis("np.fft.rfft", axis, a.ndim)
-    x = _resized(_real("rfft", a), place, _length("rfft", n, a.shape[place]))
+    x = resized(_real("rfft", a), place, _length("rfft", n, a.shape[place]))
     return ops.rfft(x, axis=place, norm=_norm("rfft", norm))
 
 
@@ -139,7 +139,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     refuse_out("np.fft.irfft", out)
     place = normalize_axis("np.fft.irfft", axis, a.ndim)
     count = _length("irfft", n, 2 * (a.shape[place] - 1))
-    z = _resized(convert(a, _complex_of(a.dtype)), place, count // 2 + 1)
+    z = resized(convert(a, _complex_of(a.dtype)), place, count // 2 + 1)
     return convert(ops.irfft(z, axis=place, n=count, norm=_norm("irfft", norm)), _real_of(a.dtype))
 
 

@@ -14,6 +14,7 @@ from primad.ops.arrays.generators import *
 from primad.ops.arrays.reshaping import *
 from primad.ops.arrays.slicing import *
 from primad.ops.arrays.sorting import *
+from primad.ops.arrays.trigonometric import *
 from primad.ops.arrays.windows import *
 from primad.ops.elementwise.arithmetic import *
 from primad.ops.elementwise.conversion import *

@@ -152,6 +152,11 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return f"leave the conversion out; {READ}."
     if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
         return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {READ}."
+    if module.startswith("scipy.fft"):
+        return (
+            f"call primad.scipy.fft.{name}, which is recorded (import primad.scipy.fft); or once, before, "
+            f"scipy.fft.register_backend(primad.scipy.fft), after which SciPy's own function records it; {READ}."
+        )
     if module.startswith("scipy.linalg") and name in _OF_THE_SPECTRUM:
         return (
             "it is not recorded; of a symmetric positive definite matrix without "

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from primad.scipy import fft as fft
 from primad.scipy import linalg as linalg
 from primad.scipy import other_names
 from primad.scipy import special as special
 from primad.scipy import stats as stats
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = ["fft", "linalg", "special", "stats"]
 
 
 def __getattr__(name: str) -> Any:

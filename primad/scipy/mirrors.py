@@ -18,17 +18,23 @@ from primad.recording.traced_array import settled
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def mirrors(function: F) -> F:
-    """Return a function that is SciPy's of the same name where nothing is traced."""
+def mirrors_of(module: str) -> Callable[[F], F]:
+    """Return a decorator: the function is that of the same name of a module of SciPy's where nothing is traced."""
 
-    @wraps(function)
-    def mirror(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if any_traced([*args, *kwargs.values()]):
-            return function(*args, **kwargs)
-        return getattr(import_module("scipy.linalg"), function.__name__)(*args, **kwargs)
+    def mirrors(function: F) -> F:
+        @wraps(function)
+        def mirror(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
+            if any_traced([*args, *kwargs.values()]):
+                return function(*args, **kwargs)
+            return getattr(import_module(module), function.__name__)(*args, **kwargs)
 
-    return cast(F, mirror)
+        return cast(F, mirror)
+
+    return mirrors
+
+
+mirrors = mirrors_of("scipy.linalg")
 
 
 def floats(*values: Any) -> list[Any]:

@@ -15,6 +15,7 @@ INSTEAD = {
         "eigvals": "np.linalg.eigvalsh, of symmetric matrices, is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
     },
+    "scipy.fft": {},
     "scipy.special": {
         "loggamma": "gammaln is recorded: the same for positive numbers.",
         "comb": "binom is recorded.",

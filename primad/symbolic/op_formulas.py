@@ -156,6 +156,8 @@ WHOLE: dict[Primitive, Definition] = {
     ops.fft: exact_fourier.fft,
     ops.rfft: exact_fourier.rfft,
     ops.irfft: exact_fourier.irfft,
+    ops.dct: exact_fourier.dct,
+    ops.dst: exact_fourier.dst,
 }
 """Ops of arrays that are not what NumPy makes of them."""
 

@@ -191,6 +191,7 @@ def functions() -> dict[str, Function]:
         "argsort": lambda x, *, axis: jnp.argsort(x, axis, stable=True).astype(integer()),
         "eye": lambda *, n, dtype: jnp.eye(n, dtype=narrow(np.dtype(dtype))),
         "iota": lambda *, n, dtype: jnp.arange(n, dtype=narrow(np.dtype(dtype))),
+        **{op.name: _by_matrices(op) for op in (ops.dct, ops.dst)},
         "windows": windows,
         "overlap_add": overlap_add,
         "window_argmax": window_argmax,
@@ -198,6 +199,19 @@ def functions() -> dict[str, Function]:
         **linear_algebra(),
         "project": lambda results, *, index: results[index],
     }
+
+
+def _by_matrices(op: Primitive) -> Function:
+    """Return what multiplies along axes by matrices, which the op makes of identities."""
+    import jax.numpy as jnp
+
+    def function(x: Any, *, axes: Shape, **params: Any) -> Any:
+        for axis in axes:
+            matrix = op.numpy(np.eye(x.shape[axis], dtype=x.dtype), axes=(0,), **params)
+            x = jnp.moveaxis(jnp.tensordot(matrix, x, ((1,), (axis,)), precision="highest"), 0, axis)
+        return x
+
+    return function
 
 
 def _same(name: str) -> Function | None:

@@ -98,7 +98,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.gaps: Loops(write_gaps),
     ops.slopes: Loops(write_slopes, limit=not_exported(LAPACK, "syevd"), memory=memory_of_blocks),
     ops.spread: Loops(write_spread),
-    **dict.fromkeys((ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
+    **dict.fromkeys((ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
     **dict.fromkeys(
         (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
     ),

@@ -155,6 +155,8 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
             ops.fft,
             ops.rfft,
             ops.irfft,
+            ops.dct,
+            ops.dst,
             ops.polygamma_gap,
             ops.airy,
             ops.gamma_density,

@@ -52,6 +52,12 @@ def _transform_to_real(choose: Choices) -> Example:
     return Example((complexes(common),), {"axis": axis, "n": n, "norm": choose.among(NORMS)})
 
 
+def _transform_of_type(choose: Choices) -> Example:
+    common = choose.among(((3,), (4,), (2, 3), (3, 2)))
+    axes = tuple([axis for axis in range(len(common)) if choose.integer(0, 1)]) or (len(common) - 1,)
+    return Example((floats(common),), {"axes": axes, "type": choose.integer(1, 4)})
+
+
 _DRAWN: dict[Primitive, Callable[[Choices], Example]] = {
     ops.real_part: _of_one,
     ops.imaginary_part: _of_one,
@@ -60,6 +66,8 @@ _DRAWN: dict[Primitive, Callable[[Choices], Example]] = {
     ops.fft: _transform,
     ops.rfft: _transform_of_real,
     ops.irfft: _transform_to_real,
+    ops.dct: _transform_of_type,
+    ops.dst: _transform_of_type,
 }
 COMPLEX_CASES = tuple([Case(op, draw, 6, numeric=True) for op, draw in _DRAWN.items()])
 

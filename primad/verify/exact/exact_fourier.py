@@ -59,3 +59,50 @@ def irfft(numbers: Numbers, z: Array, /, *, axis: int, n: int, norm: str) -> Arr
     for place in np.ndindex(found.shape):
         found[place] = numbers.real(found[place])
     return np.moveaxis(found, 0, axis)
+
+
+def dct(n: Numbers, x: Array, *, axes: tuple[int, ...], type: int) -> Array:
+    """Multiply by the orthogonal matrices of cosines along axes."""
+    for axis in axes:
+        x = _multiplied(_cosines(n, x.shape[axis], type), x, axis)
+    return x
+
+
+def dst(n: Numbers, x: Array, *, axes: tuple[int, ...], type: int) -> Array:
+    """Multiply by the orthogonal matrices of sines along axes."""
+    for axis in axes:
+        x = _multiplied(_sines(n, x.shape[axis], type), x, axis)
+    return x
+
+
+def _multiplied(matrix: Array, x: Array, axis: int) -> Array:
+    return np.moveaxis(np.tensordot(matrix, x, ((1,), (axis,))), 0, axis)
+
+
+def _cosines(n: Numbers, count: int, type: int) -> Array:
+    """Return √(2/m) cos(π (j + a)(k + b)/m), with a and b of 0 or ½; the ends with an angle of 0 or π, over √2."""
+    size, row, column = (count - 1 if type == 1 else count), *_HALVES[type]
+    ends = (0, count - 1) if type == 1 else (0,)
+    lighter = ({*ends} if type in (1, 2) else set(), {*ends} if type in (1, 3) else set())
+    return _wave(n, n.cos, count, size, (row, column), lighter)
+
+
+def _sines(n: Numbers, count: int, type: int) -> Array:
+    """Return √(2/m) sin(π (j + a)(k + b)/m), with a and b of ½ or 1; the end with an angle of π/2, over √2."""
+    size, halves = (count + 1 if type == 1 else count), _HALVES[type]
+    row, column = (half if half else 2 for half in halves)
+    end = {count - 1}
+    return _wave(n, n.sin, count, size, (row, column), (end if type == 2 else set(), end if type == 3 else set()))
+
+
+_HALVES = {1: (0, 0), 2: (0, 1), 3: (1, 0), 4: (1, 1)}
+"""By how many halves rows and columns are moved, by types."""
+
+
+def _wave(n: Numbers, function: Any, count: int, size: int, halves: Any, lighter: Any) -> Array:
+    out = np.empty((count, count), object)
+    for j, k in np.ndindex(count, count):
+        turns = (2 * j + halves[0]) * (2 * k + halves[1])
+        weight = (2 - (j in lighter[0])) * (2 - (k in lighter[1]))
+        out[j, k] = function(n.divide(n.number(math.pi) * turns, 4 * size)) * n.sqrt(n.divide(weight, 2 * size))
+    return out

@@ -138,6 +138,8 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.fft: exact_fourier.fft,
     ops.rfft: exact_fourier.rfft,
     ops.irfft: exact_fourier.irfft,
+    ops.dct: exact_fourier.dct,
+    ops.dst: exact_fourier.dst,
     ops.left_vectors: exact_matrices.left_vectors,
     ops.slopes: exact_matrices.slopes,
     ops.real_part: pointwise(lambda n, z: n.real(z)),
