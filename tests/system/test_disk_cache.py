@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
 from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import primad
 from primad.functional.parsing import known_ops
 from primad.ir.json_form import digest, packed
 from primad.ir.law_families import LOCAL, without
+from primad.native.llvm import compiler as llvm
 from primad.native.llvm import text_cache
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
@@ -29,6 +32,7 @@ from primad.system.disk_cache import DiskCache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="this system has no such folders")
 SCRIPT = """
+import sys
 import numpy as np
 import primad
 from primad.native.llvm import compiler; from primad.native.module import program_text
@@ -39,14 +43,8 @@ derive = programs.simplify
 programs.simplify = lambda program: derived.append(program) or derive(program)
 write = program_text.ProgramWriter.write
 program_text.ProgramWriter.write = lambda self: written.append(self) or write(self)
-class Machine:
-    def __init__(self, machine):
-        self.machine = machine
-    def emit_object(self, module):
-        made.append(module)
-        return self.machine.emit_object(module)
-host = compiler.compiler()
-host._machine = Machine(host._machine)
+compile = compiler._Llvm.object_of
+compiler._Llvm.object_of = lambda self, text: made.append(text) or compile(self, text)
 
 def loss(w, x):
     return np.mean(np.tanh(x @ w["first"]) ** 2) * w["scale"]
@@ -59,8 +57,12 @@ try:
     primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(40))(-np.eye(40))
 except primad.errors.PrimadError as error:
     print(str(error).replace("\\n", " "))
-print(len(made), len(written), len(derived))
+print(len(made), len(written), len(derived), int("llvmlite.binding" in sys.modules))
 """
+
+
+IS_PLACED = sys.platform == "linux" and platform.machine() == "x86_64"
+"""Whether machine code is loaded without LLVM here."""
 
 
 @pytest.fixture
@@ -80,30 +82,80 @@ def run(script: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    """It derives nothing and writes no text. Values are the same bits, errors say the same; damage is made good."""
+    """It derives nothing, writes no text and does not load LLVM.
+
+    Values are the same bits, errors say the same; damage is made good.
+    """
     folder = tmp_path / "kept"
     *first, compiled = run(SCRIPT, folder)
-    assert all(int(count) >= 3 for count in compiled.split()) and len(first) == 3
-    assert run(SCRIPT, folder) == [*first, "0 0 0"]
+    *counts, loaded = map(int, compiled.split())
+    assert min(counts) >= 3 and loaded and len(first) == 3
+    nothing = f"0 0 0 {int(not IS_PLACED)}"
+    assert run(SCRIPT, folder) == [*first, nothing]
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert run(SCRIPT, folder) == [*first, compiled]
-    assert run(SCRIPT, folder) == [*first, "0 0 0"]
+    assert run(SCRIPT, folder) == [*first, nothing]
     folder.chmod(0o755)
     assert run(SCRIPT, folder) == [*first, compiled]
 
 
-@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
-@pytest.mark.parametrize("name", ["numpy", "scipy", "llvmlite"])
-def test_what_machine_code_depends_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+HOST = ("20.1.8", "processor", "+avx2,+fma,+avx512f")
+needs_native = pytest.mark.skipif(compiler() is None, reason="there is no native code here")
+
+
+@needs_native
+def test_what_machine_code_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code of one version of what it calls, or was made by, does not run beside another."""
-    import llvmlite.binding as llvm
+    found = [llvm._about(HOST)]
+    for i in range(len(HOST)):
+        found.append(llvm._about((*HOST[:i], "other", *HOST[i + 1 :])))
+    with monkeypatch.context() as patch:
+        patch.setattr("numpy.__version__", "0.0")
+        found.append(llvm._about(HOST))
+    folders = llvm._folder
+    for package, file in llvm._SAID_IN.items():
+        assert import_module(package).__version__ in llvm._version(package)
+        (tmp_path / file).write_text("version = '0.0'")
+        monkeypatch.setattr(llvm, "_folder", lambda name, own=package: tmp_path if name == own else folders(name))
+        found.append(llvm._about(HOST))
+    assert len(set(found)) == len(found)
 
-    from primad.native.llvm.compiler import _about
 
-    before = _about(llvm)
-    monkeypatch.setattr(f"{name}.__version__", "0.0")
-    assert _about(llvm) != before
+@needs_native
+def test_the_processor_is_asked_for_again(cache: DiskCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the machine has started again, or has another LLVM or processor, or what is kept makes no sense."""
+    monkeypatch.setattr(llvm, "disk_cache", lambda: cache)
+    real, key = llvm._host(), llvm._started()
+    if key is None:
+        pytest.skip("this system does not say when it has started")
+    cache.put(key, json.dumps(HOST).encode())
+    assert llvm._host() == HOST
+    for body in (b"", b"[", b"7", b'["a", "b"]', b'["a", "b", 3]', b'{"a": 1}', b"\xff"):
+        cache.put(key, body)
+        assert llvm._host() == real
+        assert json.loads(cache.get(key) or b"") == list(real)
+    found = [key]
+    with monkeypatch.context() as patch:
+        (tmp_path / "boot").write_text("other")
+        patch.setattr(llvm, "_BOOT", tmp_path / "boot")
+        found.append(llvm._started())
+        patch.setattr(llvm, "_BOOT", tmp_path / "none")
+        assert llvm._started() is None and llvm._host() == real
+    with monkeypatch.context() as patch:
+        patch.setattr(np._core._multiarray_umath, "__cpu_features__", {"AVX2": True})
+        found.append(llvm._started())
+    with monkeypatch.context() as patch:
+        patch.setattr(platform, "machine", lambda: "other")
+        found.append(llvm._started())
+    library = tmp_path / "binding" / "libllvmlite.so"
+    library.parent.mkdir()
+    monkeypatch.setattr(llvm, "_folder", lambda name: tmp_path)
+    for body, at in ((b"a", 1), (b"a", 2), (b"ab", 2)):
+        library.write_bytes(body)
+        os.utime(library, ns=(at, at))
+        found.append(llvm._started())
+    assert None not in found and len(set(found)) == len(found)
 
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import json
 import os
 import platform
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock, local
 from typing import Any, TypeVar
 from weakref import ref
@@ -22,6 +27,7 @@ import numpy as np
 from primad.errors import warn
 from primad.native.llvm.builder import DECLARATIONS
 from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.object_memory import OBJECT_FILE, PlacedCode, placed
 from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
 from primad.system.disk_cache import disk_cache, sources
@@ -38,10 +44,17 @@ CACHED_KERNELS = MOST_KEPT
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
-class _Code:
-    """Stands for the machine code of a module: when it goes, the code may go."""
+class _Engine:
+    """Stands for machine code that LLVM has loaded: when it goes, the code may go.
 
-    __slots__ = ("__weakref__",)
+    Attributes:
+        functions: the addresses of its functions by name.
+    """
+
+    __slots__ = ("__weakref__", "functions")
+
+    def __init__(self, functions: Mapping[str, int]) -> None:
+        self.functions = functions
 
 
 _ENGINES: dict[Any, Any] = {}
@@ -56,44 +69,81 @@ class Kernel:
 
     __slots__ = ("__weakref__", "_code", "address", "function", "size")
 
-    def __init__(self, code: _Code, engine: Any, name: str, size: int) -> None:
+    def __init__(self, code: _Engine | PlacedCode, name: str, size: int) -> None:
         self._code = code
-        self.address: int = engine.get_function_address(name)
+        self.address: int = code.functions[name]
         self.function = _FUNCTION(self.address)
         self.size = size
 
 
-class _Compiler:
-    """llvmlite and the host's description, loaded when the first kernel is wanted.
+class _Llvm:
+    """llvmlite, loaded when the first text is to be compiled: that takes longer than to load what was kept.
 
     Attributes:
-        has_vectors: whether the processor has the vectors that texts are written for.
-        about: what machine code, and its text, depend on beside the program.
+        about: the version of LLVM, and what it says of the processor: its name and features.
 
     Nothing of llvmlite may run where an interrupt can come: cut short, it frees memory twice or keeps its own lock for
     ever. So it runs on threads other than the main one, and what is not needed any more is freed there too.
     """
 
     def __init__(self) -> None:
-        import llvmlite.binding as llvm  # not there on all platforms, and 30 ms
+        import llvmlite.binding as llvm  # not there on all platforms
 
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
-        self._features = llvm.get_host_cpu_features()
-        wanted = {64: ("avx512f",), 32: ("avx2", "fma"), 16: ()}[WIDTH_BYTES]
-        self.has_vectors = all(self._features.get(name) for name in wanted)
-        self._cache: OrderedDict[str, Kernel] = OrderedDict()
-        for symbol, address in libmvec().items():
-            llvm.add_symbol(symbol, address)
+        self.about = str(llvm.llvm_version_info), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
         self._machine = self._new_machine()
-        self.about = _about(llvm)
 
     def _new_machine(self) -> Any:
         target = self._llvm.Target.from_default_triple()
-        features = self._features.flatten()
-        name = self._llvm.get_host_cpu_name()
+        _, name, features = self.about
         return target.create_target_machine(cpu=name, features=features, opt=BUDGET.level, jit=True)
+
+    def object_of(self, text: str) -> bytes:
+        """Return the machine code of a module."""
+        with self._llvm.parse_assembly(text) as module:
+            found: bytes = self._machine.emit_object(module)
+            return found
+
+    def load(self, code: bytes, names: Sequence[str], known: Mapping[str, int]) -> _Engine:
+        """Load machine code with functions of these names, which calls functions at known addresses."""
+        llvm = self._llvm
+        for name, address in known.items():
+            llvm.add_symbol(name, address)
+        # What LLVM knows of the processor is 0.8 MB for each machine that has compiled. So one machine compiles all,
+        # and an engine, which keeps the code, has another that never does.
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._new_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        found = _Engine({name: engine.get_function_address(name) for name in names})
+        # Of the list a method written in C: where the last kernel goes, an interrupt can come too.
+        _ENGINES[ref(found, _UNUSED.append)] = engine
+        return found
+
+
+@made_once()
+def _llvm() -> _Llvm:
+    try:
+        return _Llvm()
+    except OSError as error:  # a library that is not for this system
+        raise ImportError(str(error)) from error
+
+
+class _Compiler:
+    """What makes kernels of texts: machine code that another process has left, or else LLVM.
+
+    Attributes:
+        has_vectors: whether the processor has the vectors that texts are written for.
+        about: what machine code, and its text, depend on beside the program.
+    """
+
+    def __init__(self) -> None:
+        host = _host()
+        wanted = {64: ("avx512f",), 32: ("avx2", "fma"), 16: ()}[WIDTH_BYTES]
+        self.has_vectors = {f"+{name}" for name in wanted} <= {*host[-1].split(",")}
+        self._cache: OrderedDict[str, Kernel] = OrderedDict()
+        self.about = _about(host)
 
     def kernels(self, texts: Sequence[str]) -> list[Kernel]:
         """Return the kernels with these texts, compiling in one module those that are new."""
@@ -115,57 +165,98 @@ class _Compiler:
             return found
 
     def _compile(self, texts: Sequence[str]) -> dict[str, Kernel]:
-        llvm = self._llvm
         declared: dict[str, None] = {}
         bodies: list[str] = []
         for i, text in enumerate(texts):
             body, _, declarations = text.partition(DECLARATIONS)
             bodies.append(body.replace("@KERNEL", f"@kernel{i}"))
             declared.update(dict.fromkeys(declarations.splitlines()))
-        for name, address in named(declared).items():
-            llvm.add_symbol(name, address)
+        known = {**libmvec(), **named(declared)}
         code = self._object("\n".join([*declared, *bodies]))
-        # What LLVM knows of the processor is 0.8 MB for each machine that has compiled. So one machine compiles all,
-        # and an engine, which keeps the code, has another that never does.
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._new_machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        alive = _Code()
-        # Of the list a method written in C: where the last kernel goes, an interrupt can come too.
-        _ENGINES[ref(alive, _UNUSED.append)] = engine
-        return {text: Kernel(alive, engine, f"kernel{i}", len(text)) for i, text in enumerate(texts)}
+        names = [f"kernel{i}" for i in range(len(texts))]
+        loaded = placed(code, known) or _llvm().load(code, names, known)
+        return {text: Kernel(loaded, name, len(text)) for text, name in zip(texts, names, strict=True)}
 
     def _object(self, text: str) -> bytes:
         """Return the machine code of a module, which another process may have left."""
         kept = disk_cache()
         key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
-        if found is None or not found.startswith(b"\x7fELF"):  # as an object file of Linux does
-            with self._llvm.parse_assembly(text) as module:
-                found = self._machine.emit_object(module)
+        if found is None or not found.startswith(OBJECT_FILE):
+            found = _llvm().object_of(text)
             if kept is not None:
                 kept.put(key, found)
         return found
 
 
-def _about(llvm: Any) -> tuple[str, ...]:
+def _about(host: Sequence[str]) -> tuple[str, ...]:
     """Return what machine code depends on beside its text: versions, primad's sources, processor, vector functions."""
-    import llvmlite
-    import scipy
-
-    versions = (np.__version__, scipy.__version__, llvmlite.__version__, str(llvm.llvm_version_info))
+    versions = (np.__version__, _version("scipy"), _version("llvmlite"))
     vectors = (str(WIDTH_BYTES), " ".join(sorted(libmvec())), *platform.libc_ver())
-    return (
-        sources(),
-        sys.version,
-        *versions,
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-        str(BUDGET.level),
-        *vectors,
-    )
+    return (sources(), sys.version, *versions, *host, str(BUDGET.level), *vectors)
 
 
+def _version(package: str) -> str:
+    """Return what a package says of its version: read, since to import SciPy takes longer than to run most programs.
+
+    Raises:
+        ImportError: without the package.
+    """
+    with suppress(OSError):
+        return (_folder(package) / _SAID_IN[package]).read_text()
+    version: str = import_module(package).__version__
+    return version
+
+
+def _folder(package: str) -> Path:
+    """Return where the files of a package are, which is not imported for that."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise ImportError(f"there is no {package}")
+    return Path(found.origin).parent
+
+
+_SAID_IN = {"scipy": "version.py", "llvmlite": "_version.py"}
+"""The files in which packages say their version."""
+
+
+def _host() -> tuple[str, ...]:
+    """Return what LLVM says of itself and of the processor, which it is asked once each time the machine has started.
+
+    Raises:
+        ImportError: without llvmlite.
+    """
+    kept, key = disk_cache(), _started()
+    found = None if kept is None or key is None else kept.get(key)
+    if found is not None:
+        with suppress(ValueError):
+            said = json.loads(found)
+            if isinstance(said, list) and list(map(type, said)) == [str] * 3:
+                return tuple(said)
+    about = _llvm().about
+    if kept is not None and key is not None:
+        kept.put(key, json.dumps(about).encode())
+    return about
+
+
+def _started() -> tuple[str, ...] | None:
+    """Return what is the same until the machine starts again or gets another LLVM; None where that is not known.
+
+    Raises:
+        ImportError: without llvmlite.
+    """
+    library = _folder("llvmlite") / "binding" / "libllvmlite.so"
+    try:
+        about, boot = library.stat(), _BOOT.read_text()
+    except OSError:
+        return None
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    processor = platform.machine(), " ".join([name for name, there in features.items() if there])
+    return ("processor", boot, *processor, f"{library} {about.st_size} {about.st_mtime_ns}")
+
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""Where Linux says which of the times it is that the machine has started."""
 _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""
 _FORKING = local()
