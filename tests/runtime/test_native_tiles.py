@@ -370,7 +370,7 @@ def test_a_stack_of_small_matrices_is_not_one_large_matrix(monkeypatch):
 
 def test_a_number_of_points_compiled_before_serves_others():
     f = lambda x: np.sum(np.tanh(x @ np.full((3, 3), 0.5)), axis=0)  # noqa: E731
-    functions = [tiled_plan.make_plan(simplify(primad.trace(f)(normal(n, 3)))).tiles._kernel for n in (40, 48, 1001)]
+    functions = [tiled_plan.make_plan(simplify(primad.trace(f)(normal(n, 3)))).tiles.kernel for n in (40, 48, 1001)]
     assert functions[0] is functions[1] is functions[2]
 
 

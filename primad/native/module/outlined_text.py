@@ -44,7 +44,11 @@ def text_of(program: Program) -> ProgramText | None:
         return None if text is None else text.plain(program)
 
     more = () if all(of.lawful for of in bodies_in(program)) else ("no laws within",)
-    return kept("text", program, more, written, lambda plain: None if plain is None else ProgramText.of(plain, program))
+
+    def read(plain: list[Any] | None) -> ProgramText | None:
+        return None if plain is None else ProgramText.of(plain, lambda: program)
+
+    return kept("text", program, more, written, read)
 
 
 def _written(program: Program) -> ProgramText | None:

@@ -7,7 +7,7 @@ that die inside share one block of scratch memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,19 +61,20 @@ class ProgramText:
         return [self.functions, self.declared, self.scratch, [place[node] for node in self.failing]]
 
     @staticmethod
-    def of(plain: Sequence[Any], program: Program) -> ProgramText:
-        """Return the text that was said so, of the same program.
+    def of(plain: Sequence[Any], program: Callable[[], Program]) -> ProgramText:
+        """Return the text that was said so, of the same program, which is made only where an op of it can fail.
 
         Raises:
             ValueError, TypeError, LookupError, AttributeError: for what is said in no such way.
         """
         functions, declared, scratch, failing = plain
-        nodes = list(nodes_within(program))
         texts = [functions, *declared, *declared.values()]
         numbers = [scratch, *failing]
         if {type(text) for text in texts} != {str} or {type(n) for n in numbers} != {int} or min(numbers) < 0:
             raise ValueError("what is kept is no text of a program")
-        return ProgramText(functions, declared, scratch, tuple([nodes[i] for i in failing]), lines_within(program))
+        nodes = list(nodes_within(program())) if failing else []
+        lines = lines_within(program()) if failing else {}
+        return ProgramText(functions, declared, scratch, tuple([nodes[i] for i in failing]), lines)
 
 
 class TooLongError(Exception):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
+from primad.ir.program import Program
 from primad.native.cpython.object_layout import data_address
-from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
-from primad.native.module.program_text import ProgramText
-from primad.native.module.tile_worker import RECORD_BYTES, Job, Run, Table, scratch_of, worker_text
+from primad.native.module.tile_worker import RECORD_BYTES, Job, Run, Table
 from primad.ops.blocked.groups import spans_of
 from primad.parallel.threads import run_on_threads, thread_count
 from primad.runtime.cost_model import Machine, Prediction, as_one_function
@@ -27,34 +27,54 @@ from primad.runtime.tiling.tiles import Tiles
 from primad.system.quantities import several, size
 
 
+class Worker(NamedTuple):
+    """The function that threads run.
+
+    Attributes:
+        text: its text.
+        scratch: bytes of memory that a thread needs beside.
+        failing: the ops of a tile that can fail.
+        lines: the user's lines of nodes.
+        joins: whether the caller takes tiles itself: all of them together take no longer than an interrupt may wait.
+    """
+
+    text: str
+    scratch: int
+    failing: Sequence[Node]
+    lines: Mapping[Node, str]
+    joins: bool
+
+
 class NativeTiles(Tiles):
     """Tiles that one native function runs, reading whole inputs and writing whole outputs in place.
 
     Args:
         partition: what runs.
         length: indices of a tile.
-        tiled: the program of a tile, and how it stands to the whole.
+        tiled: makes the program of a tile, and says how it stands to the whole.
         steps: how many matrix products it has, and how many loops beside.
-        plain: the text of a tile, as JSON can say it.
+        worker: makes the function that threads run, for a table of what it takes.
 
     Attributes:
-        tile: the program of a tile.
-        products: how many matrix products it has.
+        products: how many matrix products a tile has.
         loops: how many loops beside.
-        scratch: bytes of memory that a thread needs beside.
+        worker: the function that threads run, without its text.
     """
 
     def __init__(
-        self, partition: TilePartition, length: int, tiled: Tiled, steps: tuple[int, int], text: ProgramText
+        self,
+        partition: TilePartition,
+        length: int,
+        tiled: Callable[[], Tiled],
+        steps: tuple[int, int],
+        worker: Callable[[Table], Worker],
     ) -> None:
         host = compiler()
         assert host is not None
         super().__init__(partition, length)
-        self.tile, slices = tiled
+        self._make_tile = tiled
         self.products, self.loops = steps
         self._rest = partition.dimension.length - (self.count - 1) * length
-        self._failing = text.failing, text.lines
-        self._axis = slices.axis
         self._places: list[tuple[int, Node]] = []
         place = 0
         for node in partition.totals:
@@ -67,17 +87,31 @@ class NativeTiles(Tiles):
         runs = tuple(map(_run_of, self._alike))
         ends = len(partition.inputs), len(partition.sliced)
         table = Table(*ends, places, self._chunk_bytes, runs, tuple(spans or [1]))
-        self.scratch = scratch_of(text, table)
-        (self._kernel,) = host.kernels([worker_text(text, table, length)])
-        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._kernel.address)
-        self._joins = partition.program.cost().flops < BUDGET.uninterrupted
+        made = worker(table)
+        (self.kernel,) = host.kernels([made.text])
+        self.worker = made._replace(text="")  # which may be long
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.kernel.address)
         self._scratches: list[Workspace] = []
         self._sums: list[Workspace] = []
+
+    @cached_property
+    def _tiled(self) -> Tiled:
+        return self._make_tile()
+
+    @property
+    def tile(self) -> Program:
+        """The program of a tile."""
+        return self._tiled[0]
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of memory that a thread needs beside."""
+        return self.worker.scratch
 
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
-        return self.tile, self._kernel
+        return self.kernel, *([self.tile] if "_tiled" in vars(self) else [])
 
     @property
     def each(self) -> str:
@@ -130,7 +164,7 @@ class NativeTiles(Tiles):
         def stop() -> None:
             job.stop = 1
 
-        run_on_threads(work, self.chunks, stop, self._joins)
+        run_on_threads(work, self.chunks, stop, self.worker.joins)
         self._raise_first(failed)
         start = partition.dimension.length - self._rest
         for node, array, copy in zip(partition.sliced, full, outputs, strict=False):
@@ -144,8 +178,8 @@ class NativeTiles(Tiles):
         """Raise the error of the first chunk that failed."""
         if failed[:, 0].any():
             status, tile, place, value = failed[failed[:, 0] != 0][0].tolist()
-            error = failure_of(status, place, value, *self._failing).error()
-            fail_in_part(error, self._axis, tile * self.length)
+            error = failure_of(status, place, value, self.worker.failing, self.worker.lines).error()
+            fail_in_part(error, self._tiled[1].axis, tile * self.length)
 
     def _plain(self, value: Any, node: Node) -> Any:
         """Return an input as a plain array: arguments may be of any kind.

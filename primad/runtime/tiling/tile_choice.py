@@ -18,11 +18,12 @@ from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.text_cache import kept
 from primad.native.llvm.vectors import MOST_DOUBLES, WIDTH_BYTES
 from primad.native.module.program_text import ProgramText, ProgramWriter, TooLongError
+from primad.native.module.tile_worker import Table, scratch_of, worker_text
 from primad.native.schedule.layout import layout_of
 from primad.ops.arrays.contraction import split
 from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
-from primad.runtime.tiling.native_tiles import NativeTiles
+from primad.runtime.tiling.native_tiles import NativeTiles, Worker
 from primad.runtime.tiling.tile_program import Tiled, TilePartition
 from primad.system.machine import SECOND_CACHE, STREAMED_BYTES, blas_has_long_vectors
 
@@ -67,13 +68,19 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
         length, products, loops, text = plain
         if length not in lengths or {type(products), type(loops)} != {int}:
             raise ValueError("what is kept are no tiles of this program")
-        return length, (products, loops), ProgramText.of(text, tile(length)[0])
+        return length, (products, loops), ProgramText.of(text, lambda: tile(length)[0])
 
     found = kept("tiles", partition.program, more, lambda: _written(partition, tile, lengths, even_large), read)
     if found is None:
         return None
     length, steps, text = found
-    return compiled("tiles", lambda: NativeTiles(partition, length, tile(length), steps, text))
+    joins = partition.program.cost().flops < BUDGET.uninterrupted
+
+    def worker(table: Table) -> Worker:
+        scratch = scratch_of(text, table)
+        return Worker(worker_text(text, table, length), scratch, text.failing, text.lines, joins)
+
+    return compiled("tiles", lambda: NativeTiles(partition, length, lambda: tile(length), steps, worker))
 
 
 def _written(
