@@ -64,6 +64,12 @@ def _said(program: Program, packing: _Packing) -> list[Any] | None:
         return None
 
 
+def numbered(program: Program) -> list[Node]:
+    """Return the nodes of a program in the order of its rows: inputs that nothing uses first."""
+    nodes = {*program.nodes}
+    return [*[node for node in program.inputs if node not in nodes], *program.nodes]
+
+
 def unpacked(said: Any, known: Mapping[str, Any]) -> Program:
     """Read what `packed` gave.
 
@@ -74,11 +80,17 @@ def unpacked(said: Any, known: Mapping[str, Any]) -> Program:
     Raises:
         ProgramError: where it is no program, names an unknown op, or its types do not agree.
     """
+    return unpacked_nodes(said, known)[0]
+
+
+def unpacked_nodes(said: Any, known: Mapping[str, Any]) -> tuple[Program, list[Node]]:
+    """Read what `packed` gave, as `unpacked` does; return the nodes too, in the order of `numbered`."""
     try:
+        *inner, last = said
         programs: list[ClosedProgram] = []
-        for each in said:
-            programs.append(ClosedProgram(_program(each, programs, known)))
-        return programs[-1].program
+        for each in inner:
+            programs.append(ClosedProgram(_program(each, programs, known)[0]))
+        return _program(last, programs, known)
     except (PrimadError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProgramError(f"this is not a packed program: {error}") from None
 
@@ -108,8 +120,7 @@ class _Packing:
         places: dict[Any, int] = {}
         number: dict[Node, int] = {}
         rows: list[list[int]] = []
-        nodes = {*program.nodes}
-        for node in (*[node for node in program.inputs if node not in nodes], *program.nodes):
+        for node in numbered(program):
             line = program.lines.get(node) if self._lines else None
             key = self._key(node, line)
             if key not in places:
@@ -192,7 +203,9 @@ def _type_said(type: ArrayType | TupleType) -> list[Any]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _program(said: Mapping[str, Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]) -> Program:
+def _program(
+    said: Mapping[str, Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]
+) -> tuple[Program, list[Node]]:
     trace = Trace()
     heads = [_Head(head, programs, known) for head in said["heads"]]
     nodes: list[Node] = []
@@ -213,7 +226,7 @@ def _program(said: Mapping[str, Any], programs: Sequence[ClosedProgram], known: 
     program = Program(trace, inputs, outputs, names=list(map(str, said["names"])), label=str(said["label"]))
     program.lines = lines
     trace.close()
-    return program
+    return program, nodes
 
 
 class _Head:

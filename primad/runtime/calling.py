@@ -23,7 +23,7 @@ from primad.recording.tracing import type_of
 from primad.runtime.collection_pause import collector_paused
 from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_for_calls
 from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
-from primad.runtime.program_cache import kept_program
+from primad.runtime.program_cache import Kept
 from primad.simplify import simplify
 
 _AS_THEY_ARE = (TracedArray, float, int, bool, complex)
@@ -96,15 +96,12 @@ def executable_for_calls(
     signature = Signature(in_tree, tuple(zip(types, weak, strict=True)), len(values), program.out_tree, entries)
     key = WithScalarsKey(program.key, scalars)
 
-    @cache
-    def derive() -> Program:
-        whole = program.hoisted(scalars=False)
-        if known is None or executor is not NATIVE:
-            return simplify(whole)
-        return kept_program("simplified", whole, known, lambda: simplify(whole))
+    whole = cache(lambda: program.hoisted(scalars=False))
 
     def made() -> Executable:
-        return prepared_for_calls(key, derive, options, executor, signature)
+        kept = None if known is None or executor is not NATIVE else Kept(whole, known, options)
+        derive = cache(lambda: simplify(whole()) if kept is None else kept.program(lambda: simplify(whole())))
+        return prepared_for_calls(key, derive, options, executor, signature, kept)
 
     found: Executable = collector_paused(made)
     return found, values

@@ -1,48 +1,120 @@
-"""Derived programs that are kept between processes: deriving takes longer than all else where code is found again."""
+"""Derived programs and plans that are kept between processes: making them takes longer than finding their code."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
-from primad.errors import ProgramError
+from primad.errors import PrimadError
 from primad.ir.json_form import digest, packed, unpacked
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
+from primad.ir.signature import Signature
 from primad.native.llvm.text_cache import key_of
-from primad.system.disk_cache import disk_cache
+from primad.native.llvm.vectors import WIDTH_BYTES
+from primad.runtime.executors.executor import Executable, Options
+from primad.runtime.plan.memory_limit import check_memory
+from primad.runtime.plan_form import UnsaidError, plan_read, plan_said
+from primad.system.disk_cache import DiskCache, disk_cache
+from primad.system.machine import blas_has_long_vectors
+
+_MISFITS = (
+    PrimadError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What reading raises of something that was written by other code, or damaged, or whose text LLVM refuses."""
 
 
-def kept_program(kind: str, source: Program, known: Mapping[str, Any], make: Callable[[], Program]) -> Program:
-    """Return what is derived from a program, from the disk if another process has derived it.
+class Kept:
+    """What is made of a program that was recorded: the program that is derived, and its plan.
 
-    It is found by all of the program, the user's lines included, which its failures name. What is read is checked; what
-    does not fit is derived again.
+    Both are found by all of the program, the user's lines included, which failures name. What is read is checked; what
+    does not fit is made again. Where the plan can be said, the derived program is a part of it and not kept beside.
 
     Args:
-        kind: what is derived.
-        source: what it is derived from, and from nothing else.
-        known: the ops whose names say what they are. A program with an op of the user's own is never kept.
-        make: derives it.
+        source: makes what all is made of, and of nothing else.
+        known: the ops whose names say what they are. Of a program with an op of the user's own nothing is kept.
+        options: how the plan is to run.
     """
-    cache = disk_cache()
-    said = None if cache is None or LEFT_OUT.get() else digest(source, known, lines=True)
-    key = None if said is None else key_of(kind, said)
-    if cache is None or key is None:
-        return make()
-    found = _read(cache.get(key), known)
-    if found is not None and found.in_types == source.in_types:
-        return found
-    made = make()
-    written = packed(made, known)
-    if written is not None:
-        cache.put(key, json.dumps(written).encode())
-    return made
+
+    def __init__(self, source: Callable[[], Program], known: Mapping[str, Any], options: Options) -> None:
+        self._make_source, self._known, self._options = source, known, options
+        self._derived: Program | None = None
+
+    @cached_property
+    def _source(self) -> Program:
+        return self._make_source()
+
+    @cached_property
+    def _cache(self) -> DiskCache | None:
+        return None if LEFT_OUT.get() else disk_cache()
+
+    @cached_property
+    def _keys(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The keys of the derived program and of its plan; None where nothing is kept."""
+        said = None if self._cache is None else digest(self._source, self._known, lines=True)
+        program = None if said is None else key_of("simplified", said)
+        plan = None if said is None else key_of("plan", said, json.dumps(self._options))
+        return None if program is None or plan is None else (program, plan)
+
+    def program(self, make: Callable[[], Program]) -> Program:
+        """Return the derived program, from the disk if another process has derived it."""
+        found: Program | None = self._read(0, lambda said: unpacked(said, self._known))
+        if found is not None and found.in_types == self._source.in_types:
+            return found
+        self._derived = make()
+        return self._derived
+
+    def plan(self, signature: Signature | None) -> tuple[bool, Executable] | None:
+        """Return the plan, if another process has left it, and whether it is a function.
+
+        Args:
+            signature: how Python calls it, if it does.
+        """
+        if "_plan" not in vars(self):
+            self._plan: tuple[bool, Executable] | None = self._read(1, lambda said: self._fitting(said, signature))
+        return self._plan
+
+    def keep(self, plan: Executable, is_function: bool) -> None:
+        """Keep a plan that was made, or the derived program where the plan cannot be said."""
+        if self._cache is None or self._keys is None:
+            return
+        try:
+            said = json.dumps([is_function, is_function or _blas(), *plan_said(plan, self._known)])
+        except UnsaidError:
+            derived = None if self._derived is None else packed(self._derived, self._known)
+            if derived is not None:
+                self._cache.put(self._keys[0], json.dumps(derived).encode())
+        else:
+            self._cache.put(self._keys[1], said.encode())
+        self._derived = None
+
+    def _fitting(self, said: Any, signature: Signature | None) -> tuple[bool, Executable]:
+        is_function, blas, programs, how = said
+        if not is_function and blas is not _blas():
+            raise ValueError("the plan is for another BLAS")
+        found = plan_read((programs, how), self._known, signature)
+        if found.program.in_types != self._source.in_types or found.program.out_types != self._source.out_types:
+            raise ValueError("the plan is that of another program")
+        check_memory(found)
+        return is_function is True, found
+
+    def _read(self, which: int, read: Callable[[Any], Any]) -> Any:
+        body = None if self._cache is None or self._keys is None else self._cache.get(self._keys[which])
+        try:
+            return None if body is None else read(json.loads(body))
+        except _MISFITS:
+            return None
 
 
-def _read(body: bytes | None, known: Mapping[str, Any]) -> Program | None:
-    try:
-        return None if body is None else unpacked(json.loads(body), known)
-    except (ProgramError, ValueError, RecursionError):
-        return None
+def _blas() -> bool:
+    """Say what of BLAS tiles are chosen by (see `primad.runtime.tiling.tile_choice`)."""
+    return WIDTH_BYTES < 64 or blas_has_long_vectors()

@@ -26,7 +26,9 @@ from primad.native.llvm import text_cache
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
 from primad.runtime.executors.dispatch import NATIVE, prepare
-from primad.runtime.executors.executor import PLAIN
+from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan_form import UnsaidError
+from primad.runtime.program_cache import Kept
 from primad.system import disk_cache
 from primad.system.disk_cache import DiskCache
 
@@ -37,8 +39,12 @@ import numpy as np
 import primad
 from primad.native.llvm import compiler; from primad.native.module import program_text
 from primad.runtime import calling as programs
+from primad.runtime.executors.dispatch import _Native
 
-made, written, derived = [], [], []
+made, written, derived, planned = [], [], [], []
+function, prepare = _Native.as_function, _Native.prepare
+_Native.as_function = lambda self, *about: planned.append(about) or function(self, *about)
+_Native.prepare = lambda self, *about: planned.append(about) or prepare(self, *about)
 derive = programs.simplify
 programs.simplify = lambda program: derived.append(program) or derive(program)
 write = program_text.ProgramWriter.write
@@ -57,7 +63,7 @@ try:
     primad.jit(lambda a: np.linalg.cholesky(a) @ np.ones(40))(-np.eye(40))
 except primad.errors.PrimadError as error:
     print(str(error).replace("\\n", " "))
-print(len(made), len(written), len(derived), int("llvmlite.binding" in sys.modules))
+print(len(made), len(written), len(derived), len(planned), int("llvmlite.binding" in sys.modules))
 """
 
 
@@ -82,7 +88,7 @@ def run(script: str, folder: Path) -> list[str]:
 
 @pytest.mark.skipif(compiler() is None, reason="there is no native code here")
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    """It derives nothing, writes no text and does not load LLVM.
+    """It derives nothing, makes no plan, writes no text and does not load LLVM.
 
     Values are the same bits, errors say the same; damage is made good.
     """
@@ -90,7 +96,7 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     *first, compiled = run(SCRIPT, folder)
     *counts, loaded = map(int, compiled.split())
     assert min(counts) >= 3 and loaded and len(first) == 3
-    nothing = f"0 0 0 {int(not IS_PLACED)}"
+    nothing = f"0 0 0 0 {int(not IS_PLACED)}"
     assert run(SCRIPT, folder) == [*first, nothing]
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -177,32 +183,118 @@ def test_what_is_kept_depends_on_versions_and_bounds(monkeypatch: pytest.MonkeyP
     assert None not in found and len(set(found)) == len(found)
 
 
-@pytest.mark.skipif(compiler() is None, reason="there is no native code here")
-def test_derived_programs_that_do_not_fit_are_derived_again(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damage with a right sum, a program of other inputs, an op of the user's own: none of them is used."""
+class Asked:
+    """A program of which all is asked for that is kept, as `jit` does.
+
+    Attributes:
+        source: the program.
+        options: how it is to run.
+        made: what was derived and planned, in order.
+    """
+
+    def __init__(self, source: primad.Program, options: Options = PLAIN) -> None:
+        self.source, self.options = source, options
+        self.made: list[str] = []
+
+    def kept(self) -> Kept:
+        return Kept(lambda: self.source, known_ops(), self.options)
+
+    def program(self, kept: Kept | None = None) -> primad.Program:
+        return (kept or self.kept()).program(lambda: self.made.append("derived") or primad.simplify(self.source))
+
+    def plan(self) -> Any:
+        kept = self.kept()
+        found = kept.plan(None)
+        if found is not None:
+            return found[1]
+        self.made.append("planned")
+        program = self.program(kept)
+        function = NATIVE.as_function(program, None, self.options)
+        plan = NATIVE.prepare(program, self.options) if function is None else function
+        kept.keep(plan, function is not None)
+        return plan
+
+
+def squares(x: Any) -> Any:
+    return np.sum(np.sin(x) ** 2)
+
+
+@needs_native
+def test_what_does_not_fit_is_made_again(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage with a right sum, a plan of other inputs: none of them is used, and what is right takes their place."""
     monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
-    source = primad.trace(primad.grad(lambda x: np.sum(np.sin(x) ** 2)))(np.ones(3))
-    made: list[primad.Program] = []
+    x = np.linspace(0.0, 1.0, 3)
+    asked = Asked(primad.trace(primad.grad(squares))(x))
+    first = asked.plan()
+    assert asked.made == ["planned", "derived"] and cache.count == 1
+    assert str(asked.plan().program) == str(first.program) and len(asked.made) == 2
+    said = text_cache.key_of("plan", digest(asked.source, known_ops(), lines=True), json.dumps(PLAIN))
+    assert said is not None
+    right = cache.get(said)
+    other = Asked(primad.trace(np.sin)(np.ones(2)))
+    other.plan()
+    others = cache.get(text_cache.key_of("plan", digest(other.source, known_ops(), lines=True), json.dumps(PLAIN)))
+    assert right is not None and others is not None
+    for body in (b"", b"[", b"[]", b"7", b'"a"', b"null", b"[" * 100_000, b"\xff", right[:-1], others):
+        cache.put(said, body)
+        asked.made.clear()
+        assert asked.plan().run([x])[0].tobytes() == first.run([x])[0].tobytes()
+        assert asked.made == ["planned", "derived"] and cache.get(said) == right
 
-    def found(source: primad.Program) -> primad.Program:
-        return program_cache.kept_program(
-            "derived", source, known_ops(), lambda: made.append(source) or primad.simplify(source)
-        )
 
-    first = found(source)
-    assert str(found(source)) == str(first) and len(made) == 1
-    key = text_cache.key_of("derived", digest(source, known_ops(), lines=True))
-    assert key is not None and cache.count == 1
-    other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
-    for count, body in enumerate((b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()), 2):
-        cache.put(key, body)
-        assert str(found(source)) == str(first) and len(made) == count
-        assert str(found(source)) == str(first) and len(made) == count
+@needs_native
+def test_what_a_plan_is_found_by(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program, its lines, how it is to run, and what of BLAS tiles are chosen by; with laws left out nothing is."""
+    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    large = np.linspace(0.0, 1.0, 200_000)
+    both = primad.trace(lambda x: (np.sort(np.sin(x) * x), np.exp(x)))(large)
+    here = primad.trace(lambda x: np.sum(np.sin(x)))(np.ones(3))
+    there = primad.trace(lambda x: np.sum(np.sin(x)))(np.ones(3))
+    asked = [Asked(here), Asked(there), Asked(primad.trace(lambda x: np.sum(np.cos(x)))(np.ones(3)))]
+    asked += [Asked(both, options) for options in (PLAIN, Options(memory=10**9), Options(donated=((0, 0),)))]
+    asked += [Asked(both, Options(inner=1))]
+    for _ in range(2):
+        for each in asked:
+            each.plan()
+    assert [each.made for each in asked] == [["planned", "derived"]] * len(asked)
+    blas = not program_cache._blas()
+    monkeypatch.setattr(program_cache, "_blas", lambda: blas)
+    for each in asked:
+        each.plan()
+    assert [len(each.made) for each in asked] == [2, 2, 2, 4, 4, 4, 4]
     with without(LOCAL):
-        assert len(found(source).nodes) >= len(first.nodes) and made[-1] is source
+        asked[0].plan()
+    assert asked[0].made[2:] == ["planned", "derived"]
+
+
+@needs_native
+def test_derived_programs_are_kept_where_plans_are_not(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a program with an op of the user's own nothing is."""
+    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(program_cache, "plan_said", refuse)
+        asked = Asked(primad.trace(primad.grad(squares))(np.ones(3)))
+        asked.plan()
+        asked.plan()
+        assert asked.made == ["planned", "derived", "planned"] and cache.count == 1
+        first = asked.program()
+        key = text_cache.key_of("simplified", digest(asked.source, known_ops(), lines=True))
+        assert key is not None
+        other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
+        for body in (b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()):
+            cache.put(key, body)
+            asked.made.clear()
+            assert str(asked.program()) == str(first) and asked.made == ["derived"]
+            asked.plan()
     own = primad.elementwise("own", np.sin, [lambda out, x: np.cos(x)])
-    mine = primad.trace(primad.grad(lambda x: np.sum(own(x))))(np.ones(3))
-    assert found(mine) is not found(mine) and made[-2:] == [mine, mine] and cache.count == 1
+    mine = Asked(primad.trace(primad.grad(lambda x: np.sum(own(x))))(np.ones(3)))
+    mine.plan()
+    mine.plan()
+    assert mine.made == ["planned", "derived"] * 2 and cache.count == 1
+
+
+def refuse(*about: Any) -> Any:
+    raise UnsaidError
 
 
 BODIES = (b"", b"[", b"7", b"[]", b"[1, 2]", b'"text"', b"{}", b"[1, {}, 2, []]", b'["", {"a": 1}, 8, []]',

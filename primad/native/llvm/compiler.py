@@ -149,6 +149,12 @@ class _Compiler:
         """Return the kernels with these texts, compiling in one module those that are new."""
         return undisturbed(lambda: self._kernels(texts))
 
+    def texts_of(self, kernels: Sequence[Kernel]) -> list[str] | None:
+        """Return the texts of kernels, each once, as they were last asked for; None if one is cached no more."""
+        with _COMPILING:
+            found = [text for text, kernel in self._cache.items() if kernel in kernels]
+        return found if len(found) == len({*kernels}) else None
+
     def _kernels(self, texts: Sequence[str]) -> list[Kernel]:
         with _COMPILING:
             while _UNUSED:

@@ -16,6 +16,7 @@ from primad.runtime.executors.reference import TableExecutor, definition
 from primad.runtime.executors.xla_executor import XlaExecutor
 from primad.runtime.plan.compiled_program import compiled_program
 from primad.runtime.plan.native_regions import partitioned
+from primad.runtime.program_cache import Kept
 from primad.runtime.tiling.complex_plans import complex_plan
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify import simplify
@@ -147,6 +148,7 @@ def prepared_for_calls(
     options: Options = PLAIN,
     executor: Executor = NATIVE,
     signature: Signature | None = None,
+    kept: Kept | None = None,
 ) -> Executable:
     """Return what runs a program that is called again and again, made if it is not there: a function where that pays.
 
@@ -156,13 +158,28 @@ def prepared_for_calls(
         options: how it is to run; of functions, only the memory matters.
         executor: what is to run it.
         signature: how Python calls it, if it does.
+        kept: what other processes have left.
     """
     limited = Options(memory=options.memory)
+
+    def found_or_made(make: Callable[[], Executable | None], is_function: bool) -> Executable | None:
+        found = None if kept is None else kept.plan(signature)
+        if found is not None:
+            return found[1] if found[0] or not is_function else None
+        made = make()
+        if kept is not None and made is not None:
+            kept.keep(made, is_function)
+        return made
+
     found: Executable | None = EXECUTABLES.get(
         FunctionKey(executor.name, key, signature, limited, LEFT_OUT.get()),
-        lambda: executor.as_function(simplify(derive()), signature, limited),
+        lambda: found_or_made(lambda: executor.as_function(simplify(derive()), signature, limited), True),
     )
-    return prepared(key, derive, options, executor) if found is None else found
+    if found is None:
+        plan = PlanKey(executor.name, key, options, LEFT_OUT.get())
+        found = EXECUTABLES.get(plan, lambda: found_or_made(lambda: prepare(derive(), options, executor), False))
+    assert found is not None
+    return found
 
 
 def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:

@@ -13,7 +13,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.native.complex_numbers.realify import in_parts
-from primad.native.cpython.entry_point import CPythonEntry, builtin, is_plain, write_cpython_entry
+from primad.native.cpython.entry_point import builtin, is_plain, write_cpython_entry
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import short_length
 from primad.native.emit.pointwise import work_of_element
@@ -43,35 +43,35 @@ class CompiledProgram(Executable):
 
     Args:
         program: what it computes.
-        written: what its text computes.
+        written: what its text computes: the same in parts of complex numbers, where there are such.
         signature: how Python calls it, if it does.
         text: its text.
-        entry: the text of the function that Python calls, if there is one.
+        work: a measure of the time that it takes.
 
     Attributes:
-        program: what it computes.
-        written: the same in parts of complex numbers, where there are such.
+        program, written: as given.
+        work: a measure of the time that it takes.
+        failing: the ops that can fail.
+        kernels: its function, and that which Python calls, if there is one.
     """
 
     def __init__(
-        self,
-        program: Program,
-        written: Program,
-        signature: Signature | None,
-        text: ProgramText,
-        entry: CPythonEntry | None,
+        self, program: Program, written: Program, signature: Signature | None, text: ProgramText, work: int
     ) -> None:
         host = compiler()
         assert host is not None
         self.program = program
         self.written = written
         self.signature = signature
+        self.work = work
+        self.failing = text.failing
         self._scratch = text.scratch
-        self._failing = text.failing, text.lines
-        self._entry = entry
-        texts = [kernel_of(text)] if entry is None else [kernel_of(text), entry.text]
-        self._kernels = host.kernels(texts)
-        self._function = _FUNCTION(self._kernels[0].address)
+        self._lines = text.lines
+        types = [node.type for node in program.outputs]
+        self._entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
+        texts = [kernel_of(text)] if self._entry is None else [kernel_of(text), self._entry.text]
+        self.kernels = host.kernels(texts)
+        self._function = _FUNCTION(self.kernels[0].address)
 
     @property
     def peak_bytes(self) -> int:
@@ -81,7 +81,7 @@ class CompiledProgram(Executable):
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory between runs."""
-        return self.program, self._kernels
+        return self.program, self.kernels
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own."""
@@ -100,7 +100,7 @@ class CompiledProgram(Executable):
     @property
     def address(self) -> int:
         """Where the function of a table of addresses of inputs and outputs, and of scratch memory, is."""
-        return self._kernels[0].address
+        return self.kernels[0].address
 
     @property
     def scratch(self) -> int:
@@ -110,7 +110,7 @@ class CompiledProgram(Executable):
     def failure(self, status: int, scratch: int) -> Exception:
         """Return the error for what the function returned, with its scratch memory at an address."""
         place, value = (ctypes.c_int64 * 2).from_address(scratch)
-        return failure_of(status, place, value, *self._failing).error()
+        return failure_of(status, place, value, self.failing, self._lines).error()
 
     @property
     def summary(self) -> str:
@@ -130,9 +130,9 @@ class CompiledProgram(Executable):
         """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
         if self._entry is None or self.signature is None:
             return None
-        body, entry = self._kernels
+        body, entry = self.kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
-        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, self._entry, self._kernels)
+        function: Callable[..., Any] = builtin(entry.address, body.address, arrays, self._entry, self.kernels)
         results = self.signature.results
         return function if is_plain(results) else _rebuilding(function, results)
 
@@ -178,12 +178,15 @@ def compiled_program(
     work = None if written is None else work_of([node for node in written.nodes if not isinstance(node.op, Leaf)])
     if written is None or work is None:
         return None
-    text = text_of(in_boxes(without_barriers(written)))
+    text = text_of(written_program(written))
     if text is None:
         return None
-    types = [node.type for node in program.outputs]
-    entry = None if signature is None else write_cpython_entry(signature, types, text.scratch, work)
-    return compiled("a program", lambda: CompiledProgram(program, written, signature, text, entry))
+    return compiled("a program", lambda: CompiledProgram(program, written, signature, text, work))
+
+
+def written_program(program: Program) -> Program:
+    """Return the program that is written for one to be a native function."""
+    return in_boxes(without_barriers(program))
 
 
 def work_of(nodes: Iterable[Node]) -> int | None:

@@ -40,6 +40,9 @@ class Plan(Executable):
 
     Attributes:
         program: what it computes.
+        donated: outputs that take the memory of inputs.
+        memory: bytes that arrays may take at once, if that is limited.
+        inner: how many of the outputs, the last ones, may be streams.
         buffers: types of the buffers that the steps write into.
 
     Args:
@@ -80,7 +83,7 @@ class Plan(Executable):
             units = fuse(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = last_uses(units, program.outputs)
-        self._donated = donated
+        self.donated, self.memory, self.inner = donated, memory, inner
         given = {place for _, place in donated}
         assigned, taken = self._placed(units, Streams({}, set()), memory)
         streams = streams_of(units, program.outputs, inner)
@@ -123,7 +126,7 @@ class Plan(Executable):
         def is_new(node: Node) -> bool:
             return makes_new_array(node) and node not in streams.values
 
-        taken = direct(self.program, units, writes_into, is_new, self._donated) if self._donated else {}
+        taken = direct(self.program, units, writes_into, is_new, self.donated) if self.donated else {}
         others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
         self.streams = KeptStreams(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
         self._peak_bytes = others + self.streams.nbytes
@@ -213,7 +216,7 @@ class Plan(Executable):
         ]
         if self.buffers or self._calls:
             SPARE_WORKSPACES.give(workspace, self._spare)
-        return settle(results, arguments, self._donated) if self._donated else results
+        return settle(results, arguments, self.donated) if self.donated else results
 
     def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
         """Raise what an error of an op's own definition, or of memory, means."""

@@ -107,7 +107,7 @@ class Planning:
         return Program(self._trace, self._inputs, outputs, names=lambda: program.names)
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """An op with what it takes and gives."""
 
     op: PlannedOp
@@ -121,12 +121,15 @@ class PlannedProgram(Executable):
     Args:
         program: what it computes.
         planned: how.
+        steps: its ops in order.
         donated: outputs that take the memory of inputs.
         why: what made it so, in words.
         tiles: what runs in tiles, if that is one op.
 
     Attributes:
         planned: how.
+        steps: its ops in order.
+        donated: outputs that take the memory of inputs.
         why: what made it so, in words.
     """
 
@@ -137,15 +140,15 @@ class PlannedProgram(Executable):
         self.planned = planned
         self.why = why
         self.tiles = tiles
-        self._donated = donated
+        self.donated = donated
         self._within = beside_tiles(program)
         self._constants: dict[Node, Any] = {}
-        self._steps: list[_Step] = []
+        self.steps: list[Step] = []
         for node in planned.nodes:
             if isinstance(node.op, PlannedOp):
-                self._steps.append(_Step(node.op, node.inputs, [node] * len(node.op.types.types)))
+                self.steps.append(Step(node.op, node.inputs, [node] * len(node.op.types.types)))
             elif node.op is project:
-                self._steps[-1].results[node.params[0][1]] = node
+                self.steps[-1].results[node.params[0][1]] = node
             elif node.op is LITERAL or node.op is CAPTURED:
                 self._constants[node] = leaf_value(node)
         self.is_tiled = any(part.is_tiled for part, _ in self.parts)
@@ -153,13 +156,13 @@ class PlannedProgram(Executable):
     @property
     def parts(self) -> Sequence[tuple[Executable, int]]:
         """What runs its ops."""
-        return [(step.op.by, 1) for step in self._steps]
+        return [(step.op.by, 1) for step in self.steps]
 
     @property
     def peak_bytes(self) -> int:
         """Memory of the arrays that a run makes, when it is most, an op with what earlier ones gave."""
         before = most = 0
-        for op, _, _ in self._steps:
+        for op, _, _ in self.steps:
             most = max(most, before + op.by.peak_bytes)
             before += op.kept_bytes
         return most
@@ -198,7 +201,7 @@ class PlannedProgram(Executable):
 
     def _run(self, arguments: Sequence[Any]) -> list[Any]:
         known: dict[Node, Any] = {**self._constants, **dict(zip(self.planned.inputs, arguments, strict=True))}
-        for op, operands, results in self._steps:
+        for op, operands, results in self.steps:
             known.update(zip(results, op.by.run(list(map(known.__getitem__, operands))), strict=True))
         found = own_results(self.planned.outputs, self.planned.inputs, known)
-        return settle(found, arguments, self._donated) if self._donated else found
+        return settle(found, arguments, self.donated) if self.donated else found
