@@ -18,8 +18,10 @@ from primad.explanation.law_effects import Stage, forward_pass, stages
 from primad.explanation.machine_speeds import machine
 from primad.explanation.picture import Drawing, page, picture
 from primad.functional.jit import without_static
+from primad.functional.parsing import known_ops
 from primad.functional.static_arguments import is_odd
 from primad.ir.array_types import ArrayType
+from primad.ir.json_form import unsaid
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.loops.rerolling import rolled
@@ -262,7 +264,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         planning=planning,
         coupled=coupled(hoisted),
         calls=calls,
-        causes=(*_notes(program), *causes(plan, speeds)),
+        causes=(*_notes(program), *causes(plan, speeds), *_made_anew(hoisted)),
         load=_load(),
     )
 
@@ -276,6 +278,12 @@ def _notes(program: Program) -> list[str]:
         waiting += [inner for inner in held if inner not in seen]
         seen.update(held)
     return list(dict.fromkeys(note for each in waiting for note in each.notes))
+
+
+def _made_anew(program: Program) -> list[str]:
+    """Say what keeps all that is made of a program from being kept for the next start of a script."""
+    why = unsaid(program, known_ops())
+    return [f"each start of a script derives and plans it anew, since what is kept cannot say {why}"] if why else []
 
 
 def _load() -> float:

@@ -57,6 +57,15 @@ def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> s
     return None if said is None else hashlib.sha256(repr(said).encode()).hexdigest()
 
 
+def unsaid(program: Program, known: Mapping[str, Any]) -> str:
+    """Say in words what of a program `digest` cannot say; empty where it can."""
+    try:
+        _Packing(known, _sum).all_of(program)
+    except _NotSerializableError as error:
+        return str(error)
+    return ""
+
+
 def _said(program: Program, packing: _Packing) -> list[Any] | None:
     try:
         return packing.all_of(program)
@@ -115,7 +124,7 @@ class _Packing:
 
     def _one(self, program: Program) -> dict[str, Any]:
         if program.captured:
-            raise _NotSerializableError
+            raise _NotSerializableError("a value of a recording around it")
         heads: list[Any] = []
         places: dict[Any, int] = {}
         number: dict[Node, int] = {}
@@ -152,7 +161,7 @@ class _Packing:
             return [_LEAVES.index(CAPTURED), self._array(node.params[0][1].array)]
         name: str = node.op.name
         if self._known.get(name) is not node.op:
-            raise _NotSerializableError
+            raise _NotSerializableError(f"{name}, which is code of your own")
         return [name, [[name, self._param(value)] for name, value in node.params]]
 
     def _param(self, value: Any) -> Any:
@@ -171,7 +180,7 @@ class _Packing:
             return {"program": self._places[id(value)]}
         if isinstance(value, np.dtype):
             return {"dtype": str(value)}
-        raise _NotSerializableError
+        raise _NotSerializableError(f"an object of the type {kind.__name__}")
 
 
 def _is_said(value: float) -> bool:
@@ -182,7 +191,7 @@ def _is_said(value: float) -> bool:
 def _whole(array: Array) -> str:
     """Say an array by its bytes."""
     if array.nbytes > LARGEST_ARRAY or not array.flags.c_contiguous:  # products of others may have other last bits
-        raise _NotSerializableError
+        raise _NotSerializableError(f"a constant of {array.nbytes} bytes")
     return base64.b64encode(array.tobytes()).decode()
 
 

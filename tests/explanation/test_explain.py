@@ -450,3 +450,15 @@ def test_what_has_no_native_code_is_named_with_its_reason():
     assert "rounded runs with NumPy" in text and "3 steps" in text and "would be native" in text
     assert "cofactors_along runs with NumPy: second derivatives of det for more than 4 rows" in text
     assert primad.explain(lambda x: np.sum(np.sin(x)), np.ones(4)).causes == ()
+
+
+def test_what_is_made_anew_at_each_start_is_named() -> None:
+    """Ops of the user's own, functions that are called back, and nothing else."""
+    own = primad.elementwise("own", np.sin, [lambda out, x: np.cos(x)])
+    back = primad.opaque(np.sort, result=np.ones(3))
+    ruled = primad.custom_jvp(lambda x: x**2)
+    ruled.defjvp(lambda primals, tangents: (primals[0] ** 2, 2.0 * primals[0] * tangents[0]))
+    for f, name in ((own, "own"), (back, "sort"), (ruled, "custom_jvp")):
+        (said,) = [x for x in primad.explain(lambda x, f=f: f(x) * 2.0, np.ones(3)).causes if "each start" in x]
+        assert name in said
+    assert not any("each start" in x for x in primad.explain(primad.grad(lambda x: np.sum(x**3)), np.ones(3)).causes)

@@ -112,6 +112,7 @@ CLAIMS = {
     "nodes are copied, and no law, type or key is asked for": (
         "test_following_recordings.py::test_what_does_the_same_is_not_looked_up"
     ),
+    "executed but the code, and nothing is believed": "test_plan_form.py::test_what_is_no_plan_is_an_error",
     "each time it runs on a machine": "test_machine.py::test_a_program_is_the_same_in_every_process",
     "each term is added once": "test_like_terms.py::test_a_sum_takes_so_many_ops",
     "a named tuple of all that it depends on": "test_cache_keys.py::test_every_key_of_a_cache_has_a_class",
