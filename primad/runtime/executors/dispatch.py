@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
+from primad import ops
 from primad.errors import TracingError, suggestion
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
@@ -189,4 +190,6 @@ def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
         of: the program.
         memory: bytes that its arrays may take, if that is limited.
     """
-    return prepared_for_calls(CalledKey(of.key), lambda: of.hoisted, Options(memory=memory))
+    options = Options(memory=memory)
+    kept = Kept(lambda: of.hoisted, ops.BY_NAME, options)
+    return prepared_for_calls(CalledKey(of.key), lambda: of.hoisted, options, kept=kept)
