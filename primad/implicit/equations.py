@@ -14,10 +14,12 @@ from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
 from primad.programs.jacobians.jacobian_programs import only, restricted, tangent_of
+from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
+from primad.runtime.calling import traced_operands
 from primad.runtime.executors.dispatch import prepared_call
 from primad.transforms import reverse
-from primad.transforms.lowering import expand
+from primad.transforms.lowering import expand, inline
 
 Array = np.ndarray[Any, Any]
 
@@ -46,6 +48,8 @@ class MatrixFactors:
     """
 
     def __init__(self, matrix: Any) -> None:
+        if matrix.dtype == np.float16:  # LAPACK and SuperLU have none
+            matrix = matrix.astype(np.float32)
         self.matrix = matrix
         if isinstance(matrix, np.ndarray):
             from scipy.linalg import lapack  # loads when it is called
@@ -70,10 +74,10 @@ class MatrixFactors:
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Return the solution with the matrix, or with the transposed one."""
         if isinstance(self.matrix, np.ndarray):
-            found: Array = self._getrs(*self._dense, b, trans=int(transposed))[0]
-            return found
-        solved: Array = self._sparse.solve(b, "T" if transposed else "N")
-        return solved
+            found = self._getrs(*self._dense, b, trans=int(transposed))[0]
+        else:
+            found = self._sparse.solve(b.astype(self.matrix.dtype, copy=False), "T" if transposed else "N")
+        return np.asarray(found, b.dtype)
 
 
 class ImplicitEquation:
@@ -104,13 +108,16 @@ class ImplicitEquation:
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
-    def values(self, x: Array, given: Sequence[Array]) -> list[Array]:
-        """Return F, and what the solver takes."""
+    def values(self, x: Any, given: Sequence[Array]) -> list[Any]:
+        """Return F, and what the solver takes; traced ones where a solver differentiates."""
+        if isinstance(x, TracedArray):
+            return inline(self.of.hoisted, traced_operands([x, *given]))
         return [np.asarray(found) for found in prepared_call(self.of).run([x, *given])]
 
     def residual(self, x: Array, given: Sequence[Array]) -> Array:
         """Return F."""
-        return self.values(x, given)[0]
+        found: Array = self.values(x, given)[0]
+        return found
 
     def jacobian(self, x: Array, given: Sequence[Array], output: int = 0) -> Any:
         """Return ∂F/∂x, as SciPy's sparse array where most of it is zero; or that of what the solver takes."""

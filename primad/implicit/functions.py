@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError, TracingError
+from primad.errors import ShapeError
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
 from primad.functional.derived_calls import Call
 from primad.implicit.equations import ImplicitEquation
 from primad.implicit.solution_ops import solution
+from primad.implicit.unknowns import Unknowns, numbers
 from primad.ir.program import ClosedProgram
-from primad.numpy.shapes.shaping import concatenate, ravel, reshape
 from primad.recording import tree
-from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.runtime.calling import arrays, traced_operands
 from primad.system.tracebacks import entrance
@@ -27,49 +26,6 @@ Function = Callable[..., Any]
 TOLERANCE = 1e-6
 """How large a residual may be at a solution, as a share of the terms that it is a sum of. Chosen: solvers stop at 1e-8,
 and what does not converge stays at 1."""
-
-
-class _Unknowns:
-    """Unknowns as one row of numbers, and as the tree that the function takes; equal for equal trees."""
-
-    def __init__(self, x0: Any) -> None:
-        leaves, self.structure = tree.flatten(x0)
-        self.types = tuple([type_of(leaf) for leaf in leaves])
-        if any(type.is_complex for type in self.types):
-            raise TracingError(
-                "unknowns of an equation are real numbers, and x0 is complex",
-                fix="make its parts the unknowns: compute with z = x[0] + 1j * x[1], start at np.stack([np.real(z0), "
-                "np.imag(z0)]), and return np.stack([np.real(w), np.imag(w)]).",
-            )
-        floats = [type.dtype for type in self.types if type.is_float]
-        self.dtype = np.result_type(*floats) if floats else np.dtype(np.float64)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Unknowns) and (self.structure, self.types) == (other.structure, other.types)
-
-    def __hash__(self) -> int:
-        return hash(self.types)
-
-    def __call__(self, row: Any) -> Any:
-        """Return a row as the tree."""
-        leaves, start = [], 0
-        for type in self.types:
-            part = row[start : start + type.size]
-            leaves.append(
-                reshape(part, type.shape)[()] if isinstance(row, TracedArray) else part.reshape(type.shape)[()]
-            )
-            start += type.size
-        return tree.unflatten(self.structure, leaves)
-
-    def row(self, x: Any) -> Any:
-        """Return a tree as a row."""
-        return _row(tree.leaves(x), self.dtype)
-
-
-def _row(leaves: Any, dtype: Any) -> Any:
-    parts = [ravel(leaf) for leaf in leaves]
-    row = concatenate(parts) if len(parts) != 1 else parts[0]
-    return row.astype(dtype)
 
 
 def _solution(function: Function, x0: Any, args: Any, solver: Any, tolerance: float, name: str) -> Any:
@@ -83,15 +39,20 @@ def _solution(function: Function, x0: Any, args: Any, solver: Any, tolerance: fl
         tolerance: of the residual.
         name: what users call.
     """
-    unknowns = _Unknowns(x0)
+    _check_options(name, solver, tolerance)
+    unknowns = Unknowns(x0, name)
 
     def equation(row: Any, *args: Any) -> Any:
         found, *others = function(unknowns(row), *args)
-        residual = _row(tree.leaves(found), unknowns.dtype)
+        residual = _row(name, found, unknowns)
         if residual.shape != row.shape:
+            is_complex = residual.size == 2 * row.size and any(type_of(x).is_complex for x in tree.leaves(found))
             raise ShapeError(
                 f"{name}: the function has {residual.size} results for {row.size} unknowns",
-                fix="give as many equations as unknowns; least_squares takes any number.",
+                why="A complex number is two; the function's are complex, and x0 is real." if is_complex else "",
+                fix="start at complex numbers: x0 + 0j."
+                if is_complex
+                else "give as many equations as unknowns; least_squares takes any number.",
             )
         return [residual, *others]
 
@@ -100,6 +61,50 @@ def _solution(function: Function, x0: Any, args: Any, solver: Any, tolerance: fl
     if call.nested:
         return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
     return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
+
+
+def _check_options(name: str, solver: Any, tolerance: Any) -> None:
+    if solver is not None and not callable(solver):
+        way = f"scipy.optimize.{solver}(f, …)" if isinstance(solver, str) else "…"
+        raise ShapeError(
+            f"{name}: solver must be a function, got {solver!r}", fix=f"pass one: solver=lambda f, x0: {way}."
+        )
+    is_number = isinstance(tolerance, (int, float, np.integer, np.floating)) and not isinstance(tolerance, bool)
+    if not is_number or not 0 < tolerance < np.inf:
+        raise ShapeError(
+            f"{name}: tolerance must be a positive number, got {tolerance!r}",
+            fix=f"leave it out: it is {TOLERANCE:g}, a share of the terms of the residual.",
+        )
+
+
+def _check_function(name: str, function: Any) -> None:
+    if not callable(function):
+        raise ShapeError(
+            f"{name} takes a function of the unknowns first, got a {type(function).__name__}",
+            fix=f"{name}(lambda x: …, x0).",
+        )
+
+
+def _row(name: str, found: Any, unknowns: Unknowns) -> Any:
+    """Return what a function gives as one row."""
+    leaves = tree.leaves(found)
+    if not leaves or any(leaf is None for leaf in leaves):
+        raise ShapeError(
+            f"{name}: the function returns {found!r}, which is no number", fix="return what is zero at the solution."
+        )
+    return numbers(leaves, unknowns.dtype)
+
+
+def _differences(name: str, found: Any, wanted: Any, of: str) -> list[Any]:
+    """Return the leaves of what a function gives, less those of a tree that it is to be like."""
+    pair = [tree.leaves(found), tree.leaves(wanted)]
+    shapes = [tuple([np.shape(leaf) for leaf in leaves]) for leaves in pair]
+    if shapes[0] != shapes[1]:
+        raise ShapeError(
+            f"{name}: the function gives the shapes {shapes[0]} for {of} of the shapes {shapes[1]}",
+            fix="give what the function takes.",
+        )
+    return [a - b for a, b in zip(*pair, strict=True)]
 
 
 @entrance
@@ -113,18 +118,20 @@ def root(function: Function, x0: Any, *args: Any, solver: Any = None, tolerance:
 
     Args:
         function: (x, *args) -> a tree with as many numbers as x, written with NumPy.
-        x0: where to start, an array or a tree. The solution does not depend on it.
+        x0: where to start, an array or a tree. The solution does not depend on it. A complex number is two unknowns.
         args: arrays and trees that the function depends on.
         solver: (function of x, x0) -> x, or SciPy's result: any code; it is given arrays, and called when the value is
             needed. Make it once, at the top of a module: plans are found again by the object. By default SciPy's
-            hybrid method with the exact Jacobian, and Newton's of many unknowns.
+            hybrid method with the exact Jacobian, and Newton's of many unknowns. A solver that differentiates, as
+            those of `primad.optimize`, may call the function with traced arrays.
         tolerance: how large the residual may be at the solution, as a share of the terms that it is a sum of.
 
     Returns:
         x, as x0 is. Newton's steps have made it as exact as the residual is.
 
     Raises:
-        DomainError: if the residual does not vanish at what the solver returned, by how much.
+        DomainError: if the residual does not vanish at what the solver returned, by how much, or vanishes at infinity
+            only. Under `vmap` the row is NaN, since a row may take another branch.
         MatrixError: where a derivative is asked for and the Jacobian is singular, as where two solutions meet.
         ShapeError: if there are more or fewer equations than unknowns.
 
@@ -136,6 +143,7 @@ def root(function: Function, x0: Any, *args: Any, solver: Any = None, tolerance:
         >>> bool(np.isclose(primad.grad(kepler)(1.0, 0.3), 1 / (1 - 0.3 * np.cos(E)), rtol=1e-14))
         True
     """
+    _check_function("root", function)
     return _solution(lambda x, *args: (function(x, *args),), x0, args, solver, tolerance, "root")
 
 
@@ -163,17 +171,11 @@ def fixed_point(function: Function, x0: Any, *args: Any, solver: Any = None, tol
         >>> print(f"{dottie:.6f}")
         0.739085
     """
+    _check_function("fixed_point", function)
 
     def equation(x: Any, *args: Any) -> Any:
         found = function(x, *args)
-        pairs = list(zip(tree.leaves(found), tree.leaves(x), strict=True))
-        if any(np.shape(a) != np.shape(b) for a, b in pairs):
-            shapes = [tuple([np.shape(pair[i]) for pair in pairs]) for i in (0, 1)]
-            raise ShapeError(
-                f"fixed_point: the function gives the shapes {shapes[0]} for unknowns of the shapes {shapes[1]}",
-                fix="give what the function takes.",
-            )
-        return [a - b for a, b in pairs], found
+        return _differences("fixed_point", found, x, "unknowns"), found
 
     return _solution(equation, x0, args, solver, tolerance, "fixed_point")
 
@@ -208,9 +210,10 @@ def linear_solve(function: Function, b: Any, *args: Any, solver: Any = None, tol
         >>> print(string(np.ones(3), 2.0), primad.jvp(string, (np.ones(3), 2.0), (np.zeros(3), 1.0))[1])
         [0.75 1.   0.75] [-0.375 -0.5   -0.375]
     """
+    _check_function("linear_solve", function)
 
     def equation(x: Any, b: Any, *args: Any) -> Any:
-        return ([y - z for y, z in zip(tree.leaves(function(x, *args)), tree.leaves(b), strict=True)],)
+        return (_differences("linear_solve", function(x, *args), b, "right hand sides"),)
 
     start = tree.map(lambda leaf: np.zeros(np.shape(leaf), type_of(leaf).dtype), b)
     return _solution(equation, start, (b, *args), solver, tolerance, "linear_solve")
@@ -243,6 +246,7 @@ def minimize(function: Function, x0: Any, *args: Any, solver: Any = None, tolera
         >>> print(ridge(1.0), primad.jvp(ridge, (1.0,), (1.0,))[1])
         [0.5 0.5] [-0.25 -0.25]
     """
+    _check_function("minimize", function)
 
     def equation(x: Any, *args: Any) -> Any:
         value, slope = value_and_grad(function)(x, *args)
@@ -282,10 +286,11 @@ def least_squares(function: Function, x0: Any, *args: Any, solver: Any = None, t
         >>> print(np.round(primad.jvp(line, (np.array([1.0, 3.0, 5.0]),), (np.array([0.0, 0.0, 1.0]),))[1], 6))
         [-0.166667  0.5     ]
     """
+    _check_function("least_squares", function)
 
     def equation(x: Any, *args: Any) -> Any:
-        residuals, pull = vjp(lambda x: _row(tree.leaves(function(x, *args)), unknowns.dtype), x)
+        residuals, pull = vjp(lambda x: _row("least_squares", function(x, *args), unknowns), x)
         return pull(residuals)[0], residuals
 
-    unknowns = _Unknowns(x0)
+    unknowns = Unknowns(x0, "least_squares")
     return _solution(equation, x0, args, solver, tolerance, "least_squares")

@@ -32,7 +32,10 @@ def _sizes(batches: Batches) -> tuple[int, ...]:
 
 
 def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: Batches) -> Array:
-    """Compute what a stack of operands gives, row by row."""
+    """Compute what a stack of operands gives, row by row: NaN where a row alone has no solution, or no derivative.
+
+    A branch under `vmap` is computed for all rows, also for those that do not take it.
+    """
     if not batches:
         return compute(*arrays)
     mapped = [[flags[i] for flags, _ in reversed(batches)] for i in range(len(arrays))]
@@ -40,7 +43,13 @@ def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: B
     rows = []
     for index in np.ndindex(sizes):
         place = [tuple([i for i, on in zip(index, own, strict=True) if on]) for own in mapped]
-        rows.append(compute(*[np.asarray(x)[at] for x, at in zip(arrays, place, strict=True)]))
+        operands = [np.asarray(x)[at] for x, at in zip(arrays, place, strict=True)]
+        try:
+            rows.append(compute(*operands))
+        except ShapeError:
+            raise
+        except (ValueError, ArithmeticError, RuntimeError):  # ours, or those of the user's solver
+            rows.append(np.full_like(operands[0], np.nan))
     return np.stack(rows).reshape((*sizes, *rows[0].shape)) if rows else np.empty((*sizes, 0))
 
 
@@ -95,8 +104,10 @@ solution: Primitive = Primitive(
 # -- linear systems at a solution --------------------------------------------------------------------------------------
 
 
-def _solved(b: Array, x: Array, *given: Array, of: ImplicitEquation, transposed: bool) -> Array:
-    return of.factors(x, given).solve(np.asarray(b), transposed)
+def _solved(b: Array, x: Array, *given: Array, of: ImplicitEquation, transposed: bool, batched: bool) -> Array:
+    """Solve; nothing is asked of the matrix of a row that nothing depends on."""
+    b = np.asarray(b)
+    return of.factors(x, given).solve(b, transposed) if b.any() or not batched else np.zeros_like(b)
 
 
 def _push_linear(
@@ -140,7 +151,7 @@ linear_solution: Primitive = Primitive(
     name="linear_solution",
     kind="custom",
     numpy=lambda *arrays, of, transposed, batches=(): _one_by_one(
-        lambda *xs: _solved(*xs, of=of, transposed=transposed), arrays, batches
+        lambda *xs: _solved(*xs, of=of, transposed=transposed, batched=bool(batches)), arrays, batches
     ),
     infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
     derivative=DerivativeRules(jvp=_push_linear, transpose=_pull_linear, linear_operands=(0,)),

@@ -18,29 +18,72 @@ MOST_HALVES = 30
 MOST_POLISHING = 4
 """Steps from a solution, at most. Chosen: each squares an error, and solvers' own is 1e-8."""
 
+ROUNDED = 16
+"""Rounding errors that a residual may have beside its terms. Chosen: float32 has no more at a tolerance of 1e-6."""
+STALLED = 0.9
+"""Share of a Newton step that the next one has, from which no solution is near. Chosen: where m solutions meet it is
+1 − 1/m, and 1 or more on the way to infinity."""
+
 
 def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return the solution of an equation.
 
     Raises:
-        DomainError: if the residual does not vanish there, which says by how much.
+        DomainError: if the residual does not vanish there, which says by how much, or vanishes at infinity only.
     """
     x0 = np.array(x0)
     with np.errstate(all="ignore"):
         x = _by_user(of, x0, given) if of.solver is not None else OWN[of.name](of, x0, given)
         found, first = of.residual(x, given), of.residual(x0, given)
         matrix = of.jacobian(x, given)
+        tolerance = max(of.tolerance, ROUNDED * float(np.finfo(x.dtype).eps))
         scale = np.maximum(abs(matrix) @ np.abs(x), np.max(np.abs(first), initial=0.0))
-        far = ~(np.abs(found) <= of.tolerance * scale) & (found != 0)
-    if far.any():
-        place = int(np.argmax(np.where(np.isnan(found), np.inf, np.abs(found))))
+        far = ~(np.abs(found) <= tolerance * scale) & (found != 0)
+        if far.any():
+            place = int(np.argmax(np.where(np.isnan(found), np.inf, np.abs(found))))
+            raise DomainError(
+                f"{of.name}: no solution was found: the residual is {found[place]:.3g} where its terms are of size "
+                f"{scale[place]:.3g} (element {place} of {found.size})",
+                why=f"At a solution it is at most {tolerance:g} of that.",
+                fix="start nearer to the solution, or give solver= a method that finds it, or a larger tolerance=.",
+            )
+        near = np.maximum(np.abs(x), np.abs(x0))
+        if (np.abs(found) > tolerance * (abs(matrix) @ near)).any():
+            _check_nearness(of, x, found, matrix, given, tolerance * np.maximum(near, tolerance * np.max(near)))
+        return _polished(of, x, found, matrix, given)
+
+
+def _check_nearness(
+    of: ImplicitEquation, x: Array, found: Array, matrix: Any, given: Sequence[Array], short: Array
+) -> None:
+    """Raise where the residual is small since x is far away, as that of exp(−x), and not since a solution is near.
+
+    Newton's steps towards a solution become shorter, by 1/m or more of their length where m solutions meet. There is
+    nothing to say where the Jacobian is singular.
+
+    Args:
+        of: the equation.
+        x: where it stands.
+        found: the residual there.
+        matrix: the Jacobian there.
+        given: what the equation depends on.
+        short: steps up to which a solution is near.
+    """
+    try:
+        step = MatrixFactors(matrix).solve(found)
+        after = MatrixFactors(of.jacobian(x - step, given)).solve(of.residual(x - step, given))
+    except np.linalg.LinAlgError:
+        return
+    away = (np.abs(step) > short) & ~(np.abs(after) < STALLED * np.abs(step))
+    if away.any():
+        place = int(np.argmax(away))
         raise DomainError(
-            f"{of.name}: no solution was found: the residual is {found[place]:.3g} where its terms are of size "
-            f"{scale[place]:.3g} (element {place} of {found.size})",
-            why=f"At a solution it is at most {of.tolerance:g} of that.",
-            fix="start nearer to the solution, or give solver= a method that finds it, or a larger tolerance=.",
+            f"{of.name}: no solution was found: the residual is {np.max(np.abs(found)):.3g} at x = {x[place]:.6g}, and "
+            f"Newton's steps from there, {-step[place]:.3g} and {-after[place]:.3g}, lead on and on (element {place} "
+            f"of {x.size})",
+            why="It vanishes at infinity, as that of exp(-x), or where x is not known as well as the tolerance asks.",
+            fix="start nearer to the solution, or write the equation such that its terms are of size 1 there.",
         )
-    return _polished(of, x, found, matrix, given)
 
 
 def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
@@ -49,16 +92,25 @@ def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     unknowns = of.unknowns
 
     def function(x: Any) -> Any:
-        values = of.values(np.asarray(unknowns.row(x), x0.dtype), given)
+        values = of.values(unknowns.row(x).astype(x0.dtype), given)
         return values[1][()] if len(values) > 1 else unknowns(values[0])
 
     found = of.solver(function, unknowns(x0))
-    found = getattr(found, "x", getattr(found, "root", found))  # SciPy's results
-    values = np.array(unknowns.row(found), x0.dtype)
+    found = getattr(found, "x", getattr(found, "root", getattr(found, "params", found)))  # SciPy's results, and ours
+    way_out = "return what its function takes, or SciPy's result."
+    try:
+        values = np.array(unknowns.row(found), x0.dtype)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f"{of.name}: the solver returned {type(found).__name__}, which is no {type(unknowns(x0)).__name__} of "
+            "numbers",
+            why=str(error).partition("\n")[0],
+            fix=way_out,
+        ) from None
     if values.shape != x0.shape:
         raise ShapeError(
             f"{of.name}: the solver returned {values.size} numbers for {x0.size} unknowns",
-            fix="return what its function takes, or SciPy's result.",
+            fix=way_out,
         )
     return values
 

@@ -124,19 +124,50 @@ def test_trees_dtypes_and_transforms() -> None:
 
 
 def test_complex_unknowns_are_two_real_ones() -> None:
-    with pytest.raises(primad.TracingError, match="x0 is complex"):
-        implicit.root(lambda z: z**2 + 4, 1 + 1j)
-
-    def parts(z: Any) -> Any:
-        return np.stack([np.real(z), np.imag(z)])
-
-    def solved(a: Any) -> Any:
-        x = implicit.root(lambda x, a: parts((x[0] + 1j * x[1]) ** 2 - a), np.ones(2), a)
-        return x[0] + 1j * x[1]
-
-    np.testing.assert_allclose(solved(-4 + 0j), 2j, atol=1e-14)
+    solved = lambda a: implicit.root(lambda z: z**2 - a, 1 + 1j)  # noqa: E731
+    assert solved(-4.0) == 2j and implicit.root(lambda z: z**2 + 4, np.complex64(1 + 1j)).dtype == np.complex64
     np.testing.assert_allclose(primad.jvp(solved, (-4 + 0j,), (1 + 0j,))[1], 1 / 4j, atol=1e-14)
     np.testing.assert_allclose(primad.grad(lambda a: np.abs(solved(a + 0j)))(9.0), 1 / 6, rtol=1e-13)
+    many = np.array([1 + 1j, -4.0])
+    np.testing.assert_allclose(primad.vmap(solved)(many), np.sqrt(many), atol=1e-14)
+    whole = primad.jacobian(lambda a: implicit.root(lambda z: z**2 - a, np.ones(2) + 1j), holomorphic=True)(many)[:, :]
+    np.testing.assert_allclose(whole, np.diag(0.5 / np.sqrt(many)), atol=1e-14)
+    cubed = lambda b: np.real(implicit.root(lambda z: z * np.conj(z) * z - 8 * b, 1 + 0.1j))  # noqa: E731
+    np.testing.assert_allclose(primad.grad(cubed)(1.0), 2 / 3, rtol=1e-13)  # not holomorphic
+    both = implicit.root(lambda s: {"z": s["z"] ** 2 + s["r"], "r": s["r"] - 4}, {"z": 1 + 1j, "r": 1.0})
+    np.testing.assert_allclose([both["z"], both["r"]], [2j, 4], atol=1e-14)
+    newton = lambda f, x0: optimize.newton(f, x0)  # noqa: E731
+    third = implicit.root(lambda z: z**3 - 1, -1 + 1j, solver=newton)
+    np.testing.assert_allclose(third, np.exp(2j * np.pi / 3), rtol=1e-14)
+    np.testing.assert_allclose(implicit.minimize(lambda z: np.abs(z - (1 + 2j)) ** 2, 0.5 + 0j), 1 + 2j)
+    A, b = np.array([1, 2.0, 3j]), np.full(3, 1 + 2j)
+    fit = implicit.least_squares(lambda z: A * z - b, 0.5 + 0j)
+    np.testing.assert_allclose(fit, np.linalg.lstsq(A[:, None], b)[0][0], rtol=1e-13)
+
+
+def test_numbers_of_every_length_are_solved_for() -> None:
+    for dtype, size in [(np.float16, 3), (np.float16, 300), (np.float32, 300)]:
+        a = np.linspace(1, 3, size).astype(dtype)
+        x, slope = primad.jvp(lambda a: implicit.root(lambda y: y * y - a, np.ones_like(a)), (a,), (a,))
+        assert x.dtype == slope.dtype == dtype
+        near = {"rtol": 4 * np.finfo(dtype).eps}
+        np.testing.assert_allclose(x, np.sqrt(a.astype(float)), **near)
+        np.testing.assert_allclose(slope, np.sqrt(a.astype(float)) / 2, **near)
+
+
+def test_solvers_that_differentiate_have_the_function_traced() -> None:
+    ways = [
+        (implicit.root, lambda f, x0: primad.optimize.root(f, x0)),
+        (implicit.root, lambda f, x0: implicit.root(f, x0)),
+        (implicit.least_squares, lambda f, x0: primad.optimize.least_squares(f, x0)),
+    ]
+    for problem, solver in ways:
+        f = primad.jit(lambda a, p=problem, s=solver: np.sum(p(lambda x: x**2 - a, np.ones(2), solver=s)))  # type: ignore[misc]
+        np.testing.assert_allclose([f(2.0), primad.grad(f)(2.0)], [2 * 2**0.5, 2**-0.5], rtol=1e-12)
+    bowl = lambda x, a: np.sum((x - a) ** 4 + x**2)  # noqa: E731
+    slope = lambda solver: primad.grad(lambda a: np.sum(implicit.minimize(bowl, np.ones(2), a, solver=solver)))(2.0)  # noqa: E731
+    for own in (primad.optimize.minimize, lambda f, x0: primad.optimize.minimize(f, x0, method="BFGS")):
+        np.testing.assert_allclose(slope(own), slope(None), rtol=1e-12)
 
 
 def test_a_solution_may_be_part_of_another_equation() -> None:

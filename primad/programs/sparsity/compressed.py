@@ -269,8 +269,10 @@ class Found:
         return sweeps(entries, self._symmetric)
 
     def matrix(self, data: Array) -> Any:
-        """Return SciPy's matrix with these entries; its arrays are its own."""
+        """Return SciPy's matrix with these entries, in float32 of float16, which SciPy's do not have."""
         from scipy.sparse import csr_array  # loads when it is called
 
+        if data.dtype == np.float16:
+            data = data.astype(np.float32)
         index = np.int32 if max(*self.shape, len(self.columns)) < 2**31 else np.int64
         return csr_array((data, self.columns.astype(index), self.starts.astype(index)), self.shape)
