@@ -139,3 +139,29 @@ def test_what_needs_the_number_is_refused(name: str) -> None:
     call, said = REFUSED[name]
     with pytest.raises(primad.PrimadError, match=f"(?s){said}"):
         primad.jit(call)(numpy.array([1.0, 2.0, -3.0]))
+
+
+def test_single_booleans_choose_all_or_nothing_along_a_new_axis() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    items = [True, np.False_, np.array(True), None, ..., 0, slice(1, None), [0, 1], x[:, 0, 0] > 0]
+    single = items[:3]
+    indices: list[Any] = [*single, *[(a, b) for a in single for b in items], *[(b, a) for a in single for b in items]]
+    indices += [(a, b, True) for a in items for b in items] + [(a, True, b, False) for a in items for b in items]
+    tried = 0
+    for index in indices:
+        try:
+            wanted = x[index]
+        except IndexError:
+            with pytest.raises(IndexError):
+                primad.trace(lambda x, i=index: x[i])(x)
+            continue
+        (found,) = primad.trace(lambda x, i=index: x[i])(x).out_types
+        assert found.shape == wanted.shape, index
+        tried += 1
+        if tried % 12 == 0:
+            np.testing.assert_array_equal(primad.jit(lambda x, i=index: x[i])(x), wanted)
+    assert tried > 100
+    J = primad.jacobian(lambda x: x**2)(x[0, 0])
+    np.testing.assert_array_equal(J[True, 1], np.asarray(J)[True, 1])
+    np.testing.assert_array_equal(primad.grad(lambda x: np.sum(x[x[0, 0, 1] > 0] ** 2))(x), 2 * x)
+    np.testing.assert_array_equal(primad.grad(lambda x: np.sum(x[x[0, 0, 1] < 0] ** 2))(x), 0 * x)

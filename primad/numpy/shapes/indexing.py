@@ -66,7 +66,7 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
     """Write an index out: one entry per axis (None for new axes), booleans as integer arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     result = [_index_of_axis(item) for item in items]
-    used = sum(item.ndim if _is_mask(item) else 0 if item is None or item is Ellipsis else 1 for item in result)
+    used = sum(item.ndim if _is_mask(item) else item is not Ellipsis and _has_axis(item) for item in result)
     if used > ndim:
         raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes")
     dots = [i for i, item in enumerate(result) if item is Ellipsis]
@@ -78,14 +78,14 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
 
 
 def _index_of_axis(item: Any) -> Any:
-    """Return an entry of an index as an integer, a slice, an array of integers or booleans, None or an ellipsis."""
+    """Return an entry of an index: a number, a slice, an array of integers or booleans, a bool, None or an ellipsis."""
     if isinstance(item, list):
         item = np.asarray(item) if item else np.zeros(0, int)
     item = settled(item)
     if isinstance(item, TracedArray) and item.dtype.kind == "b":
         item = item._value("the elements of a boolean index")
     if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
-        raise IndexShapeError("a 0-d boolean index is not supported on traced arrays")
+        return bool(item)
     if isinstance(item, (np.ndarray, TracedArray)):
         refuse_foreign(item)
         if item.dtype.kind not in "biu":
@@ -107,6 +107,11 @@ def _is_mask(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "b"
 
 
+def _has_axis(item: Any) -> bool:
+    """Say whether an entry of an index indexes an axis that the array has."""
+    return item is not None and not isinstance(item, bool)
+
+
 def getitem(x: TracedArray, index: Any) -> Any:
     """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
     plain = _plain(index)
@@ -117,6 +122,8 @@ def getitem(x: TracedArray, index: Any) -> Any:
     if mask is not None:
         return Chosen(getitem(x, mask.around), mask)
     entries = _laid_out(x.shape, index)
+    if any(isinstance(item, bool) for item in entries):
+        x, entries = _with_single_axes(x, entries)
     arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
     if not arrays:
         return bind_each(x, _basic(x.shape, entries))
@@ -150,7 +157,7 @@ def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
 
 
 def _laid_out(shape: Shape, index: Any) -> list[Any]:
-    """Return an index with an entry for each axis, None for new ones."""
+    """Return an index with an entry for each axis, and for new ones: None, or a bool that chooses from one element."""
     axis = 0
     entries: list[Any] = []
     for item in _expand_index(index, len(shape)):
@@ -163,8 +170,16 @@ def _laid_out(shape: Shape, index: Any) -> list[Any]:
             axis += item.ndim
         else:
             entries.append(item)
-            axis += item is not None
+            axis += _has_axis(item)
     return entries
+
+
+def _with_single_axes(x: TracedArray, entries: Sequence[Any]) -> tuple[TracedArray, list[Any]]:
+    """Insert an axis of length 1 for each bool of an index, and return the places there that it chooses, 0 or none."""
+    lengths = iter(x.shape)
+    own = [item for item in entries if item is not None]
+    shape = tuple([next(lengths) if _has_axis(item) else 1 for item in own])
+    return ops.reshape(x, shape=shape), [np.arange(int(item)) if isinstance(item, bool) else item for item in entries]
 
 
 def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
