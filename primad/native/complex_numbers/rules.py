@@ -51,9 +51,8 @@ def _power(node: Node) -> Rule | Missing:
 
 
 def _fft(node: Node) -> Rule | Missing:
-    if all(transforms.is_short(node.type.shape[axis]) for axis in dict(node.params)["axes"]):
-        return transforms.fft
-    return _LONG
+    lengths = [node.type.shape[axis] for axis in dict(node.params)["axes"]]
+    return transforms.fft if transforms.are_short(lengths, node.type.size) else _LONG
 
 
 def _of_reals(rule: Rule, operand: bool) -> Callable[[Node], Rule | Missing]:
@@ -62,12 +61,14 @@ def _of_reals(rule: Rule, operand: bool) -> Callable[[Node], Rule | Missing]:
     def chosen(node: Node) -> Rule | Missing:
         reals = node.inputs[0] if operand else node
         n = reals.type.shape[dict(node.params)["axis"]]
-        return rule if n % 2 == 0 and transforms.is_short(n // 2) else _LONG
+        return rule if n % 2 == 0 and transforms.are_short([n // 2], reals.type.size // 2) else _LONG
 
     return chosen
 
 
-_LONG = Missing(f"Fourier transforms are SciPy's, but those of 2, 4, 8 to {transforms.LONGEST} complex numbers")
+_LONG = Missing(
+    f"Fourier transforms are SciPy's, but those of 2, 4, 8, 16, … numbers in arrays of at most {transforms.MOST}"
+)
 
 
 RULES: dict[Primitive, Rule] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from primad.native.complex_numbers.parts import Parts, Real, product, scaled, tu
 from primad.recording.traced_array import TracedArray
 from primad.system.machine import SECOND_CACHE
 
-LONGEST = SECOND_CACHE.share(1, 16) // 16
-"""Complex numbers of a transform that is written in parts, at most: its passes stay in a core's second cache, and
-SciPy's transforms have fewer passes over memory. The last bits of results depend on it."""
+MOST = SECOND_CACHE.share(1, 8) // 16
+"""Complex numbers of all transforms of an array together, at most: their passes stay in a core's second cache; of longer
+arrays SciPy reads each number less often. The last bits of results depend on it."""
 
 
-def is_short(length: int) -> bool:
-    """Say whether a transform of a length is written: of powers of two."""
-    return 2 <= length <= LONGEST and length & (length - 1) == 0
+def are_short(lengths: Sequence[int], size: int) -> bool:
+    """Say whether transforms of these lengths, of an array of so many complex numbers, are written: powers of two."""
+    return 0 < size <= MOST and all(n >= 2 and n & (n - 1) == 0 for n in lengths)
 
 
 def fft(z: Parts, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Parts:
