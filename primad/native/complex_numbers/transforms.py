@@ -13,8 +13,8 @@ from primad.recording.traced_array import TracedArray
 from primad.system.machine import SECOND_CACHE
 
 MOST = SECOND_CACHE.share(1, 8) // 16
-"""Complex numbers of all transforms of an array together, at most: their passes stay in a core's second cache; of longer
-arrays SciPy reads each number less often. The last bits of results depend on it."""
+"""Complex numbers of all transforms of an array together, at most: their passes stay in a core's second cache, and of
+longer arrays SciPy reads each number less often. The last bits of results depend on it."""
 
 
 def are_short(lengths: Sequence[int], size: int) -> bool:
