@@ -81,7 +81,9 @@ class MatrixFactors:
 
 
 class ImplicitEquation:
-    """F(x, a) = 0, for a program (x, a, what was captured) -> (F, what its solver takes) of a row of unknowns x.
+    """F(x, a) = 0, as a program (x, a, what was captured) -> (F, what its solver takes, settings).
+
+    x is a row of unknowns.
 
     Attributes:
         of: the program; F has as many numbers as x.
@@ -89,13 +91,21 @@ class ImplicitEquation:
         tolerance: how large the residual may be at a solution, as a share of the terms that it is a sum of.
         name: of the function that users call, which says what the solver takes.
         unknowns: takes a row of unknowns to what the solver takes; its `row` takes that back.
+        settings: how many of the program's last results are what the solver takes beside the start.
     """
 
     def __init__(
-        self, of: ClosedProgram, solver: Callable[..., Any] | None, tolerance: float, name: str, unknowns: Any
+        self,
+        of: ClosedProgram,
+        solver: Callable[..., Any] | None,
+        tolerance: float,
+        name: str,
+        unknowns: Any,
+        settings: int = 0,
     ) -> None:
         self.of, self.solver, self.tolerance, self.name, self.unknowns = of, solver, tolerance, name, unknowns
-        self.key = (of.key, solver, tolerance, name, unknowns)
+        self.settings = settings
+        self.key = (of.key, solver, tolerance, name, unknowns, settings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ImplicitEquation) and self.key == other.key

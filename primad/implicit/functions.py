@@ -7,104 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
-from primad.functional.derived_calls import Call
-from primad.implicit.equations import ImplicitEquation
-from primad.implicit.solution_ops import solution
-from primad.implicit.unknowns import Unknowns, numbers
-from primad.ir.program import ClosedProgram
+from primad.implicit.recorded_equations import TOLERANCE, as_row, check_function, differences, solved
+from primad.implicit.unknowns import Unknowns
 from primad.recording import tree
 from primad.recording.tracing import type_of
-from primad.runtime.calling import arrays, traced_operands
 from primad.system.tracebacks import entrance
 
 __all__ = ["fixed_point", "least_squares", "linear_solve", "minimize", "root"]
 
 Function = Callable[..., Any]
-TOLERANCE = 1e-6
-"""How large a residual may be at a solution, as a share of the terms that it is a sum of. Chosen: solvers stop at 1e-8,
-and what does not converge stays at 1."""
-
-
-def _solution(function: Function, x0: Any, args: Any, solver: Any, tolerance: float, name: str) -> Any:
-    """Return the solution of an equation, a tree like x0.
-
-    Args:
-        function: (x, *args) -> what is zero at the solution, and what the solver takes if that is something else.
-        x0: where to start.
-        args: what the equation depends on.
-        solver: the user's.
-        tolerance: of the residual.
-        name: what users call.
-    """
-    _check_options(name, solver, tolerance)
-    unknowns = Unknowns(x0, name)
-
-    def equation(row: Any, *args: Any) -> Any:
-        found, *others = function(unknowns(row), *args)
-        residual = _row(name, found, unknowns)
-        if residual.shape != row.shape:
-            is_complex = residual.size == 2 * row.size and any(type_of(x).is_complex for x in tree.leaves(found))
-            raise ShapeError(
-                f"{name}: the function has {residual.size} results for {row.size} unknowns",
-                why="A complex number is two; the function's are complex, and x0 is real." if is_complex else "",
-                fix="start at complex numbers: x0 + 0j."
-                if is_complex
-                else "give as many equations as unknowns; least_squares takes any number.",
-            )
-        return [residual, *others]
-
-    call = Call(equation, (unknowns.row(x0), *args), known=False)
-    of = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns)
-    if call.nested:
-        return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
-    return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
-
-
-def _check_options(name: str, solver: Any, tolerance: Any) -> None:
-    if solver is not None and not callable(solver):
-        way = f"scipy.optimize.{solver}(f, …)" if isinstance(solver, str) else "…"
-        raise ShapeError(
-            f"{name}: solver must be a function, got {solver!r}", fix=f"pass one: solver=lambda f, x0: {way}."
-        )
-    is_number = isinstance(tolerance, (int, float, np.integer, np.floating)) and not isinstance(tolerance, bool)
-    if not is_number or not 0 < tolerance < np.inf:
-        raise ShapeError(
-            f"{name}: tolerance must be a positive number, got {tolerance!r}",
-            fix=f"leave it out: it is {TOLERANCE:g}, a share of the terms of the residual.",
-        )
-
-
-def _check_function(name: str, function: Any) -> None:
-    if not callable(function):
-        raise ShapeError(
-            f"{name} takes a function of the unknowns first, got a {type(function).__name__}",
-            fix=f"{name}(lambda x: …, x0).",
-        )
-
-
-def _row(name: str, found: Any, unknowns: Unknowns) -> Any:
-    """Return what a function gives as one row."""
-    leaves = tree.leaves(found)
-    if not leaves or any(leaf is None for leaf in leaves):
-        raise ShapeError(
-            f"{name}: the function returns {found!r}, which is no number", fix="return what is zero at the solution."
-        )
-    return numbers(leaves, unknowns.dtype)
-
-
-def _differences(name: str, found: Any, wanted: Any, of: str) -> list[Any]:
-    """Return the leaves of what a function gives, less those of a tree that it is to be like."""
-    pair = [tree.leaves(found), tree.leaves(wanted)]
-    shapes = [tuple([np.shape(leaf) for leaf in leaves]) for leaves in pair]
-    if shapes[0] != shapes[1]:
-        raise ShapeError(
-            f"{name}: the function gives the shapes {shapes[0]} for {of} of the shapes {shapes[1]}",
-            fix="give what the function takes.",
-        )
-    return [a - b for a, b in zip(*pair, strict=True)]
 
 
 @entrance
@@ -143,8 +56,8 @@ def root(function: Function, x0: Any, *args: Any, solver: Any = None, tolerance:
         >>> bool(np.isclose(primad.grad(kepler)(1.0, 0.3), 1 / (1 - 0.3 * np.cos(E)), rtol=1e-14))
         True
     """
-    _check_function("root", function)
-    return _solution(lambda x, *args: (function(x, *args),), x0, args, solver, tolerance, "root")
+    check_function("root", function)
+    return solved(lambda x, *args: (function(x, *args),), x0, args, solver, tolerance, "root")
 
 
 @entrance
@@ -171,13 +84,13 @@ def fixed_point(function: Function, x0: Any, *args: Any, solver: Any = None, tol
         >>> print(f"{dottie:.6f}")
         0.739085
     """
-    _check_function("fixed_point", function)
+    check_function("fixed_point", function)
 
     def equation(x: Any, *args: Any) -> Any:
         found = function(x, *args)
-        return _differences("fixed_point", found, x, "unknowns"), found
+        return differences("fixed_point", found, x, "unknowns"), found
 
-    return _solution(equation, x0, args, solver, tolerance, "fixed_point")
+    return solved(equation, x0, args, solver, tolerance, "fixed_point")
 
 
 @entrance
@@ -210,13 +123,13 @@ def linear_solve(function: Function, b: Any, *args: Any, solver: Any = None, tol
         >>> print(string(np.ones(3), 2.0), primad.jvp(string, (np.ones(3), 2.0), (np.zeros(3), 1.0))[1])
         [0.75 1.   0.75] [-0.375 -0.5   -0.375]
     """
-    _check_function("linear_solve", function)
+    check_function("linear_solve", function)
 
     def equation(x: Any, b: Any, *args: Any) -> Any:
-        return (_differences("linear_solve", function(x, *args), b, "right hand sides"),)
+        return (differences("linear_solve", function(x, *args), b, "right hand sides"),)
 
     start = tree.map(lambda leaf: np.zeros(np.shape(leaf), type_of(leaf).dtype), b)
-    return _solution(equation, start, (b, *args), solver, tolerance, "linear_solve")
+    return solved(equation, start, (b, *args), solver, tolerance, "linear_solve")
 
 
 @entrance
@@ -246,13 +159,13 @@ def minimize(function: Function, x0: Any, *args: Any, solver: Any = None, tolera
         >>> print(ridge(1.0), primad.jvp(ridge, (1.0,), (1.0,))[1])
         [0.5 0.5] [-0.25 -0.25]
     """
-    _check_function("minimize", function)
+    check_function("minimize", function)
 
     def equation(x: Any, *args: Any) -> Any:
         value, slope = value_and_grad(function)(x, *args)
         return slope, value
 
-    return _solution(equation, x0, args, solver, tolerance, "minimize")
+    return solved(equation, x0, args, solver, tolerance, "minimize")
 
 
 @entrance
@@ -286,11 +199,11 @@ def least_squares(function: Function, x0: Any, *args: Any, solver: Any = None, t
         >>> print(np.round(primad.jvp(line, (np.array([1.0, 3.0, 5.0]),), (np.array([0.0, 0.0, 1.0]),))[1], 6))
         [-0.166667  0.5     ]
     """
-    _check_function("least_squares", function)
+    check_function("least_squares", function)
 
     def equation(x: Any, *args: Any) -> Any:
-        residuals, pull = vjp(lambda x: _row("least_squares", function(x, *args), unknowns), x)
+        residuals, pull = vjp(lambda x: as_row("least_squares", function(x, *args), unknowns), x)
         return pull(residuals)[0], residuals
 
     unknowns = Unknowns(x0, "least_squares")
-    return _solution(equation, x0, args, solver, tolerance, "least_squares")
+    return solved(equation, x0, args, solver, tolerance, "least_squares")

@@ -37,7 +37,7 @@ def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
         found, first = of.residual(x, given), of.residual(x0, given)
         matrix = of.jacobian(x, given)
         tolerance = max(of.tolerance, ROUNDED * float(np.finfo(x.dtype).eps))
-        scale = np.maximum(abs(matrix) @ np.abs(x), np.max(np.abs(first), initial=0.0))
+        scale = np.maximum(abs(matrix) @ np.abs(x), np.max(np.abs(first), initial=0.0, where=np.isfinite(first)))
         far = ~(np.abs(found) <= tolerance * scale) & (found != 0)
         if far.any():
             place = int(np.argmax(np.where(np.isnan(found), np.inf, np.abs(found))))
@@ -93,9 +93,10 @@ def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
 
     def function(x: Any) -> Any:
         values = of.values(unknowns.row(x).astype(x0.dtype), given)
-        return values[1][()] if len(values) > 1 else unknowns(values[0])
+        return values[1][()] if len(values) - of.settings > 1 else unknowns(values[0])
 
-    found = of.solver(function, unknowns(x0))
+    settings = of.values(x0, given)[len(of.of.program.outputs) - of.settings :]
+    found = of.solver(function, unknowns(x0), *settings)
     found = getattr(found, "x", getattr(found, "root", getattr(found, "params", found)))  # SciPy's results, and ours
     way_out = "return what its function takes, or SciPy's result."
     try:

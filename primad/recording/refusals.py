@@ -34,14 +34,21 @@ _OF_SCIPY_LINALG = frozenset((
 """Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
 _OF_THE_SPECTRUM = {"logm": "np.log(w)", "fractional_matrix_power": "w**p"}
 """Functions of matrices whose values may be complex: what they do to the eigenvalues."""
+_OF_SCIPY_INTEGRATE = frozenset((
+    "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
+))  # fmt: skip
+"""Functions of `scipy.integrate` that `primad.scipy.integrate` has."""
+_OF_SCIPY_OPTIMIZE = frozenset((
+    "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "linprog", "minimize",
+    "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
+))  # fmt: skip
+"""Functions of `scipy.optimize` that `primad.scipy.optimize` has."""
 _SOLVED = {
-    **dict.fromkeys(("bisect", "brenth", "brentq", "fsolve", "newton", "newton_krylov", "ridder", "root"), "root"),
-    **dict.fromkeys(("root_scalar", "toms748", "broyden1", "broyden2", "anderson"), "root"),
-    **dict.fromkeys(("minimize", "minimize_scalar", "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b"), "minimize"),
-    **dict.fromkeys(("least_squares", "leastsq"), "least_squares"),
-    "fixed_point": "fixed_point",
+    **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
+    **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),
+    "leastsq": "least_squares",
 }
-"""Functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
+"""Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
 _LINEAR_SYSTEMS = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "spsolve", "tfqmr")
 """Functions of `scipy.sparse.linalg` that solve linear systems."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
@@ -161,6 +168,13 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return (
             "it is not recorded; of a symmetric positive definite matrix without "
             f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
+        )
+    if module.startswith("scipy.integrate") and name in _OF_SCIPY_INTEGRATE:
+        return f"call primad.scipy.integrate.{name}, which is recorded (import primad.scipy.integrate); {READ}."
+    if module.startswith("scipy.optimize") and name in _OF_SCIPY_OPTIMIZE:
+        return (
+            f"call primad.scipy.optimize.{name}, whose derivative is that of what it finds (import "
+            f"primad.scipy.optimize); {READ}."
         )
     if module.startswith("scipy.optimize") and name in _SOLVED:
         return (

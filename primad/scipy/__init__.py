@@ -3,12 +3,14 @@
 from typing import Any
 
 from primad.scipy import fft as fft
+from primad.scipy import integrate as integrate
 from primad.scipy import linalg as linalg
+from primad.scipy import optimize as optimize
 from primad.scipy import other_names
 from primad.scipy import special as special
 from primad.scipy import stats as stats
 
-__all__ = ["fft", "linalg", "special", "stats"]
+__all__ = ["fft", "integrate", "linalg", "optimize", "special", "stats"]
 
 
 def __getattr__(name: str) -> Any:

@@ -26,10 +26,9 @@ INSTEAD = {
         "multivariate_normal": "primad.compat.autograd.scipy.stats.multivariate_normal has its densities.",
         "dirichlet": "primad.compat.autograd.scipy.stats.dirichlet has its densities.",
     },
-    "scipy": {
-        "optimize": "primad.optimize has its solvers, and primad.implicit those whose results are differentiated.",
-        "integrate": "primad.integrate has its solvers.",
-    },
+    "scipy.optimize": {},
+    "scipy.integrate": {},
+    "scipy": {},
 }
 """What does the same, by SciPy's module and name."""
 

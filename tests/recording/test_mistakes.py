@@ -263,22 +263,22 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "an integrator": (
         lambda x: scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0, 1]),
-        elsewhere(
-            "scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0, 1])", "float64[1]", "scipy.integrate.odeint"
+        needs(
+            "scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0, 1])",
+            "float64[1]",
+            f"call primad.scipy.integrate.odeint, which is recorded (import primad.scipy.integrate); {READ}",
         ),
-        lambda x: np.exp(-x[0]),
+        lambda x: primad.scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0.0, 1.0])[-1, 0],
     ),
     "a root finder": (
         lambda x: root(x[0]),
         needs(
             "scipy.optimize.brentq(lambda t: t ** 3 - c, 0.0, 2.0)",
             "float64[]",
-            "call primad.implicit.root(f, x0), whose derivative is that of what it finds; its solver= may call "
-            f"scipy.optimize.brentq; {READ}",
+            "call primad.scipy.optimize.brentq, whose derivative is that of what it finds (import "
+            f"primad.scipy.optimize); {READ}",
         ),
-        lambda x: primad.implicit.root(
-            lambda t: t**3 - x[0], 1.0, solver=lambda f, x0: scipy.optimize.brentq(f, 0.0, 2.0)
-        ),
+        lambda x: primad.scipy.optimize.brentq(lambda t: t**3 - x[0], 0.0, 2.0),
     ),
     "a special function in Python": (
         lambda x: scipy.special.softmax(x),
