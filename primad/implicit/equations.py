@@ -36,7 +36,7 @@ class FactorsKey(NamedTuple):
     kind: str = "factors"
 
 
-_FACTORS = Cache(16)
+FACTORS = Cache(16)
 """Factors of Jacobians at solutions: tangents and cotangents of one solution take the same."""
 
 
@@ -144,7 +144,7 @@ class ImplicitEquation:
         for value in (x, *given):
             digest.update(np.ascontiguousarray(value).data)
         key = FactorsKey(self.of.key, digest.digest())
-        found: MatrixFactors = _FACTORS.get(key, lambda: self._regular(x, given))
+        found: MatrixFactors = FACTORS.get(key, lambda: self._regular(x, given))
         return found
 
     def _regular(self, x: Array, given: Sequence[Array]) -> MatrixFactors:

@@ -49,8 +49,10 @@ _SOLVED = {
     "leastsq": "least_squares",
 }
 """Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
-_LINEAR_SYSTEMS = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "spsolve", "tfqmr")
-"""Functions of `scipy.sparse.linalg` that solve linear systems."""
+_OF_SPARSE_LINALG = frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve"))
+"""Functions of `scipy.sparse.linalg` that `primad.scipy.sparse.linalg` has."""
+_LINEAR_SYSTEMS = ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr")
+"""Further functions of `scipy.sparse.linalg` that solve linear systems."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -180,6 +182,11 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return (
             f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
             f"call {now.called}; {READ}."
+        )
+    if module.startswith("scipy.sparse.linalg") and name in _OF_SPARSE_LINALG:
+        return (
+            f"call primad.scipy.sparse.linalg.{name}, whose derivative is that of the solution (import "
+            f"primad.scipy.sparse.linalg); {READ}."
         )
     if module.startswith("scipy.sparse.linalg") and name in _LINEAR_SYSTEMS:
         return (

@@ -7,10 +7,11 @@ from primad.scipy import integrate as integrate
 from primad.scipy import linalg as linalg
 from primad.scipy import optimize as optimize
 from primad.scipy import other_names
+from primad.scipy import sparse as sparse
 from primad.scipy import special as special
 from primad.scipy import stats as stats
 
-__all__ = ["fft", "integrate", "linalg", "optimize", "special", "stats"]
+__all__ = ["fft", "integrate", "linalg", "optimize", "sparse", "special", "stats"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,8 @@ INSTEAD = {
     },
     "scipy.optimize": {},
     "scipy.integrate": {},
+    "scipy.sparse": {},
+    "scipy.sparse.linalg": {},
     "scipy": {},
 }
 """What does the same, by SciPy's module and name."""

@@ -246,10 +246,10 @@ MISTAKES: dict[str, Mistake] = {
         needs(
             "scipy.sparse.linalg.spsolve(S, x)",
             "float64[3]",
-            "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
-            f"sparse factors or by scipy.sparse.linalg.spsolve as solver=; {READ}",
+            "call primad.scipy.sparse.linalg.spsolve, whose derivative is that of the solution (import "
+            f"primad.scipy.sparse.linalg); {READ}",
         ),
-        lambda x: primad.implicit.linear_solve(lambda y: S @ y, x),
+        lambda x: primad.scipy.sparse.linalg.spsolve(S, x),
     ),
     "a distribution": (
         lambda x: scipy.stats.norm.pdf(x),
@@ -268,7 +268,7 @@ MISTAKES: dict[str, Mistake] = {
             "float64[1]",
             f"call primad.scipy.integrate.odeint, which is recorded (import primad.scipy.integrate); {READ}",
         ),
-        lambda x: primad.scipy.integrate.odeint(lambda y, t: -x[0] * y, 1.0, [0.0, 1.0])[-1, 0],
+        lambda x: np.exp(-x[0]),
     ),
     "a root finder": (
         lambda x: root(x[0]),

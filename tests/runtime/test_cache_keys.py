@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import primad
+import primad.scipy.sparse
 from primad.compat import mxnet, paddle
 from primad.compat.autograd import defvjp, grad, primitive
 from primad.compat.mxnet.graph.symbol_lowering import GradientKey
@@ -35,6 +36,7 @@ from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
 from primad.runtime.executors.executor import Options
+from primad.scipy.sparse.systems import SystemKey
 
 X = np.array([0.5, -0.25, 0.125])
 MATRIX = np.outer(X, X + 1.0)
@@ -68,6 +70,16 @@ def composite_by(number: Any) -> Callable[[], Any]:
 
 
 weighed = primad.composite("weighed", numpy=lambda x, *, n: np.multiply(x, n), lower=lambda x, *, n: x * n)
+
+
+def stepwise(n: int, rtol: float, scale: float) -> Any:
+    """Solve with a matrix that has entries in the first three rows, by conjugate gradients."""
+    places, b = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 1, 0]]), np.r_[1.0, 2.0, 3.0, np.zeros(n - 3)]
+    entries = scale * np.array([2.0, 3.0, 4.0, 1.0, 1.0])
+    solve = primad.scipy.sparse.linalg.cg
+    return primad.jit(lambda d: solve(primad.scipy.sparse.coo_array((d, places), (n, n)), b, rtol=rtol, atol=1e-9)[0])(
+        entries
+    )
 
 
 @primitive
@@ -351,6 +363,9 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=lambda *_: np.array(a / 2)))(a)
         for a, f in ((0.5, HALVES[0]), (0.5, HALVES[1]), (0.5, HALVES[2]), (0.75, HALVES[0]))
     ],
+    "sparse systems": lambda: [
+        lambda n=n, r=r, s=s: stepwise(n, r, s) for n, r, s in ((3, 0, 1.0), (4, 0, 1.0), (3, 0.9, 1.0), (3, 0, 2.0))
+    ],
     # -- loops
     "steps": lambda: [
         *[looped(*how) for how in ((5,), (6,), (5, True), (5, False, 10**6), (5, False, 10**7))],
@@ -539,6 +554,7 @@ IMPLIED = {
     (OperatorKey, "pattern"): "it follows from the types, but for operators with slots that may be empty",
     (CompressedKey, "op"): "a Hessian has options that a Jacobian has not",
     (RecordedJacobianKey, "output"): "an equation and what is solved for its user have programs of their own",
+    (SystemKey, "of"): "the arrays that a system takes tell its size",
     (Options, "inner"): "only parts have them, whose key has the programs",
 }  # fmt: skip
 """Fields that alone tell nothing apart, and why; what they are of is told apart by others with them."""

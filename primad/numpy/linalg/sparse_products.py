@@ -26,6 +26,10 @@ def sparse_product(matrix: Any, x: Any) -> Any:
         )
     entries = matrix.tocsr()
     place = np.repeat(np.arange(rows), np.diff(entries.indptr))
-    data = reshape(entries.data, (-1,) + (1,) * (x.ndim - 1))
-    products = data * take(x, entries.indices.astype(np.int64), axis=0)
-    return add_at(zeros((rows, *x.shape[1:]), products.dtype), place, products)
+    return added_products(x, entries.data, place, entries.indices.astype(np.int64), rows)
+
+
+def added_products(x: Any, entries: Any, rows: Any, columns: Any, count: int) -> Any:
+    """Return a matrix of so many rows, given by its entries and their places, times a vector or a matrix."""
+    products = reshape(entries, (-1,) + (1,) * (x.ndim - 1)) * take(x, columns, axis=0)
+    return add_at(zeros((count, *x.shape[1:]), products.dtype), rows, products)

@@ -1,0 +1,175 @@
+"""primad.scipy.sparse: arrays with traced entries, and systems with them, against the dense ones."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import primad
+import primad.scipy.sparse as mirror
+from primad.recording.refusals import _OF_SPARSE_LINALG
+from primad.scipy.sparse import linalg, systems
+
+RNG = np.random.default_rng(0)
+N = 6
+PATTERN = (sparse.random_array((N, N), density=0.3, rng=RNG) + sparse.eye_array(N)).tocsr()
+ROWS, COLUMNS = PATTERN.tocoo().coords
+DATA = RNG.normal(size=PATTERN.nnz) + 4.0 * (ROWS == COLUMNS)
+B = RNG.normal(size=N)
+SIDE = RNG.normal(size=PATTERN.nnz)
+
+
+def dense(data: Any) -> Any:
+    return primad.numpy.add_at(primad.numpy.zeros((N, N), data.dtype), (ROWS, COLUMNS), data)
+
+
+def made(data: Any) -> Any:
+    return mirror.csr_array((data, PATTERN.indices, PATTERN.indptr), shape=(N, N))
+
+
+SOLVERS = {
+    "spsolve": linalg.spsolve,
+    "splu": lambda A, b: linalg.splu(A.tocsc()).solve(b),
+    "splu, transposed": lambda A, b: linalg.splu(A.T.tocsc()).solve(b, "T"),
+    "factorized": lambda A, b: linalg.factorized(A.tocsc())(b),
+    "cg": lambda A, b: linalg.cg((A.T @ np.eye(N)).T @ A.toarray().T, b, rtol=1e-13)[0],
+    "gmres": lambda A, b: linalg.gmres(A, b, rtol=1e-13)[0],
+    "bicgstab": lambda A, b: linalg.bicgstab(A, b, rtol=1e-13)[0],
+    "minres": lambda A, b: linalg.minres(A + A.T, b, rtol=1e-14)[0],
+    "preconditioned": lambda A, b: linalg.gmres(A, b, rtol=1e-13, M=sparse.diags_array(1 / DATA[ROWS == COLUMNS]))[0],
+}
+MATRICES = {"cg": lambda a: a @ a.T, "minres": lambda a: a + a.T}
+"""What the dense matrix is where it is another one than A."""
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solutions_move_with_the_right_side_and_the_entries(name: str) -> None:
+    ours = lambda data, b: SOLVERS[name](made(data), b)  # noqa: E731
+    plain = lambda data, b: np.linalg.solve(MATRICES.get(name, lambda a: a)(dense(data)), b)  # noqa: E731
+    near = {"rtol": 1e-8, "atol": 1e-10}
+    for way in (
+        lambda f: primad.jvp(f, (DATA, B), (SIDE, np.sin(B))),
+        lambda f: primad.jit(primad.grad(lambda d, b: np.sum(f(d, b) ** 2), (0, 1)))(DATA, B),
+    ):
+        for found, wanted in zip(way(ours), way(plain), strict=True):
+            np.testing.assert_allclose(found, wanted, **near)
+    twice = [primad.jvp(primad.grad(lambda d, f=f: np.sum(f(d, B) ** 2)), (DATA,), (SIDE,))[1] for f in (ours, plain)]
+    np.testing.assert_allclose(*twice, rtol=1e-6, atol=1e-8)
+
+
+def test_right_sides_that_are_matrices_batches_complex_and_short() -> None:
+    many = RNG.normal(size=(N, 3))
+    solve = lambda data, b: linalg.spsolve(made(data), b)  # noqa: E731
+    whole = primad.jacobian(solve, 1)(DATA, many)[...]
+    np.testing.assert_allclose(
+        whole, primad.jacobian(np.linalg.solve, 1)(dense(DATA), many)[...], rtol=1e-10, atol=1e-14
+    )
+    column = primad.grad(lambda b: np.sum(linalg.spsolve(PATTERN + 3 * sparse.eye_array(N), b)))(many[:, :1])
+    assert column.shape == (N, 1)
+    rows = np.stack([DATA, 2 * DATA])
+    np.testing.assert_allclose(
+        primad.vmap(solve, (0, None))(rows, B)[1], np.linalg.solve(dense(DATA), B) / 2, rtol=1e-12
+    )
+    values = DATA * np.exp(1j * SIDE)
+    for dtype, data in (("complex", values), ("part", DATA)):
+        slopes = [primad.grad(lambda d, f=f: np.sum(np.abs(f(d)) ** 2))(data) for f in (
+            lambda d: linalg.spsolve(made(d), B + 1j), lambda d: np.linalg.solve(dense(d), B + 1j))]  # fmt: skip
+        np.testing.assert_allclose(*slopes, rtol=1e-10, atol=1e-12, err_msg=dtype)
+    short = primad.jvp(lambda d: solve(d, B.astype(np.float32)), (DATA.astype(np.float32),), (SIDE.astype(np.float32),))
+    assert short[0].dtype == short[1].dtype == np.float32
+
+
+def test_one_factorisation_serves_values_tangents_and_cotangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    kept = systems.MatrixFactors
+    monkeypatch.setattr(systems, "MatrixFactors", lambda matrix: counted.append(1) or kept(matrix))
+    data = DATA + 0.123
+    _, back = primad.vjp(lambda d: linalg.spsolve(made(d), B), data)
+    for ct in np.eye(N):
+        back(ct)
+    primad.jvp(lambda d: linalg.spsolve(made(d), 2 * B), (data,), (SIDE,))
+    assert counted == [1]
+    for moved in (1, 2):  # another pattern of the same shapes
+        places = (ROWS, np.where(ROWS == COLUMNS, COLUMNS, (COLUMNS + moved) % N))
+        full = np.zeros((N, N))
+        np.add.at(full, places, data)
+        found = primad.value_and_grad(lambda d, p=places: linalg.spsolve(mirror.coo_array((d, p), (N, N)), B)[0])(data)
+        np.testing.assert_allclose(found[0], np.linalg.solve(full, B)[0], rtol=1e-10)
+
+
+def test_arrays_with_traced_entries_are_as_the_dense_ones() -> None:
+    x, X = RNG.normal(size=N), RNG.normal(size=(N, 2))
+    other = sparse.random_array((N, N), density=0.2, rng=RNG)
+    ways = {
+        "vector": lambda A: A @ x, "matrix": lambda A: A @ X, "left": lambda A: x @ A,
+        "left, matrix": lambda A: X.T @ A,
+        "transposed": lambda A: A.T @ x, "multiple": lambda A: (2 * A / 3) @ x, "sum": lambda A: (A + other) @ x,
+        "difference": lambda A: (other - A) @ x, "negative": lambda A: -A @ x, "dot": lambda A: A.dot(x),
+        "diagonal": lambda A: A.diagonal(), "traced": lambda A: A @ A.diagonal(),
+        "traced, left": lambda A: A.diagonal() @ A,
+    }  # fmt: skip
+    plain = sparse.csr_array((DATA, PATTERN.indices, PATTERN.indptr), shape=(N, N))
+    for name, way in ways.items():
+        wanted = way(plain)
+        value = primad.jit(lambda d, f=way: f(made(d)))(DATA)
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-14, err_msg=name)
+    np.testing.assert_allclose(primad.jit(lambda d: made(d).toarray())(DATA), plain.toarray())
+    makers = {
+        "csc": lambda m, d: m.csc_array((d, (ROWS, COLUMNS)), shape=(N, N)),
+        "coo": lambda m, d: m.coo_array((d, (ROWS, COLUMNS)), shape=(N, N)),
+        "csr, no shape": lambda m, d: m.csr_array((d, PATTERN.indices, PATTERN.indptr)),
+        "dense": lambda m, d: m.csr_array(dense(d)),
+        "bands": lambda m, d: m.diags_array([d[:5], d[:4], d[0]], offsets=[1, -2, 0], shape=(N, N)),
+        "band": lambda m, d: m.diags_array(d[:N]),
+        "wide": lambda m, d: m.diags_array([d[:3], d[:3]], offsets=[0, 2], shape=(3, 5)),
+    }
+    for name, make in makers.items():
+        wanted = make(sparse, DATA)
+        x = RNG.normal(size=wanted.shape[1])
+        found = primad.jit(lambda d, f=make, x=x: f(mirror, d) @ x)(DATA)
+        np.testing.assert_allclose(found, wanted @ x, rtol=1e-12, atol=1e-14, err_msg=name)
+        assert type(make(mirror, DATA)) is type(wanted)
+
+
+def test_plain_values_are_scipys_own() -> None:
+    A = (PATTERN + 3 * sparse.eye_array(N)).tocsc()
+    factors = linalg.splu(A)
+    np.testing.assert_array_equal(factors.solve(B), sparse.linalg.splu(A).solve(B))
+    assert factors.L.nnz == sparse.linalg.splu(A).L.nnz
+    assert linalg.cg(sparse.eye_array(N), B, x0=B)[1] == 0
+    for name in set(linalg.__all__) - {"splu"}:
+        ours, scipys = (inspect.signature(getattr(of, name)).parameters for of in (linalg, sparse.linalg))
+        assert list(ours) == list(scipys), name
+
+
+@pytest.mark.parametrize(("ask", "says"), [
+    (lambda d: linalg.spsolve(made(0 * d), B), "singular"),
+    (lambda d: linalg.gmres(made(d), B, maxiter=1, restart=1, rtol=1e-14)[0], "did not converge"),
+    (lambda d: linalg.spsolve(made(d), B[1:]), "do not fit"),
+    (lambda d: linalg.cg(sparse.linalg.aslinearoperator(PATTERN), d[:N])[0], "implicit.linear_solve"),
+    (lambda d: linalg.cg(made(d), B, callback=print)[0], "leave callback out"),
+    (lambda d: made(d).power(2) @ B, "no 'power'"),
+    (lambda d: (made(d) * B) @ B, "multiplied by numbers"),
+    (lambda d: made(d) @ B[1:], "do not fit"),
+    (lambda d: mirror.diags_array([d[:2], d[:2]], offsets=[0, 1], shape=(N, N)) @ B, "has 6 entries, got 2"),
+    (lambda d: linalg.eigs(made(d))[0], "no attribute 'eigs'"),
+])  # fmt: skip
+def test_what_is_refused_says_why(ask: Any, says: str) -> None:
+    with pytest.raises((primad.PrimadError, AttributeError), match=says):
+        primad.grad(lambda d: np.sum(ask(d)))(DATA)
+
+
+def test_scipys_own_name_it() -> None:
+    assert set(linalg.__all__) == _OF_SPARSE_LINALG
+    for call in (
+        lambda b: sparse.linalg.spsolve(PATTERN, b),
+        lambda b: sparse.linalg.cg(PATTERN, b)[0],
+    ):
+        name = re.findall(r"linalg\.(\w+)", inspect.getsource(call))[0]
+        with pytest.raises(primad.TracingError, match=f"call primad.scipy.sparse.linalg.{name}, "):
+            primad.grad(lambda b, f=call: np.sum(f(b)))(B)
