@@ -71,15 +71,28 @@ class Sweep:
         colors: of each column, or of each row, which direction it is part of; −1 if of none.
         count: how many directions there are.
         pulled: whether the rows have colours.
-        entries: the numbers of the entries that are found.
-        places: where each of them is in the products, one row for each direction.
+        given: the entries that are found.
+        turned: those of them that are found in the row of their column, of a symmetric matrix; None of others.
     """
 
     colors: Array
     count: int
     pulled: bool
-    entries: Array
-    places: Array
+    given: Entries
+    turned: Array | None = None
+
+    @property
+    def entries(self) -> Array:
+        """The numbers of the entries."""
+        return self.given.numbers
+
+    @cached_property
+    def places(self) -> Array:
+        """Where each of them is in the products, one row for each direction."""
+        rows, columns = self.given.rows, self.given.columns
+        if self.turned is not None:
+            rows, columns = np.where(self.turned, (columns, rows), (rows, columns))
+        return self.colors[columns] * self.given.shape[0] + rows
 
     @cached_property
     def in_order(self) -> bool:
@@ -159,8 +172,7 @@ def _swept(given: Entries, other: Entries, pulled: bool) -> list[Sweep]:
 def _by_columns(given: Entries, other: Entries, pulled: bool) -> Sweep:
     colors = first_colors((other.starts, other.columns), (given.starts, given.columns)) - 1
     colors[other.counts == 0] = -1
-    places = colors[given.columns] * given.shape[0] + given.rows
-    return Sweep(colors, int(colors.max()) + 1, pulled, given.numbers, places)
+    return Sweep(colors, int(colors.max()) + 1, pulled, given)
 
 
 def _symmetric(given: Entries) -> Sweep:
@@ -179,4 +191,4 @@ def _symmetric(given: Entries) -> Sweep:
     else:
         _, back, times = np.unique(own, return_inverse=True, return_counts=True)
         single = times[back] == 1
-    return Sweep(colors, count, False, given.numbers, np.where(single, own, colors[rows] * n + columns))
+    return Sweep(colors, count, False, given, ~single)
