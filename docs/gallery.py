@@ -33,7 +33,7 @@ TOPICS = {
     "lotka_volterra reaction_diffusion laplace_logistic",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
-    "Stiff systems": "robertson reaction_network brusselator",
+    "Stiff systems and steady states": "robertson reaction_network brusselator continuation",
     "Many dimensions": "poisson_5d pinnacle_poisson_5d biharmonic_5d sine_gordon",
     "Devices and many processes": "burgers_jax burgers_mpi",
 }
