@@ -33,6 +33,7 @@ from primad.ops.linalg.elimination import *
 from primad.ops.linalg.equal_values import *
 from primad.ops.linalg.factorization import *
 from primad.ops.linalg.general_spectra import *
+from primad.ops.linalg.matrix_exponentials import *
 from primad.ops.linalg.matrix_functions import *
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.primitive import project as project

@@ -27,12 +27,13 @@ _ANYWHERE = (
 """Where there is no source to tell what was called."""
 _OF_SCIPY_LINALG = frozenset((
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "expm", "expm_frechet",
-    "hankel", "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_banded", "solve_circulant",
+    "eig", "eigvals", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve",
+    "solve_banded", "solve_circulant",
     "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
     "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
 ))  # fmt: skip
 """Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
-_OF_THE_SPECTRUM = {"logm": "np.log(w)", "fractional_matrix_power": "w**p"}
+_OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}
 """Functions of matrices whose values may be complex: what they do to the eigenvalues."""
 _OF_SCIPY_INTEGRATE = frozenset((
     "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",

@@ -25,8 +25,9 @@ from primad.scipy.mirrors import by_cholesky, floats, hermitian, mirrored, mirro
 from primad.scipy.structured import *
 
 __all__ = [
-    *matrix_exponentials.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh",
-    "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
+    *matrix_exponentials.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh",
+    "eigvals", "eigvalsh", "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular",
+    "svd", "svdvals",
 ]  # fmt: skip
 
 
@@ -216,6 +217,44 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.norm: of all orders."""
     return pn.linalg.norm(floats(a)[0], ord, axis, keepdims)
+
+
+@mirrors
+def eig(
+    a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, homogeneous_eigvals: bool = False,
+) -> Any:  # fmt: skip
+    """scipy.linalg.eig of one general matrix, with its right vectors, as np.linalg.eig.
+
+    Args:
+        a: the matrix, real or complex.
+        b: must be None; with an invertible b the same are those of solve(b, a).
+        left: must be False.
+        right: whether there are vectors.
+        overwrite_a: says nothing.
+        overwrite_b: says nothing.
+        check_finite: says nothing.
+        homogeneous_eigvals: must be False.
+
+    Returns:
+        the eigenvalues, and the vectors as columns, of length 1 and with a real largest element; complex numbers.
+    """
+    if b is not None or left or homogeneous_eigvals:
+        raise TracingError(
+            "scipy.linalg.eig of traced arrays with b, left=True or homogeneous_eigvals=True",
+            fix="of two matrices it is that of np.linalg.solve(b, a); the left vectors are the rows of "
+            "np.linalg.inv(vectors).",
+        )
+    (a,) = floats(a)
+    return tuple(pn.linalg.eig(a)) if right else pn.linalg.eigvals(a)
+
+
+@mirrors
+def eigvals(
+    a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False
+) -> Any:
+    """scipy.linalg.eigvals of one general matrix: complex numbers, in LAPACK's order."""
+    return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
 
 @mirrors

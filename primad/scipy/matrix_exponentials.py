@@ -1,4 +1,4 @@
-"""Of scipy.linalg: exponentials and square roots of matrices, and Sylvester's and Lyapunov's equations."""
+"""Of scipy.linalg: exponentials, logarithms and roots of matrices, and Sylvester's and Lyapunov's equations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from primad.errors import ShapeError
 from primad.ops.linalg.factorization import transposed
 from primad.scipy.mirrors import floats, mirrors, square
 
-__all__ = ["expm", "expm_frechet", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "sqrtm"]
+__all__ = [
+    "expm", "expm_frechet", "logm", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "sqrtm",
+]  # fmt: skip
 
 
 # -- functions of matrices ---------------------------------------------------------------------------------------------
@@ -54,14 +56,38 @@ def expm_frechet(
 
 @mirrors
 def sqrtm(A: Any, disp: Any = True, blocksize: int = 64) -> Any:
-    """scipy.linalg.sqrtm: the principal square root of matrices that have a real one.
+    """scipy.linalg.sqrtm: the principal square root of matrices; of real ones a real one.
 
     Raises:
-        numpy.linalg.LinAlgError: if an eigenvalue is negative; from derivatives, if a matrix is singular.
+        numpy.linalg.LinAlgError: if an eigenvalue of a real matrix is negative, for which `A.astype(complex)` has a
+            complex root; from derivatives, if a matrix is singular.
     """
     if disp is False:
         raise ShapeError("scipy.linalg.sqrtm of traced arrays takes no disp=False, which returns an error estimate too")
     return ops.sqrtm(square("sqrtm", A))
+
+
+@mirrors
+def logm(A: Any, disp: Any = True) -> Any:
+    """scipy.linalg.logm: the principal logarithm of matrices; of real ones a real one.
+
+    Args:
+        A: shape (…, n, n).
+        disp: must be True: otherwise SciPy returns an error estimate too.
+
+    Raises:
+        numpy.linalg.LinAlgError: if a matrix is singular, or an eigenvalue of a real one negative, for which
+            `A.astype(complex)` has a complex logarithm.
+
+    Example:
+        >>> import numpy as np, primad, primad.scipy.linalg
+        >>> spread = lambda s: primad.scipy.linalg.logm(s * np.array([[2.0, 1.0], [1.0, 2.0]]))[0, 0]
+        >>> print(round(float(primad.derivative(spread)(2.0)), 12))  # a multiple of the identity is added
+        0.5
+    """
+    if disp is False:
+        raise ShapeError("scipy.linalg.logm of traced arrays takes no disp=False, which returns an error estimate too")
+    return ops.logm(square("logm", A))
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------

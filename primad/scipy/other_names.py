@@ -11,8 +11,6 @@ from primad.errors import MissingAttributeError, no_attribute
 INSTEAD = {
     "scipy.linalg": {
         "lstsq": "np.linalg.lstsq is recorded.",
-        "eig": "np.linalg.eigh, of symmetric matrices, is recorded.",
-        "eigvals": "np.linalg.eigvalsh, of symmetric matrices, is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
     },
     "scipy.fft": {},

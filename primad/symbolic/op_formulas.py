@@ -187,6 +187,7 @@ REFUSED: dict[Primitive, str] = {
     **dict.fromkeys((ops.eig, ops.eigh), "Eigenvalues are roots of polynomials, for which there is no formula."),
     ops.svd: "Singular values are roots of polynomials, for which there is no formula.",
     **dict.fromkeys((ops.expm, ops.expm_frechet, ops.sqrtm), "Its formula has the eigenvalues in it."),
+    **dict.fromkeys((ops.logm, ops.logm_frechet), "Its formula has the logarithms of the eigenvalues in it."),
     ops.solve_sylvester: "Its formula is that of a system of as many equations as there are elements.",
     **dict.fromkeys(
         (ops.gaps, ops.left_vectors, ops.slopes, ops.spread), "Which eigenvalues are equal depends on values."

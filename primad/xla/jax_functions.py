@@ -19,7 +19,7 @@ from primad.ops.linalg.general_spectra import too_near
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred
 from primad.xla.jax_linalg import cholesky, integer, linear_algebra, near, rounding
-from primad.xla.jax_matrices import has_several_solutions, sqrtm
+from primad.xla.jax_matrices import has_no_logarithm, has_several_solutions, sqrtm
 from primad.xla.jax_philox import draw
 from primad.xla.jax_windows import overlap_add, window_argmax, windows
 
@@ -192,6 +192,7 @@ def functions() -> dict[str, Function]:
         "eye": lambda *, n, dtype: jnp.eye(n, dtype=narrow(np.dtype(dtype))),
         "iota": lambda *, n, dtype: jnp.arange(n, dtype=narrow(np.dtype(dtype))),
         **{op.name: _by_matrices(op) for op in (ops.dct, ops.dst)},
+        **{op.name: _called_back(op) for op in (ops.logm, ops.logm_frechet)},
         "windows": windows,
         "overlap_add": overlap_add,
         "window_argmax": window_argmax,
@@ -275,6 +276,7 @@ def failures() -> dict[str, Function]:
     return {
         "solve_sylvester": has_several_solutions,
         "sqrtm": rootless,
+        **dict.fromkeys(("logm", "logm_frechet"), has_no_logarithm),
         "gaps": lambda x: jnp.any(jnp.triu(near(x), 1)),
         "left_vectors": lambda v, w: jnp.any(too_near(jnp, v, w, jnp.linalg.inv(v))),
         "slopes": steep,

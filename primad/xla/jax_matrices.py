@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from primad.ops.linalg.cofactors import each
 from primad.ops.linalg.eigen import real_elements, real_row, turns
 from primad.ops.linalg.general_spectra import with_real_elements
-from primad.ops.linalg.matrix_functions import along_by_blocks, is_real_root, symmetric_root
+from primad.ops.linalg.matrix_functions import along_by_blocks, is_root, logarithm, symmetric_root
 
-__all__ = ["eigh", "expm", "expm_frechet", "has_several_solutions", "placed", "solve_sylvester", "sqrtm", "svd"]
+__all__ = [
+    "eigh",
+    "expm",
+    "expm_frechet",
+    "has_no_logarithm",
+    "has_several_solutions",
+    "placed",
+    "solve_sylvester",
+    "sqrtm",
+    "svd",
+]
 
 
 def placed(w: Any, v: Any) -> tuple[Any, Any, Any]:
@@ -115,16 +127,28 @@ def has_several_solutions(a: Any, b: Any, q: Any) -> Any:
 
 
 def sqrtm(a: Any) -> Any:
-    """Return real square roots; NaN for matrices that have none, or are not finite."""
+    """Return principal square roots, of real matrices real ones; NaN for matrices without one, or not finite."""
     import jax
     import jax.numpy as jnp
 
     if not a.size:
         return a
     finite, one = each(jnp.all(jnp.isfinite(a), axis=(-2, -1))), jnp.eye(a.shape[-1], dtype=a.dtype)
+    by_schur = jnp.vectorize(jax.scipy.linalg.sqrtm, signature="(n,n)->(n,n)")(jnp.where(finite, a, one))
+    if jnp.iscomplexobj(a):
+        return jnp.where(finite & each(is_root(jnp, by_schur, a)), by_schur, jnp.nan)
     symmetric = jnp.all(a == jnp.swapaxes(a, -1, -2), axis=(-2, -1))
     by_eigh, real = symmetric_root(jnp, jnp.where(finite, a, one))
-    by_schur = jnp.vectorize(jax.scipy.linalg.sqrtm, signature="(n,n)->(n,n)")(jnp.where(finite, a, one))
-    exists = each(jnp.where(symmetric, real, is_real_root(jnp, by_schur, a)))
+    exists = each(jnp.where(symmetric, real, is_root(jnp, by_schur, a)))
     found = jnp.where(each(symmetric), by_eigh, jnp.real(by_schur))
     return jnp.where(finite & exists, found, jnp.nan).astype(a.dtype)
+
+
+def has_no_logarithm(a: Any, *changes: Any) -> Any:
+    """Say whether a matrix has no principal logarithm, which Python is asked."""
+    import jax
+
+    def found(a: Any) -> Any:
+        return np.array(any(np.isfinite(x).all() and logarithm(x) is None for x in a.reshape(-1, *a.shape[-2:])))
+
+    return jax.pure_callback(lambda a: found(np.asarray(a)), jax.ShapeDtypeStruct((), bool), a)

@@ -115,6 +115,8 @@ FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
     "eig of real parts": (lambda a: [x.astype(complex) for x in np.linalg.eig(a.real)], (3, 3)),
     "eigvals": (lambda a: (np.linalg.eigvals(a),), (3, 3)),
     "roots": (lambda a: (np.roots(a[0]), np.roots(a[1].real).astype(complex)), (2, 4)),
+    "sqrtm": (lambda a: (linalg.sqrtm(a), linalg.sqrtm(positive(a.real))), (3, 3)),
+    "logm": (lambda a: (linalg.logm(a), linalg.logm(positive(a.real) + a.imag)), (3, 3)),
     "norms": (lambda a: tuple(np.linalg.norm(a, ord) for ord in (2, -2, "nuc", "fro", 1, np.inf)), (3, 3)),
     "cond": (lambda a: (np.linalg.cond(a), np.linalg.cond(a, -2)), (3, 3)),
     "power": (lambda a: (np.linalg.matrix_power(a, 3), np.linalg.matrix_power(a, -2)), (3, 3)),
@@ -245,3 +247,22 @@ def test_roots() -> None:
     np.testing.assert_allclose(hessian[3, 3], -12 * (1 / 2) ** 3 / 2, rtol=1e-9)
     with pytest.raises(np.linalg.LinAlgError, match="equal"):
         primad.grad(lambda c: np.max(np.roots(c).real))(np.array([1.0, -2.0, 1.0]))
+
+
+def test_roots_and_logarithms_that_are_complex_or_do_not_exist() -> None:
+    negative, nilpotent = np.array([[-1.0, 2.0], [0.5, -3.0]]), np.array([[0.0, 1.0], [0.0, 0.0]])
+    for function, own in ((linalg.sqrtm, scipy.linalg.sqrtm), (linalg.logm, scipy.linalg.logm)):
+        found = primad.jit(lambda a, f=function: f(a.astype(complex)))(negative)
+        np.testing.assert_allclose(found, own(negative))
+        for a in (negative, nilpotent, nilpotent + 0j):
+            with pytest.raises(np.linalg.LinAlgError, match=r"no (real )?principal"):
+                primad.jit(function)(a)
+    with pytest.raises(np.linalg.LinAlgError, match="no real principal"):
+        primad.grad(lambda a: linalg.logm(a)[0, 0])(np.diag([1.0, 0.0]))
+    a = matrices(3, 3)
+    for found, expected in zip(primad.jit(linalg.eig)(a), scipy.linalg.eig(a), strict=True):
+        np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(primad.jit(linalg.eigvals)(a), scipy.linalg.eigvals(a))
+    for options in ({"left": True}, {"b": a}, {"homogeneous_eigvals": True}):
+        with pytest.raises(primad.PrimadError, match="left=True"):
+            primad.jit(lambda a, o=options: linalg.eig(a, **o))(a)

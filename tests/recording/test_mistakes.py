@@ -97,9 +97,9 @@ def solve(m: Any, b: Any) -> Any:
     return inverted(m) @ b
 
 
-def log_of_diagonal(x: Any) -> Any:
+def power_of_diagonal(x: Any) -> Any:
     w, v = np.linalg.eigh(np.diag(1.0 + np.arange(3.0)) * x)
-    return (v * np.log(w)) @ v.T
+    return (v * w**0.3) @ v.T
 
 
 def needs(what: str, kind: str, fix: str) -> str:
@@ -226,13 +226,18 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a logarithm of SciPy": (
         lambda x: scipy.linalg.logm(x * np.eye(3)),
+        needs("scipy.linalg.logm(x * np.eye(3))", "float64[3,3]", f"call primad.scipy.linalg.logm, {MIRRORED}; {READ}"),
+        lambda x: primad.scipy.linalg.logm(x * np.eye(3)),
+    ),
+    "a power of a matrix": (
+        lambda x: scipy.linalg.fractional_matrix_power(x * np.eye(3), 0.3),
         needs(
-            "scipy.linalg.logm(x * np.eye(3))",
+            "scipy.linalg.fractional_matrix_power(x * np.eye(3), 0.3)",
             "float64[3,3]",
             "it is not recorded; of a symmetric positive definite matrix without "
-            "equal eigenvalues, w, v = np.linalg.eigh(a) and (v * np.log(w)) @ v.T.",
+            "equal eigenvalues, w, v = np.linalg.eigh(a) and (v * w**p) @ v.T.",
         ),
-        log_of_diagonal,
+        power_of_diagonal,
     ),
     "a sparse matrix": (
         lambda x: S * x,

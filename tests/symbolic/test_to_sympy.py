@@ -39,6 +39,8 @@ NO_FORMULA = {
     "eig",
     "eigh",
     "left_vectors",
+    "logm",
+    "logm_frechet",
     "beta_density",
     "betainc",
     "betaincc",

@@ -103,6 +103,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
         (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
     ),
     **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
+    **dict.fromkeys((ops.logm, ops.logm_frechet), Missing("logarithms of matrices are SciPy's")),
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
     **dict.fromkeys((ops.eig, ops.left_vectors), Missing("spectra of general matrices are NumPy's")),
     **dict.fromkeys(

@@ -143,6 +143,8 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
         (
             ops.expm,
             ops.expm_frechet,
+            ops.logm,
+            ops.logm_frechet,
             ops.solve_sylvester,
             ops.sqrtm,
             ops.eig,

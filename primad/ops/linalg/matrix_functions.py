@@ -1,4 +1,4 @@
-"""Functions of matrices and the linear equations of their derivatives, by SciPy: exponential, square root, Sylvester's.
+"""Functions of matrices and the equations of their derivatives, by SciPy: logarithm, square root, Sylvester's.
 
 Matrices are the last two axes; those before are a batch.
 """
@@ -22,12 +22,12 @@ from primad.ops.record.fields import Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 
-__all__ = ["expm", "expm_frechet", "solve_sylvester", "sqrtm"]
+__all__ = ["logm", "logm_frechet", "solve_sylvester", "sqrtm"]
 
 Place = tuple[tuple[int, ...], int]
 
 
-def _finite(*arrays: Any) -> Any:
+def are_finite(*arrays: Any) -> Any:
     """Say of which matrices of stacks all elements are finite."""
     return np.all([np.isfinite(x).all(axis=(-2, -1)) for x in arrays], axis=0)
 
@@ -35,7 +35,7 @@ def _finite(*arrays: Any) -> Any:
 def _each(function: Callable[..., Any], type: Any, *arrays: Any) -> Any:
     """Apply a function to the matrices of stacks, one after the other; NaN for those that are not finite."""
     out = np.full(type.shape, np.nan, type.dtype)
-    finite = _finite(*arrays)
+    finite = are_finite(*arrays)
     for place in np.ndindex(type.shape[:-2]):
         if finite[place]:
             out[place] = function(*[x[place] for x in arrays])
@@ -44,7 +44,7 @@ def _each(function: Callable[..., Any], type: Any, *arrays: Any) -> Any:
 
 def _first(fails: Callable[..., bool], *arrays: Any) -> Place | None:
     """Return the place of the first matrix of a stack for which a function fails."""
-    places = (place for place in np.ndindex(arrays[0].shape[:-2]) if _finite(*[x[place] for x in arrays]))
+    places = (place for place in np.ndindex(arrays[0].shape[:-2]) if are_finite(*[x[place] for x in arrays]))
     return next(((place, 0) for place in places if fails(*[x[place] for x in arrays])), None)
 
 
@@ -137,15 +137,16 @@ def symmetric_root(n: Any, a: Any) -> tuple[Any, Any]:
     return (vectors * roots) @ n.swapaxes(vectors, -1, -2), n.all(values >= least, axis=-1)
 
 
-def is_real_root(n: Any, found: Any, a: Any) -> Any:
-    """Say of which complex matrices the real parts are square roots of the others, to rounding.
+def is_root(n: Any, found: Any, a: Any) -> Any:
+    """Say of which matrices the roots are these, to rounding; of real ones, these without imaginary parts.
 
     Args:
         n: NumPy, or a module like it.
         found: a stack of complex matrices.
         a: the matrices whose roots they may be.
     """
-    size, residual, imaginary = (_largest(n, x)[..., 0, 0] for x in (a, found @ found - a, found.imag))
+    lost = found.imag if a.dtype.kind == "f" else 0 * a
+    size, residual, imaginary = (_largest(n, x)[..., 0, 0] for x in (a, found @ found - a, lost))
     return n.maximum(residual, imaginary**2) <= math.sqrt(np.finfo(a.dtype).eps) * size
 
 
@@ -155,8 +156,8 @@ def _largest(n: Any, a: Any) -> Any:
 
 
 def _root(a: Any) -> Any:
-    """Return the principal square root of one matrix, or None if it has no real one."""
-    if np.array_equal(a, a.T):
+    """Return the principal square root of one matrix, or None if it has none of its dtype."""
+    if a.dtype.kind == "f" and np.array_equal(a, a.T):
         found, real = symmetric_root(np, a)
         return found if real else None
     import warnings
@@ -166,19 +167,29 @@ def _root(a: Any) -> Any:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what it warns of is looked at here
         found = np.asarray(of_one(a))
-        return np.asarray(found.real, a.dtype) if is_real_root(np, found, a) else None
+        return _of_dtype(found, a) if is_root(np, found, a) else None
 
 
-def _real_root(a: Any) -> Any:
-    found = _root(a)
-    if found is None:
-        raise np.linalg.LinAlgError("no real root")
+def _of_dtype(found: Any, a: Any) -> Any:
+    """Return a result in the dtype of the matrix, of a real one without the imaginary parts."""
+    return np.asarray(found.real if a.dtype.kind == "f" else found, a.dtype)
+
+
+def _existing(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of matrices that raises where another one finds nothing."""
+
+    def found(a: Any) -> Any:
+        value = function(a)
+        if value is None:
+            raise np.linalg.LinAlgError("no such matrix")
+        return value
+
     return found
 
 
 sqrtm: Primitive = custom(
     "sqrtm",
-    numpy=lambda a: _each(_real_root, a, a),
+    numpy=lambda a: _each(_existing(_root), a, a),
     infer=lambda a: square("sqrtm", a),
     jvp=[lambda t, out, a: solve_sylvester(out, out, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
@@ -186,103 +197,29 @@ sqrtm: Primitive = custom(
         operand=0,
         own_axes=2,
         find=lambda a: _first(lambda x: _root(x) is None, a),
-        say=lambda value, *types, **params: (
-            "a matrix has no real principal square root: an eigenvalue is negative, or is 0 and not diagonalizable"
+        say=lambda value, a, **params: (
+            "a matrix has no principal square root: the eigenvalue 0 is not diagonalizable"
+            if a.is_complex
+            else "a matrix has no real principal square root: an eigenvalue is negative, or is 0 and not diagonalizable"
         ),
-        fix="complex results are not supported; of a matrix that should be positive semidefinite, look at eigvalsh.",
+        fix="a complex root is that of a.astype(complex); of a matrix that should be positive semidefinite, look at "
+        "eigvalsh.",
         called="scipy.linalg.sqrtm",
     ),
-    work=Work(flops=lambda node: _multiple_of_cube(node, 29)),  # Higham, Functions of Matrices (2008), 6.2
+    work=Work(flops=lambda node: multiple_of_cube(node, 29)),  # Higham, Functions of Matrices (2008), 6.2
+    complex="analytic",
     doc="The principal square root x of matrices: x x = a, without eigenvalues left of the imaginary axis. Its "
     "derivative solves x ẋ + ẋ x = ȧ.",
 )
 
 
-# -- exponential -------------------------------------------------------------------------------------------------------
+# -- derivatives of functions of matrices ------------------------------------------------------------------------------
 
 
-def _multiple_of_cube(node: Node, factor: int) -> Cost:
+def multiple_of_cube(node: Node, factor: int) -> Cost:
+    """Count a multiple of the cubes of the rows of matrices."""
     *batch, _, n = node.type.shape
     return Cost(math.prod(batch) * factor * n**3, 0, node.type.nbytes, 1)
-
-
-def _expm(a: Any) -> Any:
-    """Compute exponentials by scaling and squaring, of all matrices of a stack at once.
-
-    Source: A. H. Al-Mohy and N. J. Higham, "A new scaling and squaring algorithm for the matrix exponential", SIAM
-    Journal on Matrix Analysis and Applications 31 (2009), which SciPy's follows.
-    """
-    from scipy.linalg import expm as exponential
-
-    finite = _finite(a)
-    with np.errstate(all="ignore"):
-        if a.dtype.kind == "c":
-            found = np.asarray(exponential(np.where(finite[..., None, None], a, a.dtype.type(0))))
-            return np.where(finite[..., None, None], found, a.dtype.type(np.nan))
-        mean = _mean_to_take_off(a)
-        centred = np.where(finite[..., None, None], a, a.dtype.type(0)) - mean * np.eye(a.shape[-1], dtype=a.dtype)
-        found = np.asarray(exponential(centred) * np.exp(mean))
-        for place in map(tuple, np.argwhere(finite & ~_finite(found))):
-            found[place] = _expm_of_large(exponential, a[place], found[place])
-    return found if finite.all() else np.where(finite[..., None, None], found, a.dtype.type(np.nan))
-
-
-def _mean_to_take_off(a: Any) -> Any:
-    """Return the means of the diagonals where the matrix is at least twice as large as without, and 0 elsewhere.
-
-    Each squaring doubles the error, and less of it is then to be done. What is left is at most half as large as an
-    exponent that overflows, so that nothing underflows on the way.
-
-    Source: N. J. Higham, Functions of Matrices (2008), 10.7.3.
-
-    Returns:
-        shape (…, 1, 1).
-    """
-    if not a.size:
-        return np.zeros((*a.shape[:-2], 1, 1), a.dtype)
-    mean = np.mean(np.diagonal(a, axis1=-2, axis2=-1), axis=-1)[..., None, None]
-    norm, rest = (
-        np.max(np.sum(np.abs(x), axis=-2, keepdims=True), axis=-1, keepdims=True)
-        for x in (a, a - mean * np.eye(a.shape[-1], dtype=a.dtype))
-    )
-    factor = np.exp(mean)
-    safe = np.isfinite(factor) & (factor >= np.finfo(a.dtype).tiny)
-    return np.where(safe & (2 * rest <= norm), mean, a.dtype.type(0))
-
-
-def _expm_of_large(exponential: Callable[[Any], Any], a: Any, found: Any) -> Any:
-    """Return the exponential of a matrix whose powers overflow, where it is finite and rounding lets it be known.
-
-    It is 0 where the logarithmic norm says so (G. Söderlind, "The logarithmic norm. History and modern theory", BIT 46
-    (2006)). Of matrices that are triangular in some order, as the blocks of derivatives of triangular ones are, the
-    diagonal is computed at each squaring anew: small elements are lost beside large ones before, as in the source of
-    `_expm`.
-
-    Args:
-        exponential: SciPy's function.
-        a: the matrix.
-        found: what that gives of it, returned where nothing better is known.
-    """
-    diagonal = np.diagonal(a)
-    others = np.sum(np.abs(a), axis=-1) - np.abs(diagonal)
-    if np.max(diagonal + others) < 2 * math.log(np.finfo(a.dtype).smallest_subnormal):
-        return np.zeros_like(a)
-    if not _is_triangular_in_some_order(a):
-        return found
-    squarings = max(0, int(np.frexp(np.max(np.abs(a)))[1]))
-    x = np.asarray(exponential(np.ldexp(a, -squarings)))
-    for left in reversed(range(squarings)):
-        x = x @ x
-        np.fill_diagonal(x, np.exp(np.ldexp(diagonal, -left)))
-    return x if np.isfinite(x).all() else found
-
-
-def _is_triangular_in_some_order(a: Any) -> bool:
-    """Say whether no element off the diagonal leads, by way of others, back to where it began."""
-    leads = (a != 0) & ~np.eye(len(a), dtype=bool)
-    for _ in range(len(a).bit_length()):
-        leads = leads @ leads
-    return not leads.any()
 
 
 def _block(a: Any, e: Any) -> Any:
@@ -319,51 +256,86 @@ def along_by_blocks(n: Any, exponential: Callable[[Any], Any], a: Any, e: Any) -
     return exponential(block)[..., :rows, rows:] * size
 
 
-def _expm_frechet(a: Any, e: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return along_by_blocks(np, _expm, a, e)
-
-
-def _second(t: Any, a: Any, e: Any) -> Any:
+def second(along: Callable[[Any, Any], Any], t: Any, a: Any, e: Any) -> Any:
     """Return the change of the derivative along e when a moves along t, which is symmetric in t and e.
 
-    It is the derivative of the exponential at [[a, e], [0, a]] along [[t, 0], [0, t]], in its corner; so it is linear
+    It is the derivative of the function at [[a, e], [0, a]] along [[t, 0], [0, t]], in its corner; so it is linear
     in t, and can be transposed.
     """
-    return _corner(expm_frechet(_block(a, e), _block(t, t - t)))
+    return _corner(along(_block(a, e), _block(t, t - t)))
 
 
-expm: Primitive = custom(
-    "expm",
-    numpy=_expm,
-    infer=lambda a: square("expm", a),
-    jvp=[lambda t, out, a: expm_frechet(a, t)],
-    axes=lambda a: stacks(a.ndim - 2, [2], [2]),
-    work=Work(flops=lambda node: _multiple_of_cube(node, 20)),  # about ten products
-    complex="analytic",
-    doc="The exponential of matrices, 1 + a + a²/2 + …, by scaling and squaring.",
-)
-
-
-def _frechet_type(a: ArrayType, e: ArrayType) -> ArrayType:
-    square("expm_frechet", a)
+def frechet_type(a: ArrayType, e: ArrayType) -> ArrayType:
+    """Return the type of a derivative of a function of matrices; raise where the change does not fit."""
+    square("a derivative of a function of matrices", a)
     if a != e:
-        raise ShapeError(f"expm_frechet: matrices {a} and their changes {e} do not fit")
+        raise ShapeError(f"matrices {a} and their changes {e} do not fit")
     return a
 
 
-expm_frechet: Primitive = custom(
-    "expm_frechet",
-    numpy=_expm_frechet,
-    infer=_frechet_type,
+# -- logarithm ---------------------------------------------------------------------------------------------------------
+
+
+def logarithm(a: Any) -> Any:
+    """Return the principal logarithm of one matrix, or None if it has none of its dtype."""
+    import warnings
+
+    from scipy.linalg import expm as exponential
+    from scipy.linalg import logm as of_one
+
+    sizes = np.linalg.svd(a, compute_uv=False)
+    if sizes.size and sizes[-1] <= len(a) * np.finfo(a.dtype).eps * sizes[0]:
+        return None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # what it warns of is looked at here
+        found = np.asarray(of_one(a))
+        value = _of_dtype(found, a)
+        apart, size = (_largest(np, x)[..., 0, 0] for x in (np.asarray(exponential(value)) - a, a))
+        return value if apart <= math.sqrt(np.finfo(a.dtype).eps) * size else None
+
+
+def _logarithms(a: Any) -> Any:
+    return _each(_existing(logarithm), a, a)
+
+
+def _has_none(a: Any) -> bool:
+    return logarithm(a) is None
+
+
+_LOGARITHM = {
+    "own_axes": 2,
+    "say": lambda value, a, *types, **params: (
+        "a matrix has no principal logarithm: it is singular"
+        if a.is_complex
+        else "a matrix has no real principal logarithm: an eigenvalue is negative or 0"
+    ),
+    "fix": "a complex logarithm is that of a.astype(complex), unless the matrix is singular.",
+    "called": "primad.scipy.linalg.logm, or a derivative of it",
+}
+logm: Primitive = custom(
+    "logm",
+    numpy=_logarithms,
+    infer=lambda a: square("logm", a),
+    jvp=[lambda t, out, a: logm_frechet(a, t)],
+    axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    domain=domain_of_matrices(operand=0, find=lambda a: _first(_has_none, a), **_LOGARITHM),
+    work=Work(flops=lambda node: multiple_of_cube(node, 25)),  # Higham, Functions of Matrices (2008), 11.5
+    complex="analytic",
+    doc="The principal logarithm of matrices, whose exponentials they are, by inverse scaling and squaring.",
+)
+logm_frechet: Primitive = custom(
+    "logm_frechet",
+    numpy=lambda a, e: along_by_blocks(np, _logarithms, a, e),
+    infer=frechet_type,
     jvp=[
-        lambda t, out, a, e: _second(t, a, e),
-        lambda t, out, a, e: expm_frechet(a, t),
+        lambda t, out, a, e: second(logm_frechet, t, a, e),
+        lambda t, out, a, e: logm_frechet(a, t),
     ],
-    transpose=[None, lambda ct, a, e: expm_frechet(transposed(a), ct)],
+    transpose=[None, lambda ct, a, e: logm_frechet(transposed(a), ct)],
     operands=(1,),
     axes=lambda a, e: stacks(a.ndim - 2, [2, 2], [2]),
-    work=Work(flops=lambda node: _multiple_of_cube(node, 160)),  # an exponential of twice as many rows
+    domain=domain_of_matrices(operand=0, find=lambda a, e: _first(_has_none, a), **_LOGARITHM),
+    work=Work(flops=lambda node: multiple_of_cube(node, 200)),  # a logarithm of twice as many rows
     complex="analytic",
-    doc="The derivative of the exponential at a along e, which is linear in e.",
+    doc="The derivative of the principal logarithm at a along e, which is linear in e.",
 )

@@ -89,6 +89,12 @@ def _along(draw: Callable[[Choices], Example]) -> Callable[[Choices], Example]:
     return drawn
 
 
+def _positive(choose: Choices) -> Example:
+    """Draw positive numbers, as matrices: they have logarithms. Those of larger ones are proved with `logm`."""
+    (a,) = _square((1, 1), (2, 1, 1))(choose).operands
+    return Example((replace(a, low=0.5), floats(a.type.shape)))
+
+
 def _sylvester(choose: Choices) -> Example:
     """Draw one number and a matrix whose eigenvalues are smaller, so that no sum of the two is near 0."""
     batch, m, n = choose.among(((), (), (2,))), *choose.among(((1, 1), (2, 1), (1, 2)))
@@ -162,6 +168,8 @@ FACTORIZATION_CASES: tuple[Case, ...] = (
     Case(ops.expm, STACKS, 5, exact_matrices.expm, numeric=True),
     Case(ops.expm_frechet, _along(STACKS), 4, exact_matrices.expm_frechet, numeric=True),
     Case(ops.solve_sylvester, _sylvester, 5, exact_matrices.solve_sylvester, numeric=True),
+    Case(ops.logm, STACKS, 2, numeric=True, through=SHIFTED),
+    Case(ops.logm_frechet, _positive, 2, numeric=True),
     Case(ops.sqrtm, STACKS, 5, exact_matrices.sqrtm, numeric=True, through=SHIFTED),
     Case(least_squares.pinv_, _tall, 6, exact_matrices.pinv, numeric=True),
     Case(least_squares.lstsq_, _fitted, 6, exact_matrices.lstsq, numeric=True),

@@ -338,6 +338,33 @@ def _exponential(n: Any, a: Any, e: Any) -> tuple[Any, Any]:
     return out, along
 
 
+def logm(n: Any, a: Any) -> Any:
+    """Add up Gregory's series of (a/c − 1)(a/c + 1)⁻¹, with the logarithm of the mean c of the diagonal.
+
+    Source: N. J. Higham, Functions of Matrices (2008), 11.3.
+    """
+    out = np.empty(a.shape, object)
+    for index in np.ndindex(a.shape[:-2]):
+        one, mean = _identity(n, a.shape[-1]), n.divide(sum(np.diagonal(a[index]), n.number(0)), a.shape[-1])
+        part = a[index] * n.divide(1, mean)
+        factors, order, _ = lu(n, part + one)
+        half = solve_triangular(n, factors, (part - one)[order], lower=True, transpose=False, unit=True)
+        z = solve_triangular(n, factors, half, lower=False, transpose=False, unit=False)
+        total, power, square, k = z, z, z @ z, 1
+        while max(abs(x) for x in power.flat) > n.context.eps:
+            power, k = power @ square, k + 2
+            total = total + power * n.divide(1, k)
+        out[index] = total * 2 + one * n.log(mean)
+    return out
+
+
+def logm_frechet(n: Any, a: Any, e: Any) -> Any:
+    """Read it off the logarithm of [[a, e], [0, a]]."""
+    upper, lower = np.concatenate([a, e], -1), np.concatenate([a * n.number(0), a], -1)
+    size = a.shape[-1]
+    return logm(n, np.concatenate([upper, lower], -2))[..., :size, size:]
+
+
 SQUARINGS, TERMS = 24, 20
 """Enough for 130 digits of the exponentials of matrices with elements near 1."""
 

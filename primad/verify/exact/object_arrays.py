@@ -161,6 +161,8 @@ DEFINITIONS: dict[Primitive, Definition] = {
     ops.svd: exact_matrices.svd,
     ops.expm: exact_matrices.expm,
     ops.expm_frechet: exact_matrices.expm_frechet,
+    ops.logm: exact_matrices.logm,
+    ops.logm_frechet: exact_matrices.logm_frechet,
     ops.solve_sylvester: exact_matrices.solve_sylvester,
     ops.sqrtm: exact_matrices.sqrtm,
     ops.gaps: exact_matrices.gaps,
