@@ -70,6 +70,9 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "solve_banded": (either("solve_banded", (1, 2)), (BANDS, W)),
     "solveh_banded, lower": (either("solveh_banded", lower=True), (HALF[::-1].copy(), W)),
     "sqrtm": (either("sqrtm"), (A + 4.0 * np.eye(4),)),
+    "logm": (either("logm"), (A + 8.0 * np.eye(4),)),
+    "eig": (lambda linalg, a: np.abs(linalg.eig(a)[1]), (A,)),
+    "eigvals": (lambda linalg, a: np.abs(linalg.eigvals(a)), (A,)),
     "sqrtm of a sum": (lambda linalg, a: linalg.sqrtm(a + a.T), (S,)),
     "expm": (either("expm"), (A / 4.0,)),
     "expm of a large matrix": (lambda linalg, a: linalg.expm(5.0 * (a - a.T)), (A,)),
@@ -217,6 +220,7 @@ GRID: dict[str, list[tuple[Sequence[Any], Sequence[tuple[Any, ...]], list[dict[s
     "svd": [((), OF_ANY, options(full_matrices=EITHER, compute_uv=[False]))],
     "svdvals": [((), OF_ANY, [{}])],
     "toeplitz": [((), FORMS, [{}])],
+    "eig": [], "eigvals": [], "logm": [],  # of complex numbers: tests/numpy/test_complex_matrices.py
     "cho_factor": [], "cho_solve": [], "lu_factor": [], "lu_solve": [],  # what passes between them is not SciPy's
 }  # fmt: skip
 REFUSED = {
