@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.numpy import special_functions
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
 from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_
-from primad.numpy.special_functions import *
+from primad.numpy.special_functions import distributions, elliptic, families, formulas, members, others
+from primad.numpy.special_functions.distributions import *
+from primad.numpy.special_functions.elliptic import *
+from primad.numpy.special_functions.families import *
+from primad.numpy.special_functions.formulas import *
+from primad.numpy.special_functions.members import *
+from primad.numpy.special_functions.others import *
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
@@ -212,7 +217,12 @@ __all__ = [
     "softmax",
     "softplus",
     "xlogy",
-    *special_functions.__all__,
+    *distributions.__all__,
+    *elliptic.__all__,
+    *families.__all__,
+    *formulas.__all__,
+    *members.__all__,
+    *others.__all__,
 ]
 
 

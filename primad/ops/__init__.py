@@ -38,11 +38,15 @@ from primad.ops.linalg.matrix_functions import *
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.primitive import project as project
 from primad.ops.special.bessel import *
+from primad.ops.special.elliptic import *
 from primad.ops.special.error_functions import *
 from primad.ops.special.exponential import *
 from primad.ops.special.gamma import *
 from primad.ops.special.incomplete import *
 from primad.ops.special.incomplete_beta import *
+from primad.ops.special.lambert import *
+from primad.ops.special.members import *
+from primad.ops.special.zeta import *
 
 ALL: tuple[Primitive, ...] = tuple([value for value in globals().values() if isinstance(value, Primitive)])
 

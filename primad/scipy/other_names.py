@@ -14,12 +14,6 @@ INSTEAD = {
         "expm_cond": "expm and expm_frechet are recorded.",
     },
     "scipy.fft": {},
-    "scipy.special": {
-        "loggamma": "gammaln is recorded: the same for positive numbers.",
-        "comb": "binom is recorded.",
-        "factorial": "gamma(1 + n) is recorded.",
-        "wofz": "erfcx and dawsn are recorded, its values on the axes.",
-    },
     "scipy.stats": {
         "multivariate_normal": "primad.compat.autograd.scipy.stats.multivariate_normal has its densities.",
         "dirichlet": "primad.compat.autograd.scipy.stats.dirichlet has its densities.",
@@ -35,13 +29,19 @@ INSTEAD = {
 UNRECORDED = {
     "It makes plain numbers: zeros, nodes, weights, coefficients, or settings.": (
         r"\w*_zeros|\w*roots\w*|euler|bernoulli|stirling2|geterr|seterr|errstate|\w*_seq|mathieu_\w+_coef|"
-        r"factorial\w*|perm|comb|(sh_)?cheby[cstu]|(sh_)?legendre|(sh_)?jacobi|(gen)?laguerre|hermite(norm)?|gegenbauer"
+        r"factorial[2k]|(sh_)?cheby[cstu]|(sh_)?legendre|(sh_)?jacobi|(gen)?laguerre|hermite(norm)?|gegenbauer"
     ),
-    "Its results are complex numbers.": r"hankel\w+|h[12]vp|wofz|sph_harm\w*|lambertw|loggamma|modfresnel\w|kelvin",
-    "It is a distribution function in SciPy's older form: those of scipy.stats are recorded instead.": (
-        r"(n?b|p|ch|chn|f|ncf|nct|g|bt|st|nr)d?tr\w*|ndtri_exp|smirnov\w*|kolmog\w+"
+    "Its results are complex numbers, or several sequences of functions of all smaller orders.": (
+        r"h[12]vp|sph_harm\w*|modfresnel\w|lqn|lqmn|riccati\w+|lmbda|\w*legendre_p\w*"
     ),
-    "Derivatives in its parameters are not known in closed form, and it is not recorded in its argument alone.": r"\w+",
+    "It is the inverse of a distribution function in a parameter.": r"\w+dtri\w+|b?t?dtri[ab]|kolmogi|smirnovi|ncfdtri",
+    "It is a distribution function that is no incomplete gamma or beta function.": (
+        r"(chn|ncf|nct)dtr|smirnov|kolmogorov|tklmbda"
+    ),
+    "Its parameters are eigenvalues of an equation, whose solutions are no family with known derivatives.": (
+        r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
+    ),
+    "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
 }
 """Why functions of `scipy.special` are not recorded: by patterns of names, of which the first that fits holds."""
 
@@ -61,7 +61,7 @@ def missing(module: str, name: str, known: Sequence[str]) -> AttributeError:
     """
     if name.startswith("__"):
         return AttributeError(f"module 'primad.{module}' has no attribute {name!r}")
-    fix = INSTEAD[module].get(name, "")
+    fix = INSTEAD.get(module, {}).get(name, "")
     if not fix and name in import_module(module).__all__:
         fix = (
             f"write it with what is recorded, or have {module}.{name} called as it is: primad.opaque, with a rule by "

@@ -182,6 +182,10 @@ REFUSED: dict[Primitive, str] = {
         ),
         "SymPy does not differentiate incomplete gamma and beta functions in all arguments.",
     ),
+    **dict.fromkeys(
+        (ops.member, ops.power_integral, ops.jacobi_amplitude, ops.hurwitz, ops.owens_t, ops.lambertw),
+        "SymPy has it in another form, or not at all.",
+    ),
     ops.lu: "Which row is the pivot depends on values.",
     ops.qr: "The factors' signs depend on values, and their formulas are too long to be of use.",
     **dict.fromkeys((ops.eig, ops.eigh), "Eigenvalues are roots of polynomials, for which there is no formula."),

@@ -66,7 +66,7 @@ DIVISIONS = {"floor_divide", "remainder", "fmod"}
 ROUNDING = {"neg", "add", "sub", "mul", "div", "abs", "floor", "sign", "maximum", "minimum", "sqrt", *DIVISIONS}
 TWO_OPERANDS = {
     "add", "sub", "mul", "div", "maximum", "minimum", "less", "less_equal", "equal", *DIVISIONS, *EXACT_OF_TWO,
-    "beta", "betaln", "binom", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "poch",
+    "beta", "betaln", "binom", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "owens_t", "poch",
 }  # fmt: skip
 THREE_OPERANDS = {"betainc", "betaincc", "betainccinv", "betaincinv"}
 PARAMS = {

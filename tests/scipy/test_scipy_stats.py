@@ -38,6 +38,8 @@ def test_values_and_derivatives(name: str) -> None:
         np.testing.assert_array_equal(getattr(ours, method)(points, *shapes, *rest), expected)
     for method in {"ppf", "isf"} & set(ours.functions):
         expected = getattr(theirs, method)(Q, *shapes, *rest)
+        if (name, method) == ("f", "isf"):  # SciPy's own is the quantile of 1 − q, which has lost q's digits
+            expected = rest[0] + rest[1] / theirs.ppf(Q, *shapes[::-1])
         found = primad.jit(lambda q, *p, m=method: getattr(ours, m)(q, *p))(Q, *shapes, *rest)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14, err_msg=method)
     at = 2.0 if ours.discrete else 0.7 if name in ("beta", "uniform") else 2.9
@@ -58,8 +60,8 @@ def test_a_tail_far_out_has_its_derivative() -> None:
 
 
 def test_what_is_not_recorded_says_so() -> None:
-    with pytest.raises(primad.PrimadError, match=r"stats.t.cdf of traced values(?s:.*)logpdf, pdf of t are"):
-        primad.grad(lambda x: stats.t.cdf(x, 3.0))(1.0)
+    with pytest.raises(primad.PrimadError, match=r"stats.poisson.ppf of traced values(?s:.*)cdf, sf of poisson are"):
+        primad.grad(lambda q: stats.poisson.ppf(q, 3.0))(0.5)
     with pytest.raises(AttributeError, match=r"scipy.stats.gengamma called as it is"):
         getattr(stats, "gengamma")  # noqa: B009
     with pytest.raises(primad.PrimadError, match=r"call logpdf of the same distribution of primad.scipy.stats"):

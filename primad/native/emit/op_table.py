@@ -107,7 +107,18 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
     **dict.fromkeys((ops.eig, ops.left_vectors), Missing("spectra of general matrices are NumPy's")),
     **dict.fromkeys(
-        (ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density), Missing("NumPy computes whole arrays of it")
+        (
+            ops.polygamma_gap,
+            ops.airy,
+            ops.gamma_density,
+            ops.beta_density,
+            ops.member,
+            ops.power_integral,
+            ops.jacobi_amplitude,
+            ops.hurwitz,
+            ops.lambertw,
+        ),
+        Missing("NumPy computes whole arrays of it"),
     ),
     ops.draw: Missing("random words are those of NumPy's generator"),
 }

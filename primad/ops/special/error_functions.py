@@ -16,8 +16,8 @@ from primad.ops.special.series import dawson_derivative, repeated_integral
 from primad.system.deferred import special
 
 __all__ = [
-    "dawsn", "erf", "erfc", "erfcinv", "erfi", "log_ndtr", "logistic", "logit", "ndtr", "ndtri", "scaled_erfc",
-    "softplus",
+    "dawsn", "erf", "erfc", "erfcinv", "erfi", "log_ndtr", "logistic", "logit", "ndtr", "ndtri", "ndtri_exp",
+    "scaled_erfc", "softplus",
 ]  # fmt: skip
 
 SQRT_PI = math.sqrt(math.pi)
@@ -111,6 +111,7 @@ scaled_erfc: Primitive = elementwise(
     numpy=repeated_integral,
     partials=[lambda out, x, *, n: (-2.0 * (n + 1)) * scaled_erfc(x, n=n + 1)],  # DLMF 7.18.3 and 7.18.7
     meaning=lambda numbers, x, *, n: _meaning_of_integral(numbers, x, n),
+    complex="analytic",
     doc="exp(x²)·iⁿerfc(x), the scaled integral of order n of erfc: erfcx for n = 0.",
 )
 log_ndtr: Primitive = elementwise(
@@ -126,6 +127,21 @@ log_ndtr: Primitive = elementwise(
     ],
     meaning=lambda n, x: n.log(n.erfc(-x / n.sqrt(n.number(2))) / 2),
     doc="The logarithm of the normal distribution function, accurate in both tails.",
+)
+
+ndtri_exp: Primitive = elementwise(
+    "ndtri_exp",
+    numpy=special.ndtri_exp,
+    partials=[
+        # The distribution function over the density, which is large on the right and small on the left.
+        lambda out, y: select(
+            out > 0.0,
+            exp(y + 0.5 * (out * out)) / PEAK,
+            (0.5 / PEAK) * scaled_erfc(out * -math.sqrt(0.5), n=0),
+        )
+    ],
+    meaning=lambda n, y: n.sqrt(n.number(2)) * n.erfinv(2 * n.exp(y) - 1),
+    doc="The x at which the logarithm of the normal distribution function is y < 0.",
 )
 
 

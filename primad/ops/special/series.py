@@ -24,6 +24,25 @@ def _in_double(x: Any) -> tuple[Any, Any]:
 
 
 def repeated_integral(x: Any, *, n: int) -> Any:
+    """Return exp(x²)·iⁿerfc(x), of real or complex numbers."""
+    if not np.iscomplexobj(x):
+        return _real_integral(x, n=n)
+    z = np.asarray(x, np.complex128)
+    with np.errstate(all="ignore"):
+        before, found = np.full(z.shape, 2.0 / math.sqrt(math.pi), z.dtype), special.erfcx(z)
+        for k in range(1, n + 1):
+            before, found = found, (before - 2.0 * z * found) / (2.0 * k)
+        if n:  # DLMF 7.18.14, where the recurrence loses digits
+            beyond = np.where(np.abs(z) > FAR_DAWSON, z, FAR_DAWSON)
+            far, term = np.zeros(z.shape, z.dtype), 2.0 / math.sqrt(math.pi) * (2.0 * beyond) ** -(n + 1.0)
+            for m in range(TERMS):
+                far = far + term
+                term = term * -(2 * m + n + 1) * (2 * m + n + 2) / ((m + 1) * (2.0 * beyond) ** 2)
+            found = np.where((np.abs(z) > FAR_DAWSON) & (z.real >= 0.0), far, found)
+    return found.astype(np.asarray(x).dtype)
+
+
+def _real_integral(x: Any, *, n: int) -> Any:
     """Return exp(x²)·iⁿerfc(x).
 
     From order to order, iⁿerfc(x) = (iⁿ⁻²erfc(x) − 2x·iⁿ⁻¹erfc(x))/(2n) loses digits where x is large; there the ratios

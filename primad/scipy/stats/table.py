@@ -239,11 +239,23 @@ beta = Distribution(
     ("a", "b"),
     lambda z, a, b: special.xlogy(a - 1.0, z) + special.xlog1py(b - 1.0, -z) - special.betaln(a, b),
     _unit,
+    functions={
+        "cdf": lambda z, a, b: special.betainc(a, b, z),
+        "sf": lambda z, a, b: special.betaincc(a, b, z),
+        "ppf": lambda q, a, b: special.betaincinv(a, b, q),
+        "isf": lambda q, a, b: special.betainccinv(a, b, q),
+    },
 )
 t = Distribution(
     "t",
     ("df",),
     lambda z, df: -special.betaln(0.5 * df, 0.5) - 0.5 * pn.log(df) - 0.5 * (df + 1.0) * pn.log1p(z * z / df),
+    functions={
+        "cdf": lambda z, df: special.stdtr(df, z),
+        "sf": lambda z, df: special.stdtr(df, -z),
+        "ppf": lambda q, df: special.stdtrit(df, q),
+        "isf": lambda q, df: -special.stdtrit(df, q),
+    },
 )
 
 
@@ -253,7 +265,18 @@ def _f_density(z: Any, dfn: Any, dfd: Any) -> Any:
     return powers - special.betaln(half, rest)
 
 
-f = Distribution("f", ("dfn", "dfd"), _f_density, _positive)
+f = Distribution(
+    "f",
+    ("dfn", "dfd"),
+    _f_density,
+    _positive,
+    functions={
+        "cdf": lambda z, dfn, dfd: special.fdtr(dfn, dfd, z),
+        "sf": lambda z, dfn, dfd: special.fdtrc(dfn, dfd, z),
+        "ppf": lambda q, dfn, dfd: special.fdtri(dfn, dfd, q),
+        "isf": lambda q, dfn, dfd: 1.0 / special.fdtri(dfd, dfn, q),
+    },
+)
 poisson = Distribution(
     "poisson",
     ("mu",),

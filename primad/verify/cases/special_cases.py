@@ -6,7 +6,8 @@ from typing import Any
 
 from primad import ops
 from primad.ops.record.primitive import Primitive
-from primad.verify.cases.drawn_cases import POSITIVE, Case, pointwise, varied
+from primad.ops.special.members import MEMBERS
+from primad.verify.cases.drawn_cases import POSITIVE, Case, Choices, Example, pointwise, varied
 
 NEAR = (-2.5, 2.5)
 """The domain of functions that grow too fast for the values that programs compute."""
@@ -30,6 +31,7 @@ DRAWN: dict[Primitive, Any] = {
     ops.erfi: pointwise(NEAR),
     ops.ndtri: pointwise((0.25, 0.75)),
     ops.log_ndtr: pointwise(NEAR),
+    ops.ndtri_exp: pointwise((-1.5, -0.25)),
     ops.logit: pointwise((0.125, 0.875)),
     ops.scaled_erfc: varied(pointwise(NEAR), n=(0, 1, 2)),
     ops.dawsn: varied(pointwise(NEAR), n=(0, 1, 2)),
@@ -44,6 +46,15 @@ DRAWN: dict[Primitive, Any] = {
     ops.exprel: varied(pointwise(POSITIVE), n=(0, 1, 2)),
 }
 
+
+def _of_some_family(choose: Choices) -> Example:
+    """Draw a family of the table, params that it is tried with, and numbers of its domain."""
+    name = choose.among([name for name, family in sorted(MEMBERS.items()) if family.tried])
+    family = MEMBERS[name]
+    operands = pointwise(family.domain, shapes=FEW)(choose).operands
+    return Example(operands, {"of": name, "p": choose.among(family.tried)})
+
+
 SHAPE, PART, SMALL = (1.5, 3.0), (0.25, 0.75), (0.125, 0.375)
 NUMERIC: dict[Primitive, Any] = {
     ops.gamma_density: varied(pointwise(SHAPE, POSITIVE, shapes=FEW), n=(0, 1)),
@@ -56,6 +67,16 @@ NUMERIC: dict[Primitive, Any] = {
     ops.betaincc: pointwise(SHAPE, SHAPE, SMALL, shapes=FEW),
     ops.betaincinv: pointwise(SHAPE, SHAPE, SMALL, shapes=FEW),
     ops.betainccinv: pointwise(SHAPE, SHAPE, PART, shapes=FEW),
+    ops.power_integral: varied(
+        pointwise(POSITIVE, POSITIVE, POSITIVE, POSITIVE, shapes=FEW),
+        power=(0.0,),
+        powers=((0.5, 0.5, 0.5, 0.0),),
+    ),
+    ops.jacobi_amplitude: pointwise((0.25, 1.25), (0.125, 0.875), shapes=FEW),
+    ops.hurwitz: varied(pointwise((1.5, 4.0), (0.5, 2.0), shapes=FEW), n=(0, 1)),
+    ops.owens_t: pointwise(SHAPE, SHAPE, shapes=FEW),
+    ops.lambertw: varied(pointwise((0.5, 2.5), shapes=FEW), k=(0,)),
+    ops.member: _of_some_family,
 }
 """What is checked at numbers of high precision."""
 

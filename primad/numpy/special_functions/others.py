@@ -1,0 +1,194 @@
+"""SciPy's special functions that belong to no family: combinations, degrees, zeta and Lambert functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.errors import TracingError
+from primad.numpy.elementwise.rounding import rint
+from primad.numpy.elementwise.ufuncs import expm1, log, where
+from primad.numpy.promotion import any_traced, as_float, harmonize, implements
+from primad.numpy.special_functions.families import plain_order
+from primad.numpy.special_functions.formulas import formula
+from primad.system.deferred import special
+
+__all__ = [
+    "comb", "cosdg", "cotdg", "diric", "exp10", "factorial", "gammasgn", "lambertw", "loggamma", "owens_t", "perm",
+    "powm1", "radian", "round", "sindg", "tandg", "voigt_profile", "wofz", "zeta", "zetac",
+]  # fmt: skip
+
+DEGREE = math.pi / 180.0
+
+
+@formula(special.loggamma)
+def loggamma(z: Any) -> Any:
+    """scipy.special.loggamma of real numbers: log Γ(z) for z > 0, else NaN."""
+    return where(z > 0.0, ops.gammaln(where(z > 0.0, z, 1.0)), math.nan)
+
+
+@formula(special.gammasgn)
+def gammasgn(x: Any) -> Any:
+    """scipy.special.gammasgn: the sign of the gamma function, a constant between its poles."""
+    odd = ops.floor(x) - 2.0 * ops.floor(0.5 * ops.floor(x))
+    below = where(ops.floor(x) == x, math.nan, 1.0 - 2.0 * odd)
+    return where(x > 0.0, 1.0, where(x == 0.0, 1.0, below))
+
+
+@formula(special.powm1)
+def powm1(x: Any, y: Any) -> Any:
+    """scipy.special.powm1: x**y − 1 of x > 0, without cancellation."""
+    return expm1(y * log(x))
+
+
+@formula(special.exp10)
+def exp10(x: Any) -> Any:
+    """scipy.special.exp10: 10 to the power x."""
+    return ops.power(10.0, x) if x.dtype == np.float64 else ops.exp(x * math.log(10.0))
+
+
+@formula(special.radian)
+def radian(d: Any, m: Any, s: Any) -> Any:
+    """scipy.special.radian: degrees, minutes and seconds as an angle in radians."""
+    return (d + m * (1.0 / 60.0) + s * (1.0 / 3600.0)) * DEGREE
+
+
+def _turned(x: Any) -> Any:
+    """Return an angle in radians of one in degrees, between −π and π."""
+    return (x - 360.0 * rint(x * (1.0 / 360.0))) * DEGREE
+
+
+@formula(special.sindg)
+def sindg(x: Any) -> Any:
+    """scipy.special.sindg: the sine of an angle in degrees."""
+    return ops.sin(_turned(x))
+
+
+@formula(special.cosdg)
+def cosdg(x: Any) -> Any:
+    """scipy.special.cosdg: the cosine of an angle in degrees."""
+    return ops.cos(_turned(x))
+
+
+@formula(special.tandg)
+def tandg(x: Any) -> Any:
+    """scipy.special.tandg: the tangent of an angle in degrees."""
+    return ops.tan(_turned(x))
+
+
+@formula(special.cotdg)
+def cotdg(x: Any) -> Any:
+    """scipy.special.cotdg: the cotangent of an angle in degrees."""
+    return 1.0 / ops.tan(_turned(x))
+
+
+@formula(special.round)
+def round(x: Any) -> Any:
+    """scipy.special.round: the nearest integer; a half becomes even. Its derivative is 0."""
+    return rint(x)
+
+
+@implements(special.diric)
+def diric(x: Any, n: int) -> Any:
+    """scipy.special.diric: sin(nx/2)/(n·sin(x/2)) for one plain n, a Chebyshev polynomial of cos(x/2), smooth at 0."""
+    order = plain_order("diric", n, 1, whole=True)
+    return ops.member(ops.cos(0.5 * as_float(x)), of="chebyu", p=(order - 1,)) * (1.0 / order)
+
+
+def _inexact(name: str, exact: bool) -> None:
+    if exact:
+        raise TracingError(f"scipy.special.{name} with exact=True of traced values", fix="exact=False gives floats.")
+
+
+@implements(special.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """scipy.special.comb: the number of choices of k from N, of real numbers as `binom`; 0 where there is none."""
+    _inexact("comb", exact)
+    N, k = harmonize("comb", N, k, floats=True)
+    N = N + k - 1.0 if repetition else N
+    possible = (k <= N) & (N >= 0.0) & (k >= 0.0)
+    return where(possible, ops.binom(where(possible, N, 1.0), where(possible, k, 1.0)), 0.0)
+
+
+@implements(special.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    """scipy.special.perm: the number of ordered choices of k from N, of real numbers; 0 where there is none."""
+    _inexact("perm", exact)
+    N, k = harmonize("perm", N, k, floats=True)
+    possible = (k <= N) & (N >= 0.0) & (k >= 0.0)
+    return where(possible, ops.poch(where(possible, N - k + 1.0, 1.0), where(possible, k, 1.0)), 0.0)
+
+
+@implements(special.factorial)
+def factorial(n: Any, exact: bool = False) -> Any:
+    """scipy.special.factorial: Γ(n + 1); 0 for negative n."""
+    _inexact("factorial", exact)
+    n = as_float(n)
+    return where(n < 0.0, 0.0, ops.gamma(where(n < 0.0, 1.0, n + 1.0)))
+
+
+@implements(special.zeta)
+def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+    """scipy.special.zeta: the zeta functions of Riemann and Hurwitz, differentiable in both arguments for x > 0.
+
+    Example:
+        >>> import primad
+        >>> float(round(primad.grad(primad.numpy.special.zeta)(2.0), 12))
+        -0.937548254316
+    """
+    if out is not None:
+        raise TracingError("scipy.special.zeta with out= of traced values", fix="leave it out.")
+    return ops.hurwitz(*harmonize("zeta", x, 1.0 if q is None else q, floats=True), n=0)
+
+
+@formula(special.zetac)
+def zetac(x: Any) -> Any:
+    """scipy.special.zetac: Riemann's zeta function less 1, of x > 0: ζ(x, 2)."""
+    return ops.hurwitz(x, 2.0 + 0.0 * x, n=0)
+
+
+@formula(special.owens_t)
+def owens_t(h: Any, a: Any) -> Any:
+    """scipy.special.owens_t: Owen's T function, of the bivariate normal distribution."""
+    return ops.owens_t(h, a)
+
+
+@implements(special.lambertw)
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+    """scipy.special.lambertw for one plain branch k: Lambert's function, a complex number.
+
+    Raises:
+        TracingError: for a traced branch.
+
+    Example:
+        >>> import primad
+        >>> float(round(primad.grad(lambda x: primad.scipy.special.lambertw(x).real)(1.0), 12))
+        0.361896256635
+    """
+    if any_traced([tol]):
+        raise TracingError("scipy.special.lambertw of a traced tolerance", fix="pass a plain number.")
+    return ops.lambertw(_complex(z), k=plain_order("lambertw", k, whole=True))
+
+
+def _complex(z: Any) -> Any:
+    if z.dtype.kind == "c":
+        return z
+    z = as_float(z)
+    return ops.complex_of(z, np.zeros(z.shape, z.dtype))
+
+
+@implements(special.wofz, ufunc=True)
+def wofz(z: Any, /) -> Any:
+    """scipy.special.wofz: the Faddeeva function exp(−z²)·erfc(−iz), a complex number."""
+    return ops.scaled_erfc(-1j * _complex(z), n=0)
+
+
+@formula(special.voigt_profile)
+def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
+    """scipy.special.voigt_profile: the convolution of a normal and a Cauchy density, of sigma > 0."""
+    scale = sigma * math.sqrt(2.0)
+    found = ops.real_part(ops.scaled_erfc(ops.complex_of(gamma / scale, -x / scale), n=0))
+    return found / (sigma * math.sqrt(2.0 * math.pi))

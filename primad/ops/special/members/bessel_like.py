@@ -1,0 +1,198 @@
+"""Spherical, scaled and Kelvin functions, Struve functions, and integrals of Bessel and Airy functions."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from functools import partial
+from typing import Any
+
+from primad.ops.elementwise.discrete import sign
+from primad.ops.special.bessel import airy, bessel_i, bessel_j, bessel_k, bessel_y
+from primad.ops.special.members.entry import Family
+from primad.system.deferred import special
+
+POSITIVE = (0.25, 3.0)
+
+
+def _spherical(name: str, before: float, after: float) -> Any:
+    """Return the slope by DLMF 10.51.2 and 10.51.5: (±n·f of order n − 1, ± (n + 1)·f of order n + 1)/(2n + 1)."""
+
+    def slope(of: Any, out: Any, x: Any, n: int) -> Any:
+        if n == 0:
+            return after * of(name, x, 1)
+        return (before * n * of(name, x, n - 1) + after * (n + 1) * of(name, x, n + 1)) / (2.0 * n + 1.0)
+
+    return slope
+
+
+def _half(numbers: Any, function: str, x: Any, n: int) -> Any:
+    return numbers.sqrt(numbers.pi / (2 * x)) * getattr(numbers, function)(n + numbers.mpf(1) / 2, x)
+
+
+def _kelvin(x: Any, kind: str, v: float) -> Any:
+    if v == 0:
+        return getattr(special, kind)(x)
+    if kind in ("ber", "bei"):
+        found = special.jv(v, x * cmath.exp(0.75j * math.pi))
+    else:
+        found = cmath.exp(-0.5j * math.pi * v) * special.kv(v, x * cmath.exp(0.25j * math.pi))
+    return found.real if kind in ("ber", "ker") else found.imag
+
+
+OTHER = {"ber": (1.0, "bei"), "bei": (-1.0, "ber"), "ker": (1.0, "kei"), "kei": (-1.0, "ker")}
+
+
+def _kelvin_slope(of: Any, out: Any, x: Any, kind: str, v: float) -> Any:
+    """Return the derivative by DLMF 10.63.1."""
+    factor, other = OTHER[kind]
+
+    def both(order: float) -> Any:
+        return of("kelvin", x, kind, order) + factor * of("kelvin", x, other, order)
+
+    return math.sqrt(0.5) * (both(1) if v == 0 else 0.5 * (both(v + 1) - both(v - 1)))
+
+
+def _result(name: str, place: int) -> Any:
+    return lambda x: getattr(special, name)(x)[place]
+
+
+def _over(of_integrand: Any) -> Any:
+    return lambda of, out, x: of_integrand(x) / x
+
+
+def _by_struve(numbers: Any, x: Any, y: str) -> Any:
+    """Integrate Y₀ from 0 (DLMF 10.22.2)."""
+    function = getattr(numbers, y)
+    of_zero, of_one = numbers.struveh(0, x), numbers.struveh(1, x)
+    return x * function(0, x) + numbers.pi * x / 2 * (function(1, x) * of_zero - function(0, x) * of_one)
+
+
+def _integral_of_y_over_t(m: Any, x: Any) -> Any:
+    """Add the power series of ∫ Y₀(t)/t dt from x to ∞ (Abramowitz and Stegun 11.1.20)."""
+    log, terms = m.log(x / 2), range(1, m.dps)
+    series = [(-1) ** k * (x / 2) ** (2 * k) / (2 * k * m.factorial(k) ** 2) for k in terms]
+    rest = sum([s * (m.psi(0, k + 1) + m.mpf(1) / (2 * k) - log) for k, s in zip(terms, series, strict=True)])
+    return (-log * log - 2 * m.euler * log + m.pi**2 / 6 - m.euler**2 + 2 * rest) / m.pi
+
+
+def _integral_of_k_over_t(m: Any, x: Any) -> Any:
+    """Add the power series of ∫ K₀(t)/t dt from x to ∞ (Abramowitz and Stegun 11.1.22)."""
+    log, terms = m.log(x / 2), range(1, m.dps)
+    series = [(x / 2) ** (2 * k) / (2 * k * m.factorial(k) ** 2) for k in terms]
+    rest = sum([s * (m.psi(0, k + 1) + m.mpf(1) / (2 * k) - log) for k, s in zip(terms, series, strict=True)])
+    return log * log / 2 + m.euler * log + m.pi**2 / 24 + m.euler**2 / 2 - rest
+
+
+def _hyper(above: Any, below: Any, sign: int, lead: Any) -> Any:
+    """Return a generalised hypergeometric function of ±x²/4 times something; parameters are halves."""
+
+    def meaning(n: Any, x: Any) -> Any:
+        return lead(n, x) * n.hyper([n.mpf(a) / 2 for a in above], [n.mpf(b) / 2 for b in below], sign * x * x / 4)
+
+    return meaning
+
+
+def _airy_integral(numbers: Any, x: Any, kind: str, turn: int) -> Any:
+    return turn * getattr(numbers, kind)(turn * x, derivative=-1)
+
+
+BESSEL_LIKE: dict[str, Family] = {
+    "spherical_jn": Family(
+        lambda x, n: special.spherical_jn(n, x), _spherical("spherical_jn", 1.0, -1.0),
+        lambda m, x, n: _half(m, "besselj", x, n), POSITIVE, ((0,), (1,), (3,)),
+    ),
+    "spherical_yn": Family(
+        lambda x, n: special.spherical_yn(n, x), _spherical("spherical_yn", 1.0, -1.0),
+        lambda m, x, n: _half(m, "bessely", x, n), POSITIVE, ((0,), (2,)),
+    ),
+    "spherical_in": Family(
+        lambda x, n: special.spherical_in(n, x), _spherical("spherical_in", 1.0, 1.0),
+        lambda m, x, n: _half(m, "besseli", x, n), POSITIVE, ((0,), (2,)),
+    ),
+    "spherical_kn": Family(
+        lambda x, n: special.spherical_kn(n, x), _spherical("spherical_kn", -1.0, -1.0),
+        lambda m, x, n: _half(m, "besselk", x, n), POSITIVE, ((0,), (2,)),
+    ),
+    "ive": Family(
+        lambda x, v: special.ive(v, x),
+        lambda of, out, x, v: 0.5 * (of("ive", x, v - 1) + of("ive", x, v + 1)) - sign(x) * out,
+        lambda m, x, v: m.exp(-x) * m.besseli(v, x), POSITIVE, ((0,), (1,), (0.5,)),
+    ),
+    "kve": Family(
+        lambda x, v: special.kve(v, x),
+        lambda of, out, x, v: out - 0.5 * (of("kve", x, v - 1) + of("kve", x, v + 1)),
+        lambda m, x, v: m.exp(x) * m.besselk(v, x), POSITIVE, ((0,), (1,), (1.5,)),
+    ),
+    "kelvin": Family(
+        _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), POSITIVE,
+        (("ber", 0), ("bei", 0), ("ker", 0), ("kei", 0), ("ker", 1)),
+    ),
+    "struve": Family(
+        lambda x, v: special.struve(v, x),
+        lambda of, out, x, v: 0.5 * (of("struve", x, v - 1) - of("struve", x, v + 1) + of("struve_source", x, v)),
+        lambda m, x, v: m.struveh(v, x), POSITIVE, ((0,), (1,), (0.5,)),
+    ),
+    "modstruve": Family(
+        lambda x, v: special.modstruve(v, x),
+        lambda of, out, x, v: 0.5 * (of("modstruve", x, v - 1) + of("modstruve", x, v + 1) + of("struve_source", x, v)),
+        lambda m, x, v: m.struvel(v, x), POSITIVE, ((0,), (1,), (0.5,)),
+    ),
+    "struve_source": Family(
+        lambda x, v: (0.5 * x) ** v * (special.rgamma(v + 1.5) / math.sqrt(math.pi)),
+        lambda of, out, x, v: (v / (2.0 * v + 1.0)) * of("struve_source", x, v - 1) if v else 0.0 * x,
+        lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi), POSITIVE, ((0,), (2,)),
+    ),
+    "itstruve0": Family(
+        special.itstruve0, lambda of, out, x: of("struve", x, 0),
+        _hyper((2, 2), (3, 3, 4), -1, lambda n, x: x * x / n.pi), POSITIVE,
+    ),
+    "it2struve0": Family(
+        special.it2struve0, lambda of, out, x: -of("struve", x, 0) / x,
+        lambda m, x: m.pi / 2 - _hyper((1, 2), (3, 3, 3), -1, lambda n, x: 2 * x / n.pi)(m, x), POSITIVE,
+    ),
+    "itmodstruve0": Family(
+        special.itmodstruve0, lambda of, out, x: of("modstruve", x, 0),
+        _hyper((2, 2), (3, 3, 4), 1, lambda n, x: x * x / n.pi), POSITIVE,
+    ),
+    "itj0": Family(
+        _result("itj0y0", 0), lambda of, out, x: bessel_j(x, n=0), _hyper((1,), (2, 3), -1, lambda n, x: x), POSITIVE
+    ),
+    "ity0": Family(
+        _result("itj0y0", 1), lambda of, out, x: bessel_y(x, n=0), partial(_by_struve, y="bessely"), POSITIVE
+    ),
+    "iti0": Family(
+        _result("iti0k0", 0), lambda of, out, x: bessel_i(x, n=0), _hyper((1,), (2, 3), 1, lambda n, x: x), POSITIVE
+    ),
+    "itk0": Family(
+        _result("iti0k0", 1), lambda of, out, x: bessel_k(x, n=0),
+        lambda m, x: m.pi * x / 2 * (m.besselk(0, x) * m.struvel(-1, x) + m.besselk(1, x) * m.struvel(0, x)), POSITIVE,
+    ),
+    "it2j0": Family(
+        _result("it2j0y0", 0), _over(lambda x: 1.0 - bessel_j(x, n=0)),
+        _hyper((2, 2), (4, 4, 4), -1, lambda n, x: x * x / 8), POSITIVE,
+    ),
+    "it2y0": Family(
+        _result("it2j0y0", 1), _over(lambda x: -bessel_y(x, n=0)),
+        _integral_of_y_over_t, POSITIVE,
+    ),
+    "it2i0": Family(
+        _result("it2i0k0", 0), _over(lambda x: bessel_i(x, n=0) - 1.0),
+        _hyper((2, 2), (4, 4, 4), 1, lambda n, x: x * x / 8), POSITIVE,
+    ),
+    "it2k0": Family(
+        _result("it2i0k0", 1), _over(lambda x: -bessel_k(x, n=0)),
+        _integral_of_k_over_t, POSITIVE,
+    ),
+    **{
+        f"itairy{place}": Family(
+            _result("itairy", place),
+            partial(lambda of, out, x, turn, n: airy(turn * x, n=n), turn=turn, n=n),
+            partial(_airy_integral, kind=kind, turn=turn), POSITIVE, (),  # SciPy has 7 digits
+        )
+        for place, (kind, turn, n) in enumerate(
+            (("airyai", 1, 0), ("airybi", 1, 2), ("airyai", -1, 0), ("airybi", -1, 2))
+        )
+    },
+}  # fmt: skip
+"""By name. Integrals start at 0, or go to infinity."""

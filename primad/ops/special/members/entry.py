@@ -1,0 +1,27 @@
+"""What a table says of one family of functions of a number that is closed under its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of functions f_p(x) with plain params p, whose derivatives are formulas in such families.
+
+    Attributes:
+        value: `(x, *p)`: of arrays in double precision.
+        slope: `(of, out, x, *p)`: the derivative in x, in the language of rules; `of(name, x, *p)` is a member of any
+            family.
+        meaning: `(numbers, x, *p)`: what it is of numbers of high precision, in functions of mpmath.
+        domain: where it is tried.
+        tried: the params that it is tried with; none where SciPy is less exact than proofs ask.
+    """
+
+    value: Callable[..., Any]
+    slope: Callable[..., Any]
+    meaning: Callable[..., Any]
+    domain: tuple[float, float]
+    tried: tuple[tuple[Any, ...], ...] = ((),)

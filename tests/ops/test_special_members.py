@@ -1,0 +1,100 @@
+"""Families of special functions against mpmath, and SciPy's functions that are made of them against SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import primad
+import primad.scipy.special as special
+from primad import ops
+from primad.numpy.special_functions import members
+from primad.ops.special.members import MEMBERS
+from primad.verify.exact.high_precision import Precise
+
+NUMBERS = Precise(40)
+STEP = NUMBERS.context.mpf(10) ** -10
+
+
+@pytest.mark.parametrize("name", [name for name, family in MEMBERS.items() if family.tried and name != "lpmv"])
+def test_values_and_derivatives(name: str) -> None:
+    family = MEMBERS[name]
+    low, high = family.domain
+    points = np.array([low + 0.13 * (high - low), low + 0.71 * (high - low)])
+    for p in family.tried[:2]:
+        found = [primad.derivative(lambda x, p=p: ops.member(x, of=name, p=p), k)(points) for k in (1, 2)]
+        value = ops.member.numpy(points, of=name, p=p)
+        for i, x in enumerate(points):
+            at = NUMBERS.context.mpf(float(x))
+            below, exact, above = [
+                NUMBERS.context.re(family.meaning(NUMBERS, at + h, *p)) for h in (-STEP, NUMBERS.context.mpf(0), STEP)
+            ]
+            slopes = (above - below) / (2 * STEP), (above - 2 * exact + below) / STEP**2
+            assert value[i] == pytest.approx(float(exact), rel=1e-12, abs=1e-14)
+            for order, slope in enumerate(slopes):
+                assert found[order][i] == pytest.approx(float(slope), rel=1e-10, abs=1e-12), (p, x, order + 1)
+
+
+ARGUMENTS: dict[str, tuple[float, ...]] = {
+    "elliprf": (0.3, 1.2, 2.0), "elliprd": (0.3, 1.2, 2.0), "elliprj": (0.3, 1.2, 2.0, 0.7), "elliprc": (0.3, 1.2),
+    "elliprg": (0.3, 1.2, 2.0), "ellipk": (0.6,), "ellipkm1": (0.3,), "ellipe": (0.6,), "ellipkinc": (2.3, 0.6),
+    "ellipeinc": (2.3, 0.6), "ellipj": (1.7, 0.6), "agm": (1.3, 0.4), "bdtr": (0.3,), "bdtrc": (0.3,),
+    "bdtri": (0.3,), "nbdtr": (0.3,), "nbdtrc": (0.3,), "nbdtri": (0.3,),
+    "pdtr": (2.5, 1.3), "pdtrc": (2.5, 1.3), "pdtri": (2.5, 0.3), "chdtr": (2.5, 1.3), "chdtrc": (2.5, 1.3),
+    "chdtri": (2.5, 0.3), "gdtr": (2.5, 1.3, 0.7), "gdtrc": (2.5, 1.3, 0.7), "gdtrix": (2.5, 1.3, 0.7),
+    "gdtria": (0.25, 1.3, 0.7), "fdtr": (2.5, 1.3, 0.7), "fdtrc": (2.5, 1.3, 0.7), "fdtri": (2.5, 3.3, 0.4),
+    "stdtr": (2.5, 1.3), "stdtrit": (2.5, 0.3), "ndtri_exp": (-0.8,), "nrdtrimn": (0.3, 1.2, 0.5),
+    "nrdtrisd": (0.3, 0.2, 0.1), "comb": (7.0, 2.5), "perm": (7.0, 2.5), "factorial": (3.2,), "cosdg": (33.0,),
+    "sindg": (333.0,), "tandg": (33.0,), "cotdg": (33.0,), "exp10": (0.7,), "gammasgn": (-1.5,), "loggamma": (2.5,),
+    "owens_t": (0.7, 0.4), "powm1": (1.2, 0.4), "radian": (3.0, 2.0, 1.0), "round": (2.3,),
+    "voigt_profile": (0.3, 1.2, 0.4), "zeta": (2.5, 1.3), "zetac": (2.5,), "lambertw": (0.7,), "wofz": (0.7,),
+}  # fmt: skip
+"""Of functions whose arguments are all traced."""
+PLAIN: dict[str, tuple[float, ...]] = {
+    **{"eval_jacobi": (3, 0.5, 1.0), "lpmv": (1, 2), "eval_sh_jacobi": (3, 2.0, 1.0)},
+    **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (2, 7)),
+}
+"""Plain parameters of functions that do not take the usual ones."""
+USUAL = (2, 1.5, 2.5)
+PYTHON: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("jvp", "yvp", "ivp", "kvp"), (2, 0.7, 2)),
+    **dict.fromkeys(("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"), (2, 0.7, True)),
+}
+
+
+def parts(results: Any) -> list[Any]:
+    """Return the real numbers that results consist of."""
+    several = results if isinstance(results, tuple) else (results,)
+    return [part for x in several for part in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(ARGUMENTS | members.TABLE | PYTHON))
+def test_scipys_values_and_slopes(name: str) -> None:
+    ours, theirs = getattr(special, name), getattr(scipy.special, name)
+    if name in ARGUMENTS:
+        before, traced, after = PLAIN.get(name, ()), ARGUMENTS[name], ()
+    elif name in PYTHON:
+        before, traced, after = PYTHON[name][:1], PYTHON[name][1:2], PYTHON[name][2:]
+    else:
+        before, traced, after = PLAIN.get(name, USUAL[: len(members.TABLE[name].params)]), (0.7,), ()
+
+    def call(*xs: Any) -> list[Any]:
+        return parts(ours(*before, *xs, *after))
+
+    found, expected = primad.jit(call)(*traced), parts(theirs(*before, *traced, *after))
+    np.testing.assert_allclose(found, expected, rtol=2e-13, atol=1e-15)
+    primad.check_grads(lambda *xs: sum(call(*xs)), traced, order=1)
+
+
+def test_a_t_distribution_has_its_derivatives_at_its_centre() -> None:
+    """Near 0 it is a series, whose derivatives are those of the function beside it."""
+    for order in (1, 2, 3):
+        of_t = primad.derivative(lambda t: special.stdtr(3.5, t), order)
+        of_p = primad.derivative(lambda p: special.stdtrit(3.5, p), order)
+        np.testing.assert_allclose([of_t(0.0), of_p(0.5)], [of_t(1e-5), of_p(0.50001)], rtol=1e-5, atol=1e-3)
+    with pytest.raises(primad.TracingError, match=r"hyp2f1 of a traced order(?s:.*)Fix: "):
+        primad.grad(lambda a: special.hyp2f1(a, 1.0, 2.0, 0.3))(0.5)
