@@ -136,7 +136,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
     Example:
         >>> import primad
-        >>> float(round(primad.grad(primad.numpy.special.zeta)(2.0), 12))
+        >>> float(np.round(primad.grad(primad.numpy.special.zeta)(2.0), 12))
         -0.937548254316
     """
     if out is not None:
@@ -165,7 +165,8 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 
     Example:
         >>> import primad
-        >>> float(round(primad.grad(lambda x: primad.scipy.special.lambertw(x).real)(1.0), 12))
+        >>> from primad.scipy import special
+        >>> float(np.round(primad.grad(lambda x: special.lambertw(x).real)(1.0), 12))
         0.361896256635
     """
     if any_traced([tol]):

@@ -17,8 +17,8 @@ from primad.system.deferred import special
 __all__ = ["jacobi_amplitude", "power_integral"]
 
 STEP, LEFT, RIGHT = 0.5, 2.0, 40.0
-"""Distance of the nodes in log t: the error of the trapezoid rule is exp(−2π²/STEP), since the integrand is analytic
-for angles below π; and how far beyond the operands, over the powers there, they go: exp(−40) < 2⁻⁵². Derived."""
+"""Steps of the trapezoid rule in log t, whose error is exp(−2π²/STEP), since the integrand is analytic for angles below
+π; and how many units of log t, over the powers there, it goes beyond the operands. Chosen: exp(−40) is below 2⁻⁵²."""
 FIRST = {
     (0.0, (0.5, 0.5, 0.5, 0.0)): lambda x, y, z, p: 2.0 * special.elliprf(x, y, z),
     (0.0, (0.5, 0.5, 1.5, 0.0)): lambda x, y, z, p: special.elliprd(x, y, z) / 1.5,
@@ -70,21 +70,23 @@ def _along(place: int) -> Any:
     return partial
 
 
-def _meaning(numbers: Any, *operands: Any, power: float, powers: Powers) -> Any:
+def _meaning(numbers: Any, *operands: Any, power: float, powers: tuple[float, ...]) -> Any:
     """Differentiate one of Carlson's integrals, whose powers differ by whole numbers."""
     half = numbers.mpf(1) / 2
     base: tuple[Any, ...]
     function: Callable[..., Any]
+    used = [(x, e) for x, e in zip(operands, powers, strict=True) if e]
+    operands, powers, count = tuple([x for x, _ in used]), tuple([e for _, e in used]), len(used)
     if power:
-        base, function, count = (half, half, half), lambda x, y, z: -4 * numbers.elliprg(x, y, z), 3
-    elif powers[3]:
-        base, function, count = (half, half, half, 1), lambda x, y, z, p: 2 * numbers.elliprj(x, y, z, p) / 3, 4
-    elif powers[2]:
-        base, function, count = (half, half, half), lambda x, y, z: 2 * numbers.elliprf(x, y, z), 3
+        base, function = (half, half, half), lambda x, y, z: -4 * numbers.elliprg(x, y, z)
+    elif count == 4:
+        base, function = (half, half, half, 1), lambda x, y, z, p: 2 * numbers.elliprj(x, y, z, p) / 3
+    elif count == 3:
+        base, function = (half, half, half), lambda x, y, z: 2 * numbers.elliprf(x, y, z)
     else:
-        base, function, count = (half, 1), lambda x, y: 2 * numbers.elliprc(x, y), 2
+        base, function = (half, 1), lambda x, y: 2 * numbers.elliprc(x, y)
     orders = tuple([int(e - float(least)) for e, least in zip(powers, base, strict=False)])
-    found = _differentiated(numbers, function, operands[:count], orders, third=count == 3 and not power)
+    found = _differentiated(numbers, function, operands, orders, third=count == 3 and not power)
     for least, n in zip(base, orders, strict=True):
         found = found * (-1) ** n / numbers.rf(least, n)
     return found

@@ -13,8 +13,6 @@ from primad.system.deferred import Deferred, special
 
 __all__ = ["beta_density", "betainc", "betaincc", "betainccinv", "betaincinv"]
 
-IN_A, IN_B = (1, 0), (0, 1)
-
 
 def _along(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
     """Differentiate the density's derivative in x: its logarithm has the slope (a − 1)/x − (b − 1)/(1 − x)."""
@@ -87,8 +85,8 @@ betaincc: Primitive = elementwise(
     "betaincc",
     numpy=special.betaincc,
     partials=[
-        lambda out, a, b, x: -betainc(a, b, x, n=IN_A),
-        lambda out, a, b, x: -betainc(a, b, x, n=IN_B),
+        lambda out, a, b, x: -betainc(a, b, x, n=(1, 0)),
+        lambda out, a, b, x: -betainc(a, b, x, n=(0, 1)),
         lambda out, a, b, x: -beta_density(a, b, x, n=(0, 0)),
     ],
     meaning=lambda numbers, a, b, x: 1 - _distribution(numbers, a, b, x),
@@ -107,8 +105,8 @@ def _inverse(name: str, original: Deferred, sign: int, said: str) -> Primitive:
         name,
         numpy=function,
         partials=[
-            lambda out, a, b, p: -betainc(a, b, out, n=IN_A) / beta_density(a, b, out, n=(0, 0)),
-            lambda out, a, b, p: -betainc(a, b, out, n=IN_B) / beta_density(a, b, out, n=(0, 0)),
+            lambda out, a, b, p: -betainc(a, b, out, n=(1, 0)) / beta_density(a, b, out, n=(0, 0)),
+            lambda out, a, b, p: -betainc(a, b, out, n=(0, 1)) / beta_density(a, b, out, n=(0, 0)),
             lambda out, a, b, p: float(sign) / beta_density(a, b, out, n=(0, 0)),
         ],
         meaning=lambda numbers, a, b, p: _quantile(numbers, a, b, p if sign > 0 else 1 - p),

@@ -11,7 +11,7 @@ from primad.ops.special.quadrature import tail_integral
 from primad.system.deferred import special
 
 LARGE = 16.0
-"""From which on asymptotic series in 1/a are taken. Derived: their last term is then below 2⁻⁵²."""
+"""The least of the values of a for which asymptotic series in 1/a are taken. Chosen: their rest is below 2⁻⁵²."""
 
 
 def log_gamma_correction(a: Any) -> Any:

@@ -17,7 +17,7 @@ from primad.system.deferred import special
 __all__ = ["hurwitz", "owens_t"]
 
 SHIFT = 16
-"""Terms of the series that are added before the Euler–Maclaurin formula is taken. Chosen: its rest is below 2⁻⁵²."""
+"""The number of terms that are added before the Euler–Maclaurin formula is taken. Chosen: its rest is below 2⁻⁵²."""
 
 
 def _zeta(s: Any, q: Any, *, n: int) -> Any:

@@ -70,7 +70,7 @@ NUMERIC: dict[Primitive, Any] = {
     ops.power_integral: varied(
         pointwise(POSITIVE, POSITIVE, POSITIVE, POSITIVE, shapes=FEW),
         power=(0.0,),
-        powers=((0.5, 0.5, 0.5, 0.0),),
+        powers=((0.5, 0.5, 0.5, 0.0), (0.0, 0.5, 0.5, 0.5)),
     ),
     ops.jacobi_amplitude: pointwise((0.25, 1.25), (0.125, 0.875), shapes=FEW),
     ops.hurwitz: varied(pointwise((1.5, 4.0), (0.5, 2.0), shapes=FEW), n=(0, 1)),

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class Domain:
+    """Where families are tried: intervals without zeros of a denominator, in which they are of moderate size."""
+
+    POSITIVE = (0.25, 3.0)
+    ARGUMENT = (-1.5, 0.75)
+    INSIDE = (-0.875, 0.875)
+
+
 @dataclass(frozen=True)
 class Family:
     """A family of functions f_p(x) with plain params p, whose derivatives are formulas in such families.
