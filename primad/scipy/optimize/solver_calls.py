@@ -65,17 +65,17 @@ def _frozen(value: Any) -> Any:
         return (type(value), *map(_frozen, value))
     if isinstance(value, np.ndarray):
         return (value.shape, value.dtype.str, value.tobytes())
-    return (type(value), value) if type(value).__hash__ is not None else _Same(value)
+    return (type(value), value) if type(value).__hash__ is not None else _SameObject(value)
 
 
-class _Same:
+class _SameObject:
     """Something that is equal to itself alone."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._value is other._value
+        return isinstance(other, _SameObject) and self._value is other._value
 
     def __hash__(self) -> int:
         return id(self._value)
