@@ -302,7 +302,7 @@ def _has_none(a: Any) -> bool:
     return logarithm(a) is None
 
 
-_LOGARITHM = {
+_LOGARITHM: dict[str, Any] = {
     "own_axes": 2,
     "say": lambda value, a, *types, **params: (
         "a matrix has no principal logarithm: it is singular"
