@@ -59,8 +59,8 @@ EXPRESSIONS: dict[str, str] = {
     "cmath.exp(x[0])": r"np\.exp",
     "statistics.mean(x)": r"np\.mean",
     "scipy.fft.fft(x)": r"primad\.opaque",
-    "scipy.special.struve(1, x)": (
-        r"primad\.elementwise\('struve', struve, \[lambda out, x, y: …, lambda out, x, y: …\]\)"
+    "scipy.special.tklmbda(1, x)": (
+        r"primad\.elementwise\('tklmbda', tklmbda, \[lambda out, x, y: …, lambda out, x, y: …\]\)"
     ),
     "scipy.special.jv(x, 1)": "order as a plain number",
     "scipy.stats.norm.cdf(x)": r"cdf of the same distribution of primad\.scipy\.stats",
