@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Mapping
+from enum import IntEnum, IntFlag
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,12 +23,34 @@ _RELOCATION = struct.Struct("<QQq")
 _ADDRESS = struct.Struct("<Q")
 _KIND = OBJECT_FILE + b"\x02\x01\x01", 1, 62
 """The beginning of a file, its type and its machine: of 64 bits, the lowest byte first; to be linked; x86-64."""
-_EMPTY, _CONTENTS, _SYMBOLS, _TEXTS, _RELOCATIONS, _ZEROS = 0, 1, 2, 3, 4, 8
-_WRITTEN, _PLACED, _EXECUTED, _OF_A_THREAD = 1, 2, 4, 1024
-_WHOLE_ADDRESS = 1
-"""The relocation that is an address of 64 bits."""
 _OUTSIDE, _FIRST_SPECIAL = 0, 0xFF00
 """Numbers of sections: of what is elsewhere, and from where on they are none."""
+
+
+class _Type(IntEnum):
+    """What a section holds."""
+
+    EMPTY = 0
+    CONTENTS = 1
+    SYMBOLS = 2
+    TEXTS = 3
+    RELOCATIONS = 4
+    ZEROS = 8
+
+
+class _Placing(IntFlag):
+    """What becomes of a section in memory."""
+
+    WRITTEN = 1
+    PLACED = 2
+    EXECUTED = 4
+    OF_A_THREAD = 1024
+
+
+class _Relocation(IntEnum):
+    """What is written at a place: here the only kind that is known, an address of 64 bits."""
+
+    WHOLE_ADDRESS = 1
 
 
 class _OtherFileError(Exception):
@@ -51,7 +74,13 @@ class _Section(NamedTuple):
     @property
     def protection(self) -> int:
         """How its memory may be used when all is there."""
-        also = mmap.PROT_EXEC if self.flags & _EXECUTED else mmap.PROT_WRITE if self.flags & _WRITTEN else 0
+        also = (
+            mmap.PROT_EXEC
+            if self.flags & _Placing.EXECUTED
+            else mmap.PROT_WRITE
+            if self.flags & _Placing.WRITTEN
+            else 0
+        )
         return mmap.PROT_READ | also
 
 
@@ -89,25 +118,36 @@ def _placed(code: bytes, known: Mapping[str, int]) -> PlacedCode:
     if (start[: len(_KIND[0])], type, machine) != _KIND:
         raise _OtherFileError
     every = [_Section(*_SECTION.unpack_from(code, table + i * _SECTION.size)) for i in range(count)]
-    if any(section.flags & _OF_A_THREAD or section.type > _ZEROS for section in every if section.flags & _PLACED):
+    if any(
+        section.flags & _Placing.OF_A_THREAD or section.type > _Type.ZEROS
+        for section in every
+        if section.flags & _Placing.PLACED
+    ):
         raise _OtherFileError
     offsets, ends = _offsets(every)
     memory = mmap.mmap(-1, max(ends.values()), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for i, offset in offsets.items():
-        if every[i].type != _ZEROS:
+        if every[i].type != _Type.ZEROS:
             memory[offset : offset + every[i].size] = code[every[i].offset : every[i].offset + every[i].size]
     addresses = {i: base + offset for i, offset in offsets.items()}
-    (symbols,) = [section for section in every if section.type == _SYMBOLS]
+    (symbols,) = [section for section in every if section.type == _Type.SYMBOLS]
     found, functions = _addresses(code, symbols, every[symbols.link], addresses, known)
     for section in every:
-        if section.type == _RELOCATIONS and section.info in offsets:
+        if section.type == _Type.RELOCATIONS and section.info in offsets:
             for place, about, addend in _RELOCATION.iter_unpack(code[section.offset : section.offset + section.size]):
-                if about & 0xFFFFFFFF != _WHOLE_ADDRESS:
+                if about & 0xFFFFFFFF != _Relocation.WHOLE_ADDRESS:
                     raise _OtherFileError
                 value = (found[about >> 32] + addend) % 2**64
                 _ADDRESS.pack_into(memory, offsets[section.info] + place, value)
-        elif section.type not in (_EMPTY, _CONTENTS, _SYMBOLS, _TEXTS, _ZEROS, _RELOCATIONS):
+        elif section.type not in (
+            _Type.EMPTY,
+            _Type.CONTENTS,
+            _Type.SYMBOLS,
+            _Type.TEXTS,
+            _Type.ZEROS,
+            _Type.RELOCATIONS,
+        ):
             raise _OtherFileError
     begin = 0
     for protection, end in ends.items():
@@ -122,7 +162,7 @@ def _offsets(every: list[_Section]) -> tuple[dict[int, int], dict[int, int]]:
     offsets: dict[int, int] = {}
     ends: dict[int, int] = {}
     end = 0
-    wanted = [(section.protection, i) for i, section in enumerate(every) if section.flags & _PLACED]
+    wanted = [(section.protection, i) for i, section in enumerate(every) if section.flags & _Placing.PLACED]
     for protection in sorted({protection for protection, _ in wanted}):
         for i in [i for own, i in wanted if own == protection]:
             offsets[i] = _rounded(end, max(1, every[i].align))

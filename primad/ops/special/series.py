@@ -127,6 +127,8 @@ class AsymptoticSeries(NamedTuple):
 
 PSI = AsymptoticSeries((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510), start=12)
 """The series of ψ, in the Bernoulli numbers B₂, B₄, … (DLMF 24.2)."""
+FAR = PSI._replace(start=16)
+"""The same numbers, from where on the rest is as small in derivatives of zeta functions, and in logarithms of Γ."""
 
 
 def polygamma_change(x: Any, d: Any, *, n: int) -> Any:

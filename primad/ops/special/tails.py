@@ -8,31 +8,29 @@ from typing import Any
 import numpy as np
 
 from primad.ops.special.quadrature import tail_integral
+from primad.ops.special.series import FAR
 from primad.system.deferred import special
-
-LARGE = 16.0
-"""The least of the values of a for which asymptotic series in 1/a are taken. Chosen: their rest is below 2⁻⁵²."""
 
 
 def log_gamma_correction(a: Any) -> Any:
     """Return log Γ(a + 1) − log(√(2πa)·(a/e)ᵃ), which is 1/(12a) − … where a is large (DLMF 5.11.1)."""
-    inverse = 1.0 / np.maximum(a, LARGE)
+    inverse = 1.0 / np.maximum(a, FAR.start)
     square = inverse * inverse
     series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188))))
     del inverse, square
-    small = np.minimum(a, LARGE)
+    small = np.minimum(a, FAR.start)
     direct = special.gammaln(small + 1.0)
     direct -= 0.5 * np.log(2.0 * math.pi * small) + small * np.log(small) - small
-    return np.where(a >= LARGE, series, direct)
+    return np.where(a >= FAR.start, series, direct)
 
 
 def log_over_psi(a: Any) -> Any:
     """Return log a − ψ(a), which is 1/(2a) + … where a is large (DLMF 5.11.2)."""
-    inverse = 1.0 / np.maximum(a, LARGE)
+    inverse = 1.0 / np.maximum(a, FAR.start)
     square = inverse * inverse
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132))))
-    small = np.minimum(a, LARGE)
-    return np.where(a >= LARGE, 0.5 * inverse + series, np.log(small) - special.psi(small))
+    small = np.minimum(a, FAR.start)
+    return np.where(a >= FAR.start, 0.5 * inverse + series, np.log(small) - special.psi(small))
 
 
 def deviance(away: Any, ratio: Any) -> Any:

@@ -11,13 +11,10 @@ from primad.ops.elementwise.elementary import exp
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special.error_functions import PEAK, erf
-from primad.ops.special.series import PSI
+from primad.ops.special.series import FAR
 from primad.system.deferred import special
 
 __all__ = ["hurwitz", "owens_t"]
-
-SHIFT = 16
-"""The number of terms that are added before the Euler–Maclaurin formula is taken. Chosen: its rest is below 2⁻⁵²."""
 
 
 def _zeta(s: Any, q: Any, *, n: int) -> Any:
@@ -27,11 +24,11 @@ def _zeta(s: Any, q: Any, *, n: int) -> Any:
     with np.errstate(all="ignore"):
         if n == 0:
             return np.asarray(special.zeta(s, q), dtype)
-        total = sum([(-np.log(k + q)) ** n * (k + q) ** -s for k in range(SHIFT)], np.zeros(s.shape))
-        a = q + SHIFT
+        total = sum([(-np.log(k + q)) ** n * (k + q) ** -s for k in range(FAR.start)], np.zeros(s.shape))
+        a = q + FAR.start
         rest = [a * (-1.0) ** i / (s - 1.0) ** (i + 1) + (0.5 if i == 0 else 0.0) for i in range(n + 1)]
         rising, power = [s, np.ones(s.shape)] + [np.zeros(s.shape)] * n, 1.0 / a
-        for j, number in enumerate(PSI.numbers, start=1):
+        for j, number in enumerate(FAR.numbers, start=1):
             for i in range(n + 1):
                 rest[i] = rest[i] + number / math.factorial(2 * j) * rising[i] * power
             for step in (2 * j - 1, 2 * j):
