@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class TryOn:
+class Samples:
     """Where families are tried: intervals without zeros of a denominator, in which they are of moderate size."""
 
     POSITIVE = (0.25, 3.0)
