@@ -9,7 +9,7 @@ from typing import Any
 
 from primad.ops.elementwise.discrete import sign
 from primad.ops.special.bessel import airy, bessel_i, bessel_j, bessel_k, bessel_y
-from primad.ops.special.members.entry import Family, Samples
+from primad.ops.special.members.entry import Family, Tried
 from primad.system.deferred import special
 
 
@@ -98,98 +98,98 @@ def _airy_integral(numbers: Any, x: Any, kind: str, turn: int) -> Any:
 BESSEL_LIKE: dict[str, Family] = {
     "spherical_jn": Family(
         lambda x, n: special.spherical_jn(n, x), _spherical("spherical_jn", 1.0, -1.0),
-        lambda m, x, n: _half(m, "besselj", x, n), Samples.POSITIVE, ((0,), (1,), (3,)),
+        lambda m, x, n: _half(m, "besselj", x, n), Tried.POSITIVE, ((0,), (1,), (3,)),
     ),
     "spherical_yn": Family(
         lambda x, n: special.spherical_yn(n, x), _spherical("spherical_yn", 1.0, -1.0),
-        lambda m, x, n: _half(m, "bessely", x, n), Samples.POSITIVE, ((0,), (2,)),
+        lambda m, x, n: _half(m, "bessely", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
     "spherical_in": Family(
         lambda x, n: special.spherical_in(n, x), _spherical("spherical_in", 1.0, 1.0),
-        lambda m, x, n: _half(m, "besseli", x, n), Samples.POSITIVE, ((0,), (2,)),
+        lambda m, x, n: _half(m, "besseli", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
     "spherical_kn": Family(
         lambda x, n: special.spherical_kn(n, x), _spherical("spherical_kn", -1.0, -1.0),
-        lambda m, x, n: _half(m, "besselk", x, n), Samples.POSITIVE, ((0,), (2,)),
+        lambda m, x, n: _half(m, "besselk", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
     "ive": Family(
         lambda x, v: special.ive(v, x),
         lambda of, out, x, v: 0.5 * (of("ive", x, v - 1) + of("ive", x, v + 1)) - sign(x) * out,
-        lambda m, x, v: m.exp(-x) * m.besseli(v, x), Samples.POSITIVE, ((0,), (1,), (0.5,)),
+        lambda m, x, v: m.exp(-x) * m.besseli(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
     ),
     "kve": Family(
         lambda x, v: special.kve(v, x),
         lambda of, out, x, v: out - 0.5 * (of("kve", x, v - 1) + of("kve", x, v + 1)),
-        lambda m, x, v: m.exp(x) * m.besselk(v, x), Samples.POSITIVE, ((0,), (1,), (1.5,)),
+        lambda m, x, v: m.exp(x) * m.besselk(v, x), Tried.POSITIVE, ((0,), (1,), (1.5,)),
     ),
     "kelvin": Family(
-        _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), Samples.POSITIVE,
+        _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), Tried.POSITIVE,
         (("ber", 0), ("bei", 0), ("ker", 0), ("kei", 0), ("ker", 1)),
     ),
     "struve": Family(
         lambda x, v: special.struve(v, x),
         lambda of, out, x, v: 0.5 * (of("struve", x, v - 1) - of("struve", x, v + 1) + of("struve_source", x, v)),
-        lambda m, x, v: m.struveh(v, x), Samples.POSITIVE, ((0,), (1,), (0.5,)),
+        lambda m, x, v: m.struveh(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
     ),
     "modstruve": Family(
         lambda x, v: special.modstruve(v, x),
         lambda of, out, x, v: 0.5 * (of("modstruve", x, v - 1) + of("modstruve", x, v + 1) + of("struve_source", x, v)),
-        lambda m, x, v: m.struvel(v, x), Samples.POSITIVE, ((0,), (1,), (0.5,)),
+        lambda m, x, v: m.struvel(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
     ),
     "struve_source": Family(
         lambda x, v: (0.5 * x) ** v * (special.rgamma(v + 1.5) / math.sqrt(math.pi)),
         lambda of, out, x, v: (v / (2.0 * v + 1.0)) * of("struve_source", x, v - 1) if v else 0.0 * x,
-        lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi), Samples.POSITIVE, ((0,), (2,)),
+        lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi), Tried.POSITIVE, ((0,), (2,)),
     ),
     "itstruve0": Family(
         special.itstruve0, lambda of, out, x: of("struve", x, 0),
-        _hyper((2, 2), (3, 3, 4), -1, lambda n, x: x * x / n.pi), Samples.POSITIVE,
+        _hyper((2, 2), (3, 3, 4), -1, lambda n, x: x * x / n.pi), Tried.POSITIVE,
     ),
     "it2struve0": Family(
         special.it2struve0, lambda of, out, x: -of("struve", x, 0) / x,
-        lambda m, x: m.pi / 2 - _hyper((1, 2), (3, 3, 3), -1, lambda n, x: 2 * x / n.pi)(m, x), Samples.POSITIVE,
+        lambda m, x: m.pi / 2 - _hyper((1, 2), (3, 3, 3), -1, lambda n, x: 2 * x / n.pi)(m, x), Tried.POSITIVE,
     ),
     "itmodstruve0": Family(
         special.itmodstruve0, lambda of, out, x: of("modstruve", x, 0),
-        _hyper((2, 2), (3, 3, 4), 1, lambda n, x: x * x / n.pi), Samples.POSITIVE,
+        _hyper((2, 2), (3, 3, 4), 1, lambda n, x: x * x / n.pi), Tried.POSITIVE,
     ),
     "itj0": Family(
         _result("itj0y0", 0), lambda of, out, x: bessel_j(x, n=0), _hyper((1,), (2, 3), -1, lambda n, x: x),
-        Samples.POSITIVE,
+        Tried.POSITIVE,
     ),
     "ity0": Family(
-        _result("itj0y0", 1), lambda of, out, x: bessel_y(x, n=0), partial(_by_struve, y="bessely"), Samples.POSITIVE
+        _result("itj0y0", 1), lambda of, out, x: bessel_y(x, n=0), partial(_by_struve, y="bessely"), Tried.POSITIVE
     ),
     "iti0": Family(
         _result("iti0k0", 0), lambda of, out, x: bessel_i(x, n=0), _hyper((1,), (2, 3), 1, lambda n, x: x),
-        Samples.POSITIVE,
+        Tried.POSITIVE,
     ),
     "itk0": Family(
         _result("iti0k0", 1), lambda of, out, x: bessel_k(x, n=0),
         lambda m, x: m.pi * x / 2 * (m.besselk(0, x) * m.struvel(-1, x) + m.besselk(1, x) * m.struvel(0, x)),
-        Samples.POSITIVE,
+        Tried.POSITIVE,
     ),
     "it2j0": Family(
         _result("it2j0y0", 0), _over(lambda x: 1.0 - bessel_j(x, n=0)),
-        _hyper((2, 2), (4, 4, 4), -1, lambda n, x: x * x / 8), Samples.POSITIVE,
+        _hyper((2, 2), (4, 4, 4), -1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
     "it2y0": Family(
         _result("it2j0y0", 1), _over(lambda x: -bessel_y(x, n=0)),
-        _integral_of_y_over_t, Samples.POSITIVE,
+        _integral_of_y_over_t, Tried.POSITIVE,
     ),
     "it2i0": Family(
         _result("it2i0k0", 0), _over(lambda x: bessel_i(x, n=0) - 1.0),
-        _hyper((2, 2), (4, 4, 4), 1, lambda n, x: x * x / 8), Samples.POSITIVE,
+        _hyper((2, 2), (4, 4, 4), 1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
     "it2k0": Family(
         _result("it2i0k0", 1), _over(lambda x: -bessel_k(x, n=0)),
-        _integral_of_k_over_t, Samples.POSITIVE,
+        _integral_of_k_over_t, Tried.POSITIVE,
     ),
     **{
         f"itairy{place}": Family(
             _result("itairy", place),
             partial(lambda of, out, x, turn, n: airy(turn * x, n=n), turn=turn, n=n),
-            partial(_airy_integral, kind=kind, turn=turn), Samples.POSITIVE, (),  # SciPy has 7 digits
+            partial(_airy_integral, kind=kind, turn=turn), Tried.POSITIVE, (),  # SciPy has 7 digits
         )
         for place, (kind, turn, n) in enumerate(
             (("airyai", 1, 0), ("airybi", 1, 2), ("airyai", -1, 0), ("airybi", -1, 2))

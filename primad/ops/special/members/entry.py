@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Samples:
+class Tried:
     """Where families are tried: intervals without zeros of a denominator, in which they are of moderate size."""
 
     POSITIVE = (0.25, 3.0)
