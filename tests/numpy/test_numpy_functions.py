@@ -17,10 +17,12 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 
 import primad
 import primad.numpy as pnp
 import primad.scipy.special
+import primad.scipy.stats
 from primad.numpy.names import NOTHING_TO_RECORD, REASONS, WRITING
 from primad.recording.protocols import FUNCTIONS, UFUNCS
 from primad.scipy.other_names import UNRECORDED, why_not
@@ -86,7 +88,12 @@ def page() -> str:
         f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
     )
     text = HEAD + count + TABLE + "\n".join(rows) + "\n"
-    sections = ("Objects", objects()), ("numpy.polynomial", series()), ("scipy.special", of_scipy())
+    sections = (
+        ("Objects", objects()),
+        ("numpy.polynomial", series()),
+        ("scipy.special", of_scipy()),
+        ("scipy.stats", distributions()),
+    )
     for title, others in sections:
         text += f"\n## {title}\n\n{TABLE}" + "\n".join(others) + "\n"
     return text
@@ -142,6 +149,20 @@ def of_scipy() -> list[str]:
         names = [name for name in special_names() if name not in recorded and why_not(name) == reason]
         lines.append(f"| {', '.join(f'`{name}`' for name in names)} | refused | {reason} |")
     return lines
+
+
+def distributions() -> list[str]:
+    """Return the rows of the distributions of scipy.stats, each with its parameters and what is recorded of it."""
+    families = (scipy.stats.rv_continuous, scipy.stats.rv_discrete)
+    names = sorted(name for name in scipy.stats.__all__ if isinstance(getattr(scipy.stats, name), families))
+    recorded = [name for name in names if name in primad.scipy.stats.__all__]
+    lines = []
+    for name in recorded:
+        found = getattr(primad.scipy.stats, name)
+        shapes = f"Of {', '.join(found.shapes)}: " if found.shapes else ""
+        lines.append(f"| `{name}` | works | {shapes}{', '.join(found.recorded)}. |")
+    rest = ", ".join(f"`{name}`" for name in names if name not in recorded)
+    return [*lines, f"| {rest} | refused | Write the density with the functions that are recorded. |"]
 
 
 def test_functions_of_scipy_that_are_refused_say_so() -> None:

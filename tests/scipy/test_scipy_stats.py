@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from functools import cache, partial
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.stats
@@ -11,47 +14,93 @@ import scipy.stats
 import primad
 import primad.scipy.stats as stats
 
-X = np.array([-30.0, -4.0, -0.7, 0.0, 0.3, 0.9, 1.4, 6.0, 35.0])
+X = np.array([-30.0, -4.0, -0.7, 0.0, 0.3, 0.9, 1.37, 6.0, 35.0])
 Q = np.array([1e-12, 0.02, 0.3, 0.5, 0.8, 0.999])
 SHAPES: dict[str, tuple[float, ...]] = {
-    "beta": (2.3, 0.7), "chi2": (2.0,), "f": (3.5, 6.0), "gamma": (0.6,), "invgamma": (2.2,), "lognorm": (0.8,),
-    "pareto": (1.7,), "poisson": (3.2,), "t": (3.5,), "weibull_min": (1.3,),
+    "bernoulli": (0.3,), "beta": (2.3, 0.7), "betabinom": (6.0, 1.3, 2.2), "betaprime": (1.7, 4.6),
+    "binom": (5.0, 0.55), "bradford": (1.4,), "burr": (2.7, 0.8), "burr12": (2.7, 0.8), "chi": (2.4,), "chi2": (2.0,),
+    "dlaplace": (0.7,), "exponweib": (2.1, 1.3), "f": (3.5, 6.0), "fisk": (3.1,), "gamma": (0.6,),
+    "gengamma": (1.6, -1.3), "genextreme": (0.2,), "genlogistic": (1.6,), "gennorm": (1.4,), "genpareto": (0.3,),
+    "geom": (0.35,), "gompertz": (0.4,), "halfgennorm": (1.4,), "invgamma": (2.2,), "invgauss": (0.8,),
+    "invweibull": (2.6,), "johnsonsb": (0.4, 1.3), "johnsonsu": (-0.4, 1.3), "loggamma": (1.7,),
+    "loglaplace": (2.6,), "lognorm": (0.8,), "logser": (0.6,), "loguniform": (1.1, 4.4), "lomax": (2.7,),
+    "nakagami": (1.6,), "nbinom": (2.6, 0.4),
+    "pareto": (1.7,), "planck": (0.6,), "poisson": (3.2,), "powerlaw": (1.6,), "powernorm": (1.8,),
+    "randint": (1.0, 7.0), "reciprocal": (1.1, 4.4), "rice": (0.9,), "skewnorm": (-1.3,), "t": (3.5,),
+    "triang": (0.3,), "truncexpon": (4.2,), "truncnorm": (-0.4, 4.8), "vonmises": (1.4,), "weibull_max": (1.3,),
+    "weibull_min": (1.3,), "yulesimon": (2.7,),
 }  # fmt: skip
+WHOLE = {"binom": 1, "betabinom": 1, "randint": 2}
+"""How many of the first parameters are whole numbers, in which there are no derivatives."""
+UNIT = ("arcsine", "beta", "bradford", "johnsonsb", "powerlaw", "triang", "uniform")
 BODY = {name: ("pmf", "logpmf") if getattr(stats, name).discrete else ("pdf", "logpdf") for name in stats.__all__}
 SHARP = ("cdf", "sf", "pdf", "pmf")
 """Where SciPy is right to relative precision: its logarithms of probabilities near 1 are not."""
 TAILS = ("cdf", "sf", "logcdf", "logsf")
+NUMBERS = ("mean", "var", "std", "entropy", "median")
+LOSING = {("f", "isf"), ("betaprime", "isf"), ("genlogistic", "isf"), ("moyal", "isf"), ("powernorm", "ppf")}
+"""Where SciPy's own is the quantile of 1 − q, which has lost q's digits."""
+
+
+def at(name: str) -> float:
+    """Return a point inside of the support."""
+    inside = {"bernoulli": 0.0, "weibull_max": -0.7}
+    if name in inside:
+        return inside[name]
+    return 2.0 if getattr(stats, name).discrete else 0.7 if name in UNIT else 2.9
+
+
+def usual(name: str) -> list[float]:
+    """Return shapes, and loc and scale of a continuous distribution."""
+    return [*SHAPES.get(name, ()), *(() if getattr(stats, name).discrete else (0.1, 1.3))]
+
+
+def points(name: str) -> Any:
+    return np.arange(-1.0, 9.0) if getattr(stats, name).discrete else X
+
+
+@cache
+def recorded(name: str) -> Any:
+    """Return the compiled function (x, q, *parameters) -> the values of all methods, by name."""
+    ours = getattr(stats, name)
+
+    def methods(x: Any, q: Any, *p: Any) -> dict[str, Any]:
+        arguments = {"ppf": (q,), "isf": (q,), **dict.fromkeys(NUMBERS, ())}
+        return {method: getattr(ours, method)(*arguments.get(method, (x,)), *p) for method in ours.recorded}
+
+    return primad.jit(methods)
+
+
+def scipys(name: str, method: str, x: Any, q: Any, p: Any, family: Any = None) -> Any:
+    theirs = family or getattr(scipy.stats, name)
+    arguments = {"ppf": (q,), "isf": (q,), **dict.fromkeys(NUMBERS, ())}
+    return getattr(theirs, method)(*arguments.get(method, (x,)), *p)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", stats.__all__)
 def test_values_and_derivatives(name: str) -> None:
-    ours, theirs, shapes = getattr(stats, name), getattr(scipy.stats, name), SHAPES.get(name, ())
-    rest = (0.0,) if ours.discrete else (0.1, 1.3)
-    points = np.arange(-1.0, 9.0) if ours.discrete else X
-    known = [each for each in TAILS if each.removeprefix("log") in ours.functions]
-    for method in (*BODY[name], *known):
-        expected = getattr(theirs, method)(points, *shapes, *rest)
-        found = primad.jit(lambda x, *p, m=method: getattr(ours, m)(x, *p))(points, *shapes, *rest)
+    ours, p = getattr(stats, name), usual(name)
+    found = recorded(name)(points(name), Q, *p)
+    for method in ours.recorded:
+        expected = scipys(name, method, points(name), Q, p)
+        np.testing.assert_array_equal(scipys(name, method, points(name), Q, p, ours), expected)
+        if method.startswith("log"):  # of what is too small for a number, SciPy's may be that of 0
+            expected = np.where((found[method] < -700.0) & (expected == -np.inf), found[method], expected)
+        if (name, method) in LOSING:
+            inverse = getattr(getattr(scipy.stats, name), {"isf": "sf", "ppf": "cdf"}[method])(found[method], *p)
+            np.testing.assert_allclose(inverse, Q, rtol=1e-6, err_msg=method)
+            expected[0] = found[method][0]
         least = 1e-300 if method in SHARP else 1e-14
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=least, err_msg=method)
-        np.testing.assert_array_equal(getattr(ours, method)(points, *shapes, *rest), expected)
-    for method in {"ppf", "isf"} & set(ours.functions):
-        expected = getattr(theirs, method)(Q, *shapes, *rest)
-        if (name, method) == ("f", "isf"):  # SciPy's own is the quantile of 1 − q, which has lost q's digits
-            expected = rest[0] + rest[1] / theirs.ppf(Q, *shapes[::-1])
-        found = primad.jit(lambda q, *p, m=method: getattr(ours, m)(q, *p))(Q, *shapes, *rest)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14, err_msg=method)
-    at = 2.0 if ours.discrete else 0.7 if name in ("beta", "uniform") else 2.9
-
-    def likelihood(shapes: Any, rest: Any) -> Any:
-        return getattr(ours, BODY[name][1])(at, *shapes, *(rest if not ours.discrete else ()))
-
-    def tail(shapes: Any, rest: Any) -> Any:
-        return ours.sf(at, *shapes, *(rest if not ours.discrete else ()))
-
-    for function in (likelihood, *((tail,) if "sf" in ours.functions else ())):
-        primad.check_grads(function, (list(shapes), list(rest)), order=2)
+        np.testing.assert_allclose(found[method], expected, rtol=1e-9, atol=least, err_msg=method)
+    whole, rest = p[: WHOLE.get(name, 0)], p[WHOLE.get(name, 0) :]
+    tails = [ours.sf] if "sf" in ours.functions else []
+    if rest:
+        methods = [getattr(ours, BODY[name][1]), *tails]
+        primad.check_grads(lambda rest: [method(at(name), *whole, *rest) for method in methods], (rest,), order=2)
+        numbers = [getattr(ours, number) for number in ("mean", "var", "entropy") if number in ours.functions]
+        numbers = [number for number in numbers if np.isfinite(number(*p))]
+        primad.check_grads(lambda rest: [number(*whole, *rest) for number in numbers], (rest,), order=1)
 
 
 def test_a_tail_far_out_has_its_derivative() -> None:
@@ -59,11 +108,86 @@ def test_a_tail_far_out_has_its_derivative() -> None:
     assert slope == pytest.approx(-40.0249688472, rel=1e-10)
 
 
+@pytest.mark.parametrize("c", [-1e-9, 0.0, 1e-9, 0.04])
+@pytest.mark.parametrize("name", ["genextreme", "genpareto"])
+def test_shapes_near_zero_have_the_derivatives_of_the_limit(name: str, c: float) -> None:
+    """By power series in c of log(1 + c·x)/c, whose first terms are x − c·x²/2 + c²·x³/3."""
+    x = 0.8
+
+    def series(c: mpmath.mpf) -> mpmath.mpf:
+        way = -x if name == "genextreme" else x
+        t = mpmath.nsum(lambda k: (-c) ** int(k) * mpmath.mpf(way) ** int(k + 1) / (k + 1), [0, 40])
+        return t * (1 - c) - mpmath.exp(t) if name == "genextreme" else -t * (1 + c)
+
+    with mpmath.workdps(40):
+        expected = [float(d) for d in mpmath.taylor(series, mpmath.mpf(c), 3)]
+    f = partial(getattr(stats, name).logpdf, x)
+    slope = primad.grad(f)
+    found = [f(c), slope(c), primad.grad(slope)(c) / 2.0, primad.grad(primad.grad(slope))(c) / 6.0]
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+FAR = {
+    "truncnorm": (lambda a: stats.truncnorm.logsf(a + 0.2, a, a + 1.0), 20.0),
+    "invgauss": (lambda a: stats.invgauss.logsf(60.0, a), 0.7),
+    "exponweib": (lambda a: stats.exponweib.logsf(9.0, a, 2.0), 1.5),
+    "burr": (lambda a: stats.burr.sf(1e9, a, 0.6), 2.2),
+    "genlogistic": (lambda a: stats.genlogistic.isf(1e-200, a), 1.4),
+    "geom": (lambda a: stats.geom.cdf(3, a), 1e-14),
+    "nbinom": (lambda a: stats.nbinom.logsf(300, 2.5, a), 0.6),
+}
+"""Tails where 1 − cdf has no digits left: a function of one parameter, and where."""
+
+
+def exactly(name: str, a: Any) -> Any:
+    """Return what the function of `FAR` is, in mpmath's numbers."""
+    m = mpmath
+    mass = {
+        "truncnorm": lambda: m.log((m.erfc((a + 0.2) / m.sqrt(2)) - m.erfc((a + 1) / m.sqrt(2)))
+                                   / (m.erfc(a / m.sqrt(2)) - m.erfc((a + 1) / m.sqrt(2)))),
+        "invgauss": lambda: m.log(m.ncdf((1 - 60 / a) / m.sqrt(60))
+                                  - m.exp(2 / a) * m.ncdf(-(1 + 60 / a) / m.sqrt(60))),
+        "exponweib": lambda: m.log(1 - (1 - m.exp(-m.mpf(81))) ** a),
+        "burr": lambda: 1 - (1 + m.mpf(10) ** (-9 * a)) ** m.mpf("-0.6"),
+        "genlogistic": lambda: -m.log((1 - m.mpf(10) ** -200) ** (-1 / a) - 1),
+        "geom": lambda: 1 - (1 - a) ** 3,
+        "nbinom": lambda: m.log(m.betainc(301, m.mpf("2.5"), 0, 1 - a, regularized=True)),
+    }  # fmt: skip
+    return mass[name]()
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_tails_far_out_are_right_to_relative_precision(name: str) -> None:
+    f, at = FAR[name]
+    with mpmath.workdps(450):
+        expected = [float(2**k * d) for k, d in enumerate(mpmath.taylor(partial(exactly, name), mpmath.mpf(at), 2))]
+    found = [primad.jit(f)(at), primad.grad(f)(at), 2.0 * primad.grad(primad.grad(f))(at)]
+    np.testing.assert_allclose(found, [expected[0], expected[1] / 2.0, expected[2]], rtol=1e-9)
+
+
+def test_frozen_distributions_have_the_methods_of_their_family() -> None:
+    x = np.array([0.4, 1.1, 2.5])
+    for method in ("logpdf", "sf", "isf"):
+        q = x if method != "isf" else x / 3.0
+        frozen = primad.grad(lambda a, m=method, q=q: np.sum(getattr(stats.gamma(a, scale=2.0), m)(q)))(1.5)
+        plain = primad.grad(lambda a, m=method, q=q: np.sum(getattr(stats.gamma, m)(q, a, scale=2.0)))(1.5)
+        assert frozen == plain != 0.0
+    np.testing.assert_array_equal(stats.gamma(1.5).logpdf(x), scipy.stats.gamma(1.5).logpdf(x))
+    assert primad.grad(lambda r: stats.expon(scale=r).mean() * stats.expon(scale=r).std())(3.0) == 6.0
+    assert primad.grad(lambda x: stats.norm(0.5, 2.0).logpdf(x))(1.0) == -0.125
+    with pytest.raises(TypeError, match=r"gamma takes \(a, loc, scale\)"):
+        stats.gamma()
+    with pytest.raises(AttributeError, match="nothing"):
+        getattr(stats.gamma(1.5), "nothing")  # noqa: B009
+
+
 def test_what_is_not_recorded_says_so() -> None:
-    with pytest.raises(primad.PrimadError, match=r"stats.poisson.ppf of traced values(?s:.*)cdf, sf of poisson are"):
+    with pytest.raises(
+        primad.PrimadError, match=r"stats.poisson.ppf of traced values(?s:.*)logsf, mean, var, std of poisson are"
+    ):
         primad.grad(lambda q: stats.poisson.ppf(q, 3.0))(0.5)
-    with pytest.raises(AttributeError, match=r"scipy.stats.gengamma called as it is"):
-        getattr(stats, "gengamma")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"scipy.stats.exponnorm called as it is"):
+        getattr(stats, "exponnorm")  # noqa: B009
     with pytest.raises(primad.PrimadError, match=r"call logpdf of the same distribution of primad.scipy.stats"):
         primad.grad(lambda x: scipy.stats.norm.logpdf(x))(1.0)
     with pytest.raises(TypeError, match=r"gamma.pdf takes \(a, loc, scale\)"):
@@ -74,18 +198,17 @@ def test_what_is_not_recorded_says_so() -> None:
 @pytest.mark.parametrize("name", stats.__all__)
 def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
     """In every method that is recorded, for each parameter alone; beyond 0 and 1 there are no quantiles."""
-    ours, theirs, shapes = getattr(stats, name), getattr(scipy.stats, name), SHAPES.get(name, ())
-    usual = [*shapes, *(() if ours.discrete else (0.1, 1.3))]
-    scale = () if ours.discrete else (len(usual) - 1,)
-    wrong = [
-        [*usual[:i], value, *usual[i + 1 :]] for i in (*range(len(shapes)), *scale) for value in (-1.5, 0.0, np.nan)
-    ]
-    at = 3.0 if ours.discrete else 0.7
-    for method in (*BODY[name], *ours.functions):
-        recorded = primad.jit(lambda x, *p, m=method: getattr(ours, m)(x, *p))
-        cases = [(at if method not in ("ppf", "isf") else 0.3, *p) for p in wrong]
-        if method in ("ppf", "isf"):
-            cases += [(q, *usual) for q in (-0.1, 1.1, np.nan)]
-        for case in cases:
-            expected = getattr(theirs, method)(*case)
-            np.testing.assert_allclose(recorded(*case), expected, rtol=1e-9, atol=1e-14, err_msg=f"{method} {case}")
+    p = usual(name)
+    x = np.full(points(name).shape, 3.0 if getattr(stats, name).discrete else 0.7)
+    q = np.array([-0.1, 0.3, 1.1, np.nan, 0.3, 0.3])
+    for i, value in itertools.product(range(len(p)), (-1.5, 0.0, np.nan)):
+        wrong = np.array([*p[:i], value, *p[i + 1 :]])
+        found = recorded(name)(x, q, *wrong)
+        for method, own in found.items():
+            try:
+                expected = scipys(name, method, x, q, wrong)
+            except ZeroDivisionError:  # in SciPy's entropies
+                expected = np.nan
+            if method == "logcdf" and getattr(stats, name).discrete and np.isnan(own).all():
+                continue  # SciPy says 0 of points above the support, whatever the parameters are
+            np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-14, err_msg=f"{method} {wrong}")

@@ -134,7 +134,7 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
     return _power_over(log1p(x), lmbda)
 
 
-def _log1p_over(x: Any, lmbda: Any) -> Any:
+def log1p_over(x: Any, lmbda: Any) -> Any:
     """Return log(1 + lmbda·x)/lmbda; near 0, where that is x·(1 − lmbda·x/2 + …), by its series."""
     z = lmbda * x
     small = absolute(z) < SERIES
@@ -152,13 +152,13 @@ SERIES, TERMS = 0.05, 16
 @formula(special.inv_boxcox)
 def inv_boxcox(y: Any, lmbda: Any) -> Any:
     """scipy.special.inv_boxcox: (1 + lmbda·y)**(1/lmbda); exp(y) where lmbda is 0."""
-    return ops.exp(_log1p_over(y, lmbda))
+    return ops.exp(log1p_over(y, lmbda))
 
 
 @formula(special.inv_boxcox1p)
 def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
     """scipy.special.inv_boxcox1p: (1 + lmbda·y)**(1/lmbda) − 1; exp(y) − 1 where lmbda is 0."""
-    return expm1(_log1p_over(y, lmbda))
+    return expm1(log1p_over(y, lmbda))
 
 
 @implements(special.multigammaln)

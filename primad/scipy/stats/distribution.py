@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import reduce, wraps
 from importlib import import_module
+from operator import and_
 from typing import Any
+
+import numpy as np
 
 from primad import numpy as pn
 from primad.errors import TracingError
@@ -17,6 +20,33 @@ from primad.recording.traced_array import settled
 
 Function = Callable[..., Any]
 """(z, *shapes) -> value, on the support; or (q, *shapes) -> z."""
+
+LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
+LOG_2 = math.log(2.0)
+EULER = 0.5772156649015329
+"""Euler's constant."""
+
+
+def above_zero(*shapes: Any) -> tuple[Any, Any]:
+    """Return the support of positive numbers."""
+    return 0.0, math.inf
+
+
+def within_one(*shapes: Any) -> tuple[Any, Any]:
+    """Return the support of numbers between 0 and 1."""
+    return 0.0, 1.0
+
+
+def where_finite(condition: Any, moment: Any) -> Any:
+    """Return a moment where it is finite, and infinity elsewhere."""
+    return pn.where(condition, moment, math.inf)
+
+
+def log1m_exp(y: Any) -> Any:
+    """Return log(1 − e⁻ʸ) of y > 0, to relative precision."""
+    small = y < LOG_2
+    near = pn.log(-pn.expm1(-pn.where(small, y, 0.5)))
+    return pn.where(small, near, pn.log1p(-pn.exp(-pn.where(small, 1.0, y))))
 
 
 def _method(compute: Callable[..., Any]) -> Any:
@@ -34,6 +64,33 @@ def _method(compute: Callable[..., Any]) -> Any:
     return method
 
 
+def _number(compute: Callable[..., Any]) -> Any:
+    """Return a method without a point, of parameters alone, that is SciPy's own where nothing is traced."""
+    name = compute.__name__
+
+    @wraps(compute)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
+        if not any_traced([*args, *kwargs.values()]):
+            return getattr(getattr(import_module("scipy.stats"), self.name), name)(*args, **kwargs)
+        shapes, loc, scale = self.bound(name, args, kwargs)
+        shapes = [np.float64(shape) if isinstance(shape, float | int) else shape for shape in shapes]
+        with np.errstate(all="ignore"):  # where a moment is infinite
+            return self._where_defined(compute(self, shapes, loc, scale), shapes, scale, loc == loc)
+
+    return method
+
+
+def _positive(*shapes: Any) -> Any:
+    return reduce(and_, [shape > 0 for shape in shapes], True)
+
+
+def _inner(low: Any, high: Any) -> Any:
+    """Return a finite point between two ends, either of which may be infinite."""
+    left = pn.where(low > -math.inf, low, pn.where(high < math.inf, high - 2.0, -1.0))
+    return 0.5 * (left + pn.where(high < math.inf, high, left + 2.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """A distribution with SciPy's parameters: shapes, then `loc` and (of a continuous one) `scale`.
@@ -44,7 +101,9 @@ class Distribution:
         log_density: logarithm of the density, or of the probability, of the standard form.
         support: (*shapes) -> the least and the largest z.
         discrete: whether z is an integer; then there is no scale.
-        functions: what else there is in closed form: `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`.
+        functions: what else there is in closed form: `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, of the standard
+            form, and of the shapes alone its `mean`, `var` and `entropy`.
+        valid: (*shapes) -> whether there is such a distribution; in general, whether all shapes are positive.
     """
 
     name: str
@@ -53,6 +112,21 @@ class Distribution:
     support: Callable[..., tuple[Any, Any]] = lambda *shapes: (-math.inf, math.inf)
     discrete: bool = False
     functions: dict[str, Function] = field(default_factory=dict)
+    valid: Callable[..., Any] = _positive
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Return the distribution with these parameters, whose methods take a point alone."""
+        self.bound("", args, kwargs)
+        return Frozen(self, args, kwargs)
+
+    @property
+    def recorded(self) -> list[str]:
+        """The names of the methods that there are of traced values."""
+        body = ["logpmf", "pmf"] if self.discrete else ["logpdf", "pdf"]
+        tails = [name for name in ("cdf", "logcdf", "sf", "logsf") if {"cdf", "sf"} & set(self.functions)]
+        quantiles = [name for name in ("ppf", "isf") if name in self.functions]
+        known = {"mean": "mean", "var": "var", "std": "var", "entropy": "entropy", "median": "ppf"}
+        return [*body, *tails, *quantiles, *(name for name, needed in known.items() if needed in self.functions)]
 
     def bound(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any, Any]:
         """Return shapes, loc and scale from a method's arguments.
@@ -65,24 +139,27 @@ class Distribution:
         unknown = [key for key in kwargs if key not in names or key in given]
         lacking = [key for key in self.shapes if key not in given and key not in kwargs]
         if len(args) > len(names) or unknown or lacking:
-            raise TypeError(f"{self.name}.{method} takes ({', '.join(names)}) after its first argument")
+            called = f"{self.name}.{method} takes ({', '.join(names)}) after its first argument"
+            raise TypeError(called if method else f"{self.name} takes ({', '.join(names)})")
         given |= kwargs
-        return [given[name] for name in self.shapes], given.get("loc", 0.0), given.get("scale", 1.0)
+        given = {name: pn.asarray(value) if isinstance(value, list | tuple) else value for name, value in given.items()}
+        shapes = [given[name] for name in self.shapes]
+        if all(isinstance(shape, float | int) for shape in shapes) and not self.valid(*shapes):
+            shapes = [math.nan for _ in shapes]  # Python would refuse to divide by 0
+        return shapes, given.get("loc", 0.0), given.get("scale", 1.0)
 
     def _within(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> tuple[Any, Any, Any, Any]:
         """Return a standardised point, moved inside where it is not, and whether it is below, above, or a number."""
         z = (x - loc) / scale if not self.discrete else x - loc
         low, high = self.support(*shapes)
         below, above = z < low, z > high
-        middle = low + 0.5 * (high - low) if self.discrete or high < math.inf else low + 1.0 if low > -math.inf else 0.0
-        return pn.where(below | above, middle, z), below, above, z
+        middle = _inner(low, high)
+        inside = pn.where(below | above, pn.floor(middle) if self.discrete else middle, z)
+        return inside, below, above, z
 
     def _where_defined(self, found: Any, shapes: list[Any], scale: Any, also: Any = True) -> Any:
         """Return what was found, and NaN for parameters that no such distribution has, as SciPy does."""
-        known = also & (scale > 0)
-        for shape in shapes:
-            known = known & ((shape >= 0) if self.discrete else (shape > 0))
-        return defined_where(known, found)
+        return defined_where(also & (scale > 0) & self.valid(*shapes), found)
 
     def _known(self, name: str) -> Function:
         found = self.functions.get(name)
@@ -90,7 +167,7 @@ class Distribution:
             raise TracingError(
                 f"scipy.stats.{self.name}.{name} of traced values",
                 why="It is not recorded: its derivatives in the parameters are not known in closed form here.",
-                fix=f"{', '.join(['logpdf', 'pdf', *self.functions])} of {self.name} are recorded.",
+                fix=f"{', '.join(self.recorded)} of {self.name} are recorded.",
             )
         return found
 
@@ -176,3 +253,54 @@ class Distribution:
     def isf(self, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value whose `sf` is q, of 0 < q < 1."""
         return self._quantile("isf", q, shapes, loc, scale)
+
+    @_number
+    def mean(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the expected value."""
+        return self._known("mean")(*shapes) * scale + loc
+
+    @_number
+    def var(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the variance."""
+        return self._known("var")(*shapes) * (scale * scale)
+
+    @_number
+    def std(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the standard deviation."""
+        return pn.sqrt(self._known("var")(*shapes)) * scale
+
+    @_number
+    def entropy(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the entropy in nats; the differential one of a continuous distribution."""
+        return self._known("entropy")(*shapes) + (0.0 if self.discrete else pn.log(scale))
+
+    @_number
+    def median(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the value that half of the probability is below."""
+        return self._known("ppf")(0.5, *shapes) * scale + loc
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A distribution with its parameters, which may be traced: `gamma(2.0, scale=r).logpdf(x)`.
+
+    Attributes:
+        distribution: of which family.
+        args: the parameters given by position.
+        kwargs: and by name.
+    """
+
+    distribution: Distribution
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the distribution's method of this name, that takes no parameters any more."""
+        if name.startswith("_"):
+            raise AttributeError(f"a frozen distribution has no attribute {name!r}")
+        method = getattr(self.distribution, name)
+
+        def of_point(*point: Any) -> Any:
+            return method(*point, *self.args, **self.kwargs)
+
+        return of_point

@@ -1,4 +1,4 @@
-"""The table of distributions: each by the functions of its standard form."""
+"""The distributions that are met most, each by the functions of its standard form."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
-from primad.scipy.stats.distribution import Distribution
+from primad.numpy.elementwise.ufuncs import defined_where
+from primad.scipy.stats.distribution import EULER, LOG_2, LOG_ROOT, Distribution, above_zero, where_finite, within_one
 
 __all__ = [
-    "beta", "cauchy", "chi2", "expon", "f", "gamma", "gumbel_r", "halfnorm", "invgamma", "laplace", "logistic",
-    "lognorm", "norm", "pareto", "poisson", "rayleigh", "t", "uniform", "weibull_min",
+    "beta", "cauchy", "chi2", "expon", "f", "gamma", "halfnorm", "invgamma", "laplace", "logistic", "lognorm", "norm",
+    "rayleigh", "t", "uniform",
 ]  # fmt: skip
-
-LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
-LOG_2 = math.log(2.0)
-
-
-def _positive(*shapes: Any) -> tuple[Any, Any]:
-    return 0.0, math.inf
-
-
-def _unit(*shapes: Any) -> tuple[Any, Any]:
-    return 0.0, 1.0
-
 
 norm = Distribution(
     "norm",
@@ -37,27 +26,41 @@ norm = Distribution(
         "logsf": lambda z: special.log_ndtr(-z),
         "ppf": special.ndtri,
         "isf": lambda q: -special.ndtri(q),
+        "mean": lambda: 0.0,
+        "var": lambda: 1.0,
+        "entropy": lambda: LOG_ROOT + 0.5,
     },
 )
 expon = Distribution(
     "expon",
     (),
     lambda z: -z,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z: -pn.expm1(-z),
         "sf": lambda z: pn.exp(-z),
         "logsf": lambda z: -z,
         "ppf": lambda q: -pn.log1p(-q),
         "isf": lambda q: -pn.log(q),
+        "mean": lambda: 1.0,
+        "var": lambda: 1.0,
+        "entropy": lambda: 1.0,
     },
 )
 uniform = Distribution(
     "uniform",
     (),
     lambda z: 0.0 * z,
-    _unit,
-    functions={"cdf": lambda z: z, "sf": lambda z: 1.0 - z, "ppf": lambda q: q, "isf": lambda q: 1.0 - q},
+    within_one,
+    functions={
+        "cdf": lambda z: z,
+        "sf": lambda z: 1.0 - z,
+        "ppf": lambda q: q,
+        "isf": lambda q: 1.0 - q,
+        "mean": lambda: 0.5,
+        "var": lambda: 1.0 / 12.0,
+        "entropy": lambda: 0.0,
+    },
 )
 
 
@@ -88,6 +91,9 @@ laplace = Distribution(
         "logsf": lambda z: _laplace_log(-z),
         "ppf": _laplace_quantile,
         "isf": lambda q: -_laplace_quantile(q),
+        "mean": lambda: 0.0,
+        "var": lambda: 2.0,
+        "entropy": lambda: 1.0 + LOG_2,
     },
 )
 logistic = Distribution(
@@ -101,6 +107,9 @@ logistic = Distribution(
         "logsf": lambda z: special.log_expit(-z),
         "ppf": special.logit,
         "isf": lambda q: -special.logit(q),
+        "mean": lambda: 0.0,
+        "var": lambda: math.pi**2 / 3.0,
+        "entropy": lambda: 2.0,
     },
 )
 
@@ -118,77 +127,46 @@ cauchy = Distribution(
         "sf": lambda z: pn.arctan2(1.0, z) / math.pi,
         "ppf": lambda q: -_cotangent(q),
         "isf": _cotangent,
-    },
-)
-gumbel_r = Distribution(
-    "gumbel_r",
-    (),
-    lambda z: -z - pn.exp(-z),
-    functions={
-        "cdf": lambda z: pn.exp(-pn.exp(-z)),
-        "sf": lambda z: -pn.expm1(-pn.exp(-z)),
-        "logcdf": lambda z: -pn.exp(-z),
-        "ppf": lambda q: -pn.log(-pn.log(q)),
-        "isf": lambda q: -pn.log(-pn.log1p(-q)),
+        "entropy": lambda: math.log(4.0 * math.pi),
     },
 )
 rayleigh = Distribution(
     "rayleigh",
     (),
     lambda z: pn.log(z) - 0.5 * z * z,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z: -pn.expm1(-0.5 * z * z),
         "sf": lambda z: pn.exp(-0.5 * z * z),
         "logsf": lambda z: -0.5 * z * z,
         "ppf": lambda q: pn.sqrt(-2.0 * pn.log1p(-q)),
         "isf": lambda q: pn.sqrt(-2.0 * pn.log(q)),
+        "mean": lambda: math.sqrt(0.5 * math.pi),
+        "var": lambda: 2.0 - 0.5 * math.pi,
+        "entropy": lambda: 1.0 + 0.5 * (EULER - LOG_2),
     },
 )
 halfnorm = Distribution(
     "halfnorm",
     (),
     lambda z: LOG_2 - 0.5 * z * z - LOG_ROOT,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z: special.erf(z * math.sqrt(0.5)),
         "sf": lambda z: special.erfc(z * math.sqrt(0.5)),
         "logsf": lambda z: LOG_2 + special.log_ndtr(-z),
         "ppf": lambda q: math.sqrt(2.0) * special.erfinv(q),
         "isf": lambda q: math.sqrt(2.0) * special.erfcinv(q),
-    },
-)
-weibull_min = Distribution(
-    "weibull_min",
-    ("c",),
-    lambda z, c: pn.log(c) + special.xlogy(c - 1.0, z) - z**c,
-    _positive,
-    functions={
-        "cdf": lambda z, c: -pn.expm1(-(z**c)),
-        "sf": lambda z, c: pn.exp(-(z**c)),
-        "logsf": lambda z, c: -(z**c),
-        "ppf": lambda q, c: (-pn.log1p(-q)) ** (1.0 / c),
-        "isf": lambda q, c: (-pn.log(q)) ** (1.0 / c),
-    },
-)
-pareto = Distribution(
-    "pareto",
-    ("b",),
-    lambda z, b: pn.log(b) - (b + 1.0) * pn.log(z),
-    lambda b: (1.0, math.inf),
-    functions={
-        "cdf": lambda z, b: -pn.expm1(-b * pn.log(z)),
-        "sf": lambda z, b: pn.exp(-b * pn.log(z)),
-        "logsf": lambda z, b: -b * pn.log(z),
-        "ppf": lambda q, b: pn.exp(-pn.log1p(-q) / b),
-        "isf": lambda q, b: pn.exp(-pn.log(q) / b),
+        "mean": lambda: math.sqrt(2.0 / math.pi),
+        "var": lambda: 1.0 - 2.0 / math.pi,
+        "entropy": lambda: 0.5 + LOG_ROOT - LOG_2,
     },
 )
 lognorm = Distribution(
     "lognorm",
     ("s",),
     lambda z, s: -pn.log(s) - pn.log(z) - LOG_ROOT - 0.5 * (pn.log(z) / s) ** 2,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z, s: special.ndtr(pn.log(z) / s),
         "sf": lambda z, s: special.ndtr(-pn.log(z) / s),
@@ -196,54 +174,76 @@ lognorm = Distribution(
         "logsf": lambda z, s: special.log_ndtr(-pn.log(z) / s),
         "ppf": lambda q, s: pn.exp(s * special.ndtri(q)),
         "isf": lambda q, s: pn.exp(-s * special.ndtri(q)),
+        "mean": lambda s: pn.exp(0.5 * s * s),
+        "var": lambda s: pn.exp(s * s) * pn.expm1(s * s),
+        "entropy": lambda s: 0.5 + LOG_ROOT + pn.log(s),
     },
 )
 gamma = Distribution(
     "gamma",
     ("a",),
     lambda z, a: special.xlogy(a - 1.0, z) - z - special.gammaln(a),
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z, a: special.gammainc(a, z),
         "sf": lambda z, a: special.gammaincc(a, z),
         "ppf": lambda q, a: special.gammaincinv(a, q),
         "isf": lambda q, a: special.gammainccinv(a, q),
+        "mean": lambda a: a,
+        "var": lambda a: a,
+        "entropy": lambda a: (1.0 - a) * special.digamma(a) + a + special.gammaln(a),
     },
 )
 chi2 = Distribution(
     "chi2",
     ("df",),
     lambda z, df: gamma.log_density(0.5 * z, 0.5 * df) - LOG_2,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z, df: special.gammainc(0.5 * df, 0.5 * z),
         "sf": lambda z, df: special.gammaincc(0.5 * df, 0.5 * z),
         "ppf": lambda q, df: 2.0 * special.gammaincinv(0.5 * df, q),
         "isf": lambda q, df: 2.0 * special.gammainccinv(0.5 * df, q),
+        "mean": lambda df: df,
+        "var": lambda df: 2.0 * df,
+        "entropy": lambda df: gamma.functions["entropy"](0.5 * df) + LOG_2,
     },
 )
 invgamma = Distribution(
     "invgamma",
     ("a",),
     lambda z, a: -(a + 1.0) * pn.log(z) - special.gammaln(a) - 1.0 / z,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z, a: special.gammaincc(a, 1.0 / z),
         "sf": lambda z, a: special.gammainc(a, 1.0 / z),
         "ppf": lambda q, a: 1.0 / special.gammainccinv(a, q),
         "isf": lambda q, a: 1.0 / special.gammaincinv(a, q),
+        "mean": lambda a: where_finite(a > 1.0, 1.0 / (a - 1.0)),
+        "var": lambda a: where_finite(a > 2.0, 1.0 / ((a - 1.0) ** 2 * (a - 2.0))),
+        "entropy": lambda a: a - (a + 1.0) * special.digamma(a) + special.gammaln(a),
     },
 )
+
+
+def _beta_entropy(a: Any, b: Any) -> Any:
+    total = (a + b - 2.0) * special.digamma(a + b)
+    return special.betaln(a, b) - (a - 1.0) * special.digamma(a) - (b - 1.0) * special.digamma(b) + total
+
+
 beta = Distribution(
     "beta",
     ("a", "b"),
     lambda z, a, b: special.xlogy(a - 1.0, z) + special.xlog1py(b - 1.0, -z) - special.betaln(a, b),
-    _unit,
+    within_one,
     functions={
         "cdf": lambda z, a, b: special.betainc(a, b, z),
         "sf": lambda z, a, b: special.betaincc(a, b, z),
         "ppf": lambda q, a, b: special.betaincinv(a, b, q),
         "isf": lambda q, a, b: special.betainccinv(a, b, q),
+        "mean": lambda a, b: a / (a + b),
+        "var": lambda a, b: a / (a + b) * (b / (a + b)) / (a + b + 1.0),
+        "entropy": _beta_entropy,
     },
 )
 t = Distribution(
@@ -255,6 +255,13 @@ t = Distribution(
         "sf": lambda z, df: special.stdtr(df, -z),
         "ppf": lambda q, df: special.stdtrit(df, q),
         "isf": lambda q, df: -special.stdtrit(df, q),
+        "mean": lambda df: where_finite(df > 1.0, 0.0 * df),
+        "var": lambda df: defined_where(df > 1.0, where_finite(df > 2.0, df / (df - 2.0))),
+        "entropy": lambda df: (
+            0.5 * (df + 1.0) * (special.digamma(0.5 * df + 0.5) - special.digamma(0.5 * df))
+            + 0.5 * pn.log(df)
+            + special.betaln(0.5 * df, 0.5)
+        ),
     },
 )
 
@@ -265,26 +272,22 @@ def _f_density(z: Any, dfn: Any, dfd: Any) -> Any:
     return powers - special.betaln(half, rest)
 
 
+def _f_variance(dfn: Any, dfd: Any) -> Any:
+    half = dfd - 2.0
+    return where_finite(dfd > 4.0, 2.0 * dfd**2 * (dfn + half) / (dfn * half**2 * (half - 2.0)))
+
+
 f = Distribution(
     "f",
     ("dfn", "dfd"),
     _f_density,
-    _positive,
+    above_zero,
     functions={
         "cdf": lambda z, dfn, dfd: special.fdtr(dfn, dfd, z),
         "sf": lambda z, dfn, dfd: special.fdtrc(dfn, dfd, z),
         "ppf": lambda q, dfn, dfd: special.fdtri(dfn, dfd, q),
         "isf": lambda q, dfn, dfd: 1.0 / special.fdtri(dfd, dfn, q),
-    },
-)
-poisson = Distribution(
-    "poisson",
-    ("mu",),
-    lambda k, mu: special.xlogy(k, mu) - special.gammaln(k + 1.0) - mu,
-    _positive,
-    discrete=True,
-    functions={
-        "cdf": lambda k, mu: special.gammaincc(k + 1.0, mu),
-        "sf": lambda k, mu: special.gammainc(k + 1.0, mu),
+        "mean": lambda dfn, dfd: where_finite(dfd > 2.0, dfd / (dfd - 2.0)),
+        "var": _f_variance,
     },
 )

@@ -1,0 +1,336 @@
+"""Distributions that are made of the normal and of the gamma distribution, and directions on a circle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from primad import numpy as pn
+from primad.numpy import special
+from primad.numpy.special_functions import members
+from primad.scipy.stats.distribution import EULER, LOG_2, LOG_ROOT, Distribution, above_zero, log1m_exp, within_one
+from primad.scipy.stats.table import gamma, norm
+
+__all__ = [
+    "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",
+    "moyal", "nakagami", "powernorm", "rice", "skewnorm", "truncnorm", "vonmises", "wald",
+]  # fmt: skip
+
+
+def _finite(*shapes: Any) -> Any:
+    return abs(shapes[0]) < math.inf
+
+
+def _chi_mean(df: Any) -> Any:
+    return math.sqrt(2.0) * pn.exp(special.gammaln(0.5 * df + 0.5) - special.gammaln(0.5 * df))
+
+
+def _chi_entropy(df: Any) -> Any:
+    half = 0.5 * df
+    return special.gammaln(half) + half - 0.5 * LOG_2 - (half - 0.5) * special.digamma(half)
+
+
+chi = Distribution(
+    "chi",
+    ("df",),
+    lambda z, df: special.xlogy(df - 1.0, z) - 0.5 * z * z - (0.5 * df - 1.0) * LOG_2 - special.gammaln(0.5 * df),
+    above_zero,
+    functions={
+        "cdf": lambda z, df: special.gammainc(0.5 * df, 0.5 * z * z),
+        "sf": lambda z, df: special.gammaincc(0.5 * df, 0.5 * z * z),
+        "ppf": lambda q, df: pn.sqrt(2.0 * special.gammaincinv(0.5 * df, q)),
+        "isf": lambda q, df: pn.sqrt(2.0 * special.gammainccinv(0.5 * df, q)),
+        "mean": _chi_mean,
+        "var": lambda df: df - _chi_mean(df) ** 2,
+        "entropy": _chi_entropy,
+    },
+)
+maxwell = Distribution(
+    "maxwell",
+    (),
+    lambda z: LOG_2 - LOG_ROOT + 2.0 * pn.log(z) - 0.5 * z * z,
+    above_zero,
+    functions={
+        "cdf": lambda z: special.gammainc(1.5, 0.5 * z * z),
+        "sf": lambda z: special.gammaincc(1.5, 0.5 * z * z),
+        "ppf": lambda q: pn.sqrt(2.0 * special.gammaincinv(1.5, q)),
+        "isf": lambda q: pn.sqrt(2.0 * special.gammainccinv(1.5, q)),
+        "mean": lambda: 2.0 * math.sqrt(2.0 / math.pi),
+        "var": lambda: 3.0 - 8.0 / math.pi,
+        "entropy": lambda: EULER + LOG_ROOT - 0.5,
+    },
+)
+
+
+def _nakagami_mean(nu: Any) -> Any:
+    return pn.exp(special.gammaln(nu + 0.5) - special.gammaln(nu)) / pn.sqrt(nu)
+
+
+nakagami = Distribution(
+    "nakagami",
+    ("nu",),
+    lambda z, nu: LOG_2 + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2.0 * nu - 1.0, z) - nu * z * z,
+    above_zero,
+    functions={
+        "cdf": lambda z, nu: special.gammainc(nu, nu * z * z),
+        "sf": lambda z, nu: special.gammaincc(nu, nu * z * z),
+        "ppf": lambda q, nu: pn.sqrt(special.gammaincinv(nu, q) / nu),
+        "isf": lambda q, nu: pn.sqrt(special.gammainccinv(nu, q) / nu),
+        "mean": _nakagami_mean,
+        "var": lambda nu: 1.0 - _nakagami_mean(nu) ** 2,
+    },
+)
+
+
+def _gengamma_part(name: str, other: str) -> Any:
+    """Return a probability of zᶜ, or a quantile's power: of the other tail where c is negative."""
+    own, rest = gamma.functions[name], gamma.functions[other]
+    if name in ("ppf", "isf"):
+        return lambda q, a, c: pn.where(c > 0.0, own(q, a), rest(q, a)) ** (1.0 / c)
+    return lambda z, a, c: pn.where(c > 0.0, own(z**c, a), rest(z**c, a))
+
+
+gengamma = Distribution(
+    "gengamma",
+    ("a", "c"),
+    lambda z, a, c: pn.log(abs(c)) + special.xlogy(c * a - 1.0, z) - z**c - special.gammaln(a),
+    above_zero,
+    functions={
+        "cdf": _gengamma_part("cdf", "sf"),
+        "sf": _gengamma_part("sf", "cdf"),
+        "ppf": _gengamma_part("ppf", "isf"),
+        "isf": _gengamma_part("isf", "ppf"),
+        "entropy": lambda a, c: (
+            a * (1.0 - special.digamma(a)) + special.digamma(a) / c + special.gammaln(a) - pn.log(abs(c))
+        ),
+    },
+    valid=lambda a, c: (a > 0.0) & (c != 0.0) & (abs(c) < math.inf),
+)
+halfgennorm = Distribution(
+    "halfgennorm",
+    ("beta",),
+    lambda z, beta: pn.log(beta) - special.gammaln(1.0 / beta) - z**beta,
+    above_zero,
+    functions={
+        "cdf": lambda z, beta: special.gammainc(1.0 / beta, z**beta),
+        "sf": lambda z, beta: special.gammaincc(1.0 / beta, z**beta),
+        "ppf": lambda q, beta: special.gammaincinv(1.0 / beta, q) ** (1.0 / beta),
+        "isf": lambda q, beta: special.gammainccinv(1.0 / beta, q) ** (1.0 / beta),
+        "entropy": lambda beta: 1.0 / beta - pn.log(beta) + special.gammaln(1.0 / beta),
+    },
+)
+
+
+def _gennorm_above(z: Any, beta: Any) -> Any:
+    tail = 0.5 * halfgennorm.functions["sf"](pn.abs(z), beta)
+    return pn.where(z < 0.0, 1.0 - tail, tail)
+
+
+def _gennorm_upper(q: Any, beta: Any) -> Any:
+    low = q < 0.5
+    size = halfgennorm.functions["isf"](2.0 * pn.where(low, q, 1.0 - q), beta)
+    return pn.where(low, size, -size)
+
+
+gennorm = Distribution(
+    "gennorm",
+    ("beta",),
+    lambda z, beta: halfgennorm.log_density(pn.abs(z), beta) - LOG_2,
+    functions={
+        "cdf": lambda z, beta: _gennorm_above(-z, beta),
+        "sf": _gennorm_above,
+        "ppf": lambda q, beta: -_gennorm_upper(q, beta),
+        "isf": _gennorm_upper,
+        "mean": lambda beta: 0.0 * beta,
+        "var": lambda beta: pn.exp(special.gammaln(3.0 / beta) - special.gammaln(1.0 / beta)),
+        "entropy": lambda beta: halfgennorm.functions["entropy"](beta) + LOG_2,
+    },
+)
+halfcauchy = Distribution(
+    "halfcauchy",
+    (),
+    lambda z: math.log(2.0 / math.pi) - pn.log1p(z * z),
+    above_zero,
+    functions={
+        "cdf": lambda z: 2.0 / math.pi * pn.arctan(z),
+        "sf": lambda z: 2.0 / math.pi * pn.arctan2(1.0, z),
+        "ppf": lambda q: pn.tan(0.5 * math.pi * q),
+        "isf": lambda q: 1.0 / pn.tan(0.5 * math.pi * q),
+        "mean": lambda: math.inf,
+        "var": lambda: math.inf,
+        "entropy": lambda: math.log(2.0 * math.pi),
+    },
+)
+
+
+def _invgauss_density(z: Any, mu: Any) -> Any:
+    return -LOG_ROOT - 1.5 * pn.log(z) - ((z - mu) / mu) ** 2 / (2.0 * z)
+
+
+def _invgauss_terms(z: Any, mu: Any, sign: float) -> tuple[Any, Any]:
+    """Return the logarithms of the two normal probabilities (with their factor) that make a tail."""
+    root = pn.sqrt(z)
+    first = special.log_ndtr(sign * (z / mu - 1.0) / root)
+    return first, 2.0 / mu + special.log_ndtr(-(z / mu + 1.0) / root)
+
+
+def _invgauss_log_cdf(z: Any, mu: Any) -> Any:
+    return pn.logaddexp(*_invgauss_terms(z, mu, 1.0))
+
+
+def _invgauss_log_sf(z: Any, mu: Any) -> Any:
+    first, second = _invgauss_terms(z, mu, -1.0)
+    return first + log1m_exp(first - second)
+
+
+def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
+    def mean(*mu: Any) -> Any:
+        return mu[0] if mu else 1.0
+
+    return Distribution(
+        name,
+        shapes,
+        lambda z, *mu: _invgauss_density(z, mean(*mu)),
+        above_zero,
+        functions={
+            "cdf": lambda z, *mu: pn.exp(_invgauss_log_cdf(z, mean(*mu))),
+            "sf": lambda z, *mu: pn.exp(_invgauss_log_sf(z, mean(*mu))),
+            "logcdf": lambda z, *mu: _invgauss_log_cdf(z, mean(*mu)),
+            "logsf": lambda z, *mu: _invgauss_log_sf(z, mean(*mu)),
+            "mean": mean,
+            "var": lambda *mu: mean(*mu) ** 3,
+        },
+    )
+
+
+invgauss, wald = _invgauss("invgauss", ("mu",)), _invgauss("wald", ())
+
+
+def _log_mass(low: Any, high: Any) -> Any:
+    """Return the logarithm of the normal probability between two ends, in the tail where they lie."""
+    right = low > 0.0
+    near, far = special.log_ndtr(pn.where(right, -low, high)), special.log_ndtr(pn.where(right, -high, low))
+    return near + log1m_exp(near - far)
+
+
+def _truncnorm_quantile(log_below: Any, log_above: Any, a: Any, b: Any) -> Any:
+    """Return the quantile, from the smaller one of the normal probabilities below it and above it."""
+    mass = _log_mass(a, b)
+    under = pn.logaddexp(special.log_ndtr(a), log_below + mass)
+    over = pn.logaddexp(special.log_ndtr(-b), log_above + mass)
+    left = under < over
+    inner = special.ndtri_exp(pn.where(left, under, over))
+    return pn.where(left, inner, -inner)
+
+
+truncnorm = Distribution(
+    "truncnorm",
+    ("a", "b"),
+    lambda z, a, b: norm.log_density(z) - _log_mass(a, b),
+    lambda a, b: (a, b),
+    functions={
+        "cdf": lambda z, a, b: pn.exp(_log_mass(a, z) - _log_mass(a, b)),
+        "sf": lambda z, a, b: pn.exp(_log_mass(z, b) - _log_mass(a, b)),
+        "ppf": lambda q, a, b: _truncnorm_quantile(pn.log(q), pn.log1p(-q), a, b),
+        "isf": lambda q, a, b: _truncnorm_quantile(pn.log1p(-q), pn.log(q), a, b),
+    },
+    valid=lambda a, b: a < b,
+)
+
+
+def _skewnorm_mean(a: Any) -> Any:
+    return math.sqrt(2.0 / math.pi) * a / pn.sqrt(1.0 + a * a)
+
+
+skewnorm = Distribution(
+    "skewnorm",
+    ("a",),
+    lambda z, a: LOG_2 + norm.log_density(z) + special.log_ndtr(a * z),
+    functions={"mean": _skewnorm_mean, "var": lambda a: 1.0 - _skewnorm_mean(a) ** 2},
+    valid=_finite,
+)
+levy = Distribution(
+    "levy",
+    (),
+    lambda z: -LOG_ROOT - 1.5 * pn.log(z) - 0.5 / z,
+    above_zero,
+    functions={
+        "cdf": lambda z: special.erfc(pn.sqrt(0.5 / z)),
+        "sf": lambda z: special.erf(pn.sqrt(0.5 / z)),
+        "ppf": lambda q: 0.5 / special.erfcinv(q) ** 2,
+        "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
+        "mean": lambda: math.inf,
+        "var": lambda: math.inf,
+    },
+)
+moyal = Distribution(
+    "moyal",
+    (),
+    lambda z: -0.5 * (z + pn.exp(-z)) - LOG_ROOT,
+    functions={
+        "cdf": lambda z: special.erfc(pn.exp(-0.5 * z) * math.sqrt(0.5)),
+        "sf": lambda z: special.erf(pn.exp(-0.5 * z) * math.sqrt(0.5)),
+        "ppf": lambda q: -pn.log(2.0 * special.erfcinv(q) ** 2),
+        "isf": lambda q: -pn.log(2.0 * special.erfinv(q) ** 2),
+        "mean": lambda: LOG_2 + EULER,
+        "var": lambda: 0.5 * math.pi**2,
+    },
+)
+
+
+def _johnson(name: str, forth: Any, back: Any, log_slope: Any, support: Any) -> Distribution:
+    """Return the distribution of what a function takes to a normal variable: a + b·forth(z)."""
+    return Distribution(
+        name,
+        ("a", "b"),
+        lambda z, a, b: pn.log(b) + log_slope(z) + norm.log_density(a + b * forth(z)),
+        support,
+        functions={
+            "cdf": lambda z, a, b: special.ndtr(a + b * forth(z)),
+            "sf": lambda z, a, b: special.ndtr(-a - b * forth(z)),
+            "logcdf": lambda z, a, b: special.log_ndtr(a + b * forth(z)),
+            "logsf": lambda z, a, b: special.log_ndtr(-a - b * forth(z)),
+            "ppf": lambda q, a, b: back((special.ndtri(q) - a) / b),
+            "isf": lambda q, a, b: back((-special.ndtri(q) - a) / b),
+        },
+        valid=lambda a, b: (b > 0) & (a == a),
+    )
+
+
+johnsonsu = _johnson(
+    "johnsonsu", pn.arcsinh, pn.sinh, lambda z: -0.5 * pn.log1p(z * z), lambda a, b: (-math.inf, math.inf)
+)
+johnsonsb = _johnson("johnsonsb", special.logit, special.expit, lambda z: -pn.log(z) - pn.log1p(-z), within_one)
+powernorm = Distribution(
+    "powernorm",
+    ("c",),
+    lambda z, c: pn.log(c) + norm.log_density(z) + (c - 1.0) * special.log_ndtr(-z),
+    functions={
+        "cdf": lambda z, c: -pn.expm1(c * special.log_ndtr(-z)),
+        "sf": lambda z, c: pn.exp(c * special.log_ndtr(-z)),
+        "logsf": lambda z, c: c * special.log_ndtr(-z),
+        "ppf": lambda q, c: -special.ndtri_exp(pn.log1p(-q) / c),
+        "isf": lambda q, c: -special.ndtri_exp(pn.log(q) / c),
+    },
+)
+rice = Distribution(
+    "rice",
+    ("b",),
+    lambda z, b: pn.log(z) - 0.5 * (z - b) ** 2 + pn.log(members.i0e(b * z)),
+    above_zero,
+    valid=lambda b: b >= 0,
+)
+
+
+def _vonmises_entropy(kappa: Any) -> Any:
+    scaled = members.i0e(kappa)
+    return kappa * (scaled - members.i1e(kappa)) / scaled + 2.0 * LOG_ROOT + pn.log(scaled)
+
+
+vonmises = Distribution(
+    "vonmises",
+    ("kappa",),
+    lambda z, kappa: kappa * special.cosm1(z) - 2.0 * LOG_ROOT - pn.log(members.i0e(kappa)),
+    functions={"entropy": _vonmises_entropy},
+    valid=lambda kappa: kappa >= 0,
+)

@@ -1,0 +1,271 @@
+"""Powers, ratios and shares: distributions whose tails are powers, or whose values lie in an interval."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from primad import numpy as pn
+from primad.numpy import special
+from primad.scipy.stats.distribution import LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
+from primad.scipy.stats.table import laplace
+
+__all__ = [
+    "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "loglaplace", "loguniform", "lomax", "pareto",
+    "powerlaw", "reciprocal", "triang", "truncexpon",
+]  # fmt: skip
+
+pareto = Distribution(
+    "pareto",
+    ("b",),
+    lambda z, b: pn.log(b) - (b + 1.0) * pn.log(z),
+    lambda b: (1.0, math.inf),
+    functions={
+        "cdf": lambda z, b: -pn.expm1(-b * pn.log(z)),
+        "sf": lambda z, b: pn.exp(-b * pn.log(z)),
+        "logsf": lambda z, b: -b * pn.log(z),
+        "ppf": lambda q, b: pn.exp(-pn.log1p(-q) / b),
+        "isf": lambda q, b: pn.exp(-pn.log(q) / b),
+        "mean": lambda b: where_finite(b > 1.0, b / (b - 1.0)),
+        "var": lambda b: where_finite(b > 2.0, b / ((b - 1.0) ** 2 * (b - 2.0))),
+        "entropy": lambda b: 1.0 + 1.0 / b - pn.log(b),
+    },
+)
+lomax = Distribution(
+    "lomax",
+    ("c",),
+    lambda z, c: pn.log(c) - (c + 1.0) * pn.log1p(z),
+    above_zero,
+    functions={
+        "cdf": lambda z, c: -pn.expm1(-c * pn.log1p(z)),
+        "sf": lambda z, c: pn.exp(-c * pn.log1p(z)),
+        "logsf": lambda z, c: -c * pn.log1p(z),
+        "ppf": lambda q, c: pn.expm1(-pn.log1p(-q) / c),
+        "isf": lambda q, c: pn.expm1(-pn.log(q) / c),
+        "mean": lambda c: where_finite(c > 1.0, 1.0 / (c - 1.0)),
+        "var": pareto.functions["var"],
+        "entropy": pareto.functions["entropy"],
+    },
+)
+powerlaw = Distribution(
+    "powerlaw",
+    ("a",),
+    lambda z, a: pn.log(a) + special.xlogy(a - 1.0, z),
+    within_one,
+    functions={
+        "cdf": lambda z, a: z**a,
+        "sf": lambda z, a: -pn.expm1(a * pn.log(z)),
+        "logcdf": lambda z, a: a * pn.log(z),
+        "ppf": lambda q, a: q ** (1.0 / a),
+        "isf": lambda q, a: pn.exp(pn.log1p(-q) / a),
+        "mean": lambda a: a / (a + 1.0),
+        "var": lambda a: a / ((a + 2.0) * (a + 1.0) ** 2),
+        "entropy": lambda a: 1.0 - 1.0 / a - pn.log(a),
+    },
+)
+
+
+def _of_laplace(name: str) -> Any:
+    return lambda z, c: laplace.functions[name](c * pn.log(z))
+
+
+loglaplace = Distribution(
+    "loglaplace",
+    ("c",),
+    lambda z, c: pn.log(0.5 * c) - c * pn.abs(pn.log(z)) - pn.log(z),
+    above_zero,
+    functions={
+        **{name: _of_laplace(name) for name in ("cdf", "sf", "logcdf", "logsf")},
+        "ppf": lambda q, c: pn.exp(laplace.functions["ppf"](q) / c),
+        "isf": lambda q, c: pn.exp(laplace.functions["isf"](q) / c),
+        "entropy": lambda c: 1.0 + LOG_2 - pn.log(c),
+    },
+)
+
+
+def _log_odds(y: Any) -> Any:
+    """Return log(eʸ − 1), which softplus takes to y."""
+    return y + log1m_exp(y)
+
+
+fisk = Distribution(
+    "fisk",
+    ("c",),
+    lambda z, c: pn.log(c) + special.xlogy(c - 1.0, z) - 2.0 * special.softplus(c * pn.log(z)),
+    above_zero,
+    functions={
+        "cdf": lambda z, c: special.expit(c * pn.log(z)),
+        "sf": lambda z, c: special.expit(-c * pn.log(z)),
+        "logcdf": lambda z, c: special.log_expit(c * pn.log(z)),
+        "logsf": lambda z, c: special.log_expit(-c * pn.log(z)),
+        "ppf": lambda q, c: pn.exp(special.logit(q) / c),
+        "isf": lambda q, c: pn.exp(-special.logit(q) / c),
+        "entropy": lambda c: 2.0 - pn.log(c),
+    },
+)
+
+
+def _burr_density(z: Any, c: Any, d: Any) -> Any:
+    powers = special.xlogy(c * d - 1.0, z) - (d + 1.0) * special.softplus(c * pn.log(z))
+    return pn.log(c) + pn.log(d) + powers
+
+
+burr = Distribution(
+    "burr",
+    ("c", "d"),
+    _burr_density,
+    above_zero,
+    functions={
+        "cdf": lambda z, c, d: pn.exp(-d * special.softplus(-c * pn.log(z))),
+        "sf": lambda z, c, d: -pn.expm1(-d * special.softplus(-c * pn.log(z))),
+        "logcdf": lambda z, c, d: -d * special.softplus(-c * pn.log(z)),
+        "ppf": lambda q, c, d: pn.exp(-_log_odds(-pn.log(q) / d) / c),
+        "isf": lambda q, c, d: pn.exp(-_log_odds(-pn.log1p(-q) / d) / c),
+    },
+)
+
+
+def _burr12_density(z: Any, c: Any, d: Any) -> Any:
+    powers = special.xlogy(c - 1.0, z) - (d + 1.0) * special.softplus(c * pn.log(z))
+    return pn.log(c) + pn.log(d) + powers
+
+
+burr12 = Distribution(
+    "burr12",
+    ("c", "d"),
+    _burr12_density,
+    above_zero,
+    functions={
+        "cdf": lambda z, c, d: -pn.expm1(-d * special.softplus(c * pn.log(z))),
+        "sf": lambda z, c, d: pn.exp(-d * special.softplus(c * pn.log(z))),
+        "logsf": lambda z, c, d: -d * special.softplus(c * pn.log(z)),
+        "ppf": lambda q, c, d: pn.exp(_log_odds(-pn.log1p(-q) / d) / c),
+        "isf": lambda q, c, d: pn.exp(_log_odds(-pn.log(q) / d) / c),
+    },
+)
+
+
+def _betaprime_variance(a: Any, b: Any) -> Any:
+    return where_finite(b > 2.0, a * (a + b - 1.0) / ((b - 2.0) * (b - 1.0) ** 2))
+
+
+betaprime = Distribution(
+    "betaprime",
+    ("a", "b"),
+    lambda z, a, b: special.xlogy(a - 1.0, z) - (a + b) * pn.log1p(z) - special.betaln(a, b),
+    above_zero,
+    functions={
+        "cdf": lambda z, a, b: special.fdtr(2.0 * a, 2.0 * b, z * b / a),
+        "sf": lambda z, a, b: special.fdtrc(2.0 * a, 2.0 * b, z * b / a),
+        "ppf": lambda q, a, b: special.fdtri(2.0 * a, 2.0 * b, q) * a / b,
+        "isf": lambda q, a, b: a / (b * special.fdtri(2.0 * b, 2.0 * a, q)),
+        "mean": lambda a, b: where_finite(b > 1.0, a / (b - 1.0)),
+        "var": _betaprime_variance,
+    },
+)
+bradford = Distribution(
+    "bradford",
+    ("c",),
+    lambda z, c: pn.log(c / pn.log1p(c)) - pn.log1p(c * z),
+    within_one,
+    functions={
+        "cdf": lambda z, c: pn.log1p(c * z) / pn.log1p(c),
+        "sf": lambda z, c: pn.log1p(c * (1.0 - z) / (1.0 + c * z)) / pn.log1p(c),
+        "ppf": lambda q, c: pn.expm1(q * pn.log1p(c)) / c,
+        "isf": lambda q, c: pn.expm1((1.0 - q) * pn.log1p(c)) / c,
+        "mean": lambda c: 1.0 / pn.log1p(c) - 1.0 / c,
+        "entropy": lambda c: 0.5 * pn.log1p(c) - pn.log(c / pn.log1p(c)),
+    },
+)
+arcsine = Distribution(
+    "arcsine",
+    (),
+    lambda z: -math.log(math.pi) - 0.5 * pn.log(z) - 0.5 * pn.log1p(-z),
+    within_one,
+    functions={
+        "cdf": lambda z: 2.0 / math.pi * pn.arcsin(pn.sqrt(z)),
+        "sf": lambda z: 2.0 / math.pi * pn.arcsin(pn.sqrt(1.0 - z)),
+        "ppf": lambda q: pn.sin(0.5 * math.pi * q) ** 2,
+        "isf": lambda q: pn.cos(0.5 * math.pi * q) ** 2,
+        "mean": lambda: 0.5,
+        "var": lambda: 0.125,
+        "entropy": lambda: math.log(0.25 * math.pi),
+    },
+)
+
+
+def _log_ratio(a: Any, b: Any) -> Any:
+    return pn.log1p((b - a) / a)
+
+
+def _loguniform_variance(a: Any, b: Any) -> Any:
+    ratio = _log_ratio(a, b)
+    return (b - a) * (0.5 * (b + a) - (b - a) / ratio) / ratio
+
+
+def _loguniform(name: str) -> Distribution:
+    return Distribution(
+        name,
+        ("a", "b"),
+        lambda z, a, b: -pn.log(z) - pn.log(_log_ratio(a, b)),
+        lambda a, b: (a, b),
+        functions={
+            "cdf": lambda z, a, b: _log_ratio(a, z) / _log_ratio(a, b),
+            "sf": lambda z, a, b: _log_ratio(z, b) / _log_ratio(a, b),
+            "ppf": lambda q, a, b: a * pn.exp(q * _log_ratio(a, b)),
+            "isf": lambda q, a, b: b * pn.exp(-q * _log_ratio(a, b)),
+            "mean": lambda a, b: (b - a) / _log_ratio(a, b),
+            "var": _loguniform_variance,
+            "entropy": lambda a, b: 0.5 * (pn.log(a) + pn.log(b)) + pn.log(_log_ratio(a, b)),
+        },
+        valid=lambda a, b: (a > 0) & (b > a),
+    )
+
+
+loguniform, reciprocal = _loguniform("loguniform"), _loguniform("reciprocal")
+
+
+def _triangle(part: Any, c: Any, below: Any, above: Any) -> Any:
+    """Return what holds at or below the peak, and above it; each is asked where it holds only."""
+    low = (part < c) | (c == 1.0)
+    inner, width = pn.where(low, part, 0.5 * c), pn.where(c == 0.0, 1.0, c)
+    outer, rest = pn.where(low, 0.5 * (1.0 + c), part), pn.where(c == 1.0, 1.0, 1.0 - c)
+    return pn.where(low, below(inner, width), above(1.0 - outer, rest))
+
+
+def _triangle_part(z: Any, c: Any) -> Any:
+    return _triangle(z, c, lambda x, w: x * x / w, lambda y, r: 1.0 - y * y / r)
+
+
+def _triangle_quantile(q: Any, c: Any) -> Any:
+    return _triangle(q, c, lambda x, w: pn.sqrt(x * w), lambda y, r: 1.0 - pn.sqrt(y * r))
+
+
+triang = Distribution(
+    "triang",
+    ("c",),
+    lambda z, c: LOG_2 + _triangle(z, c, lambda x, w: pn.log(x / w), lambda y, r: pn.log(y / r)),
+    within_one,
+    functions={
+        "cdf": _triangle_part,
+        "sf": lambda z, c: _triangle(z, c, lambda x, w: 1.0 - x * x / w, lambda y, r: y * y / r),
+        "ppf": _triangle_quantile,
+        "isf": lambda q, c: 1.0 - _triangle_quantile(q, 1.0 - c),
+        "mean": lambda c: (c + 1.0) / 3.0,
+        "var": lambda c: (1.0 - c + c * c) / 18.0,
+        "entropy": lambda c: 0.5 - LOG_2 + 0.0 * c,
+    },
+    valid=lambda c: (c >= 0.0) & (c <= 1.0),
+)
+truncexpon = Distribution(
+    "truncexpon",
+    ("b",),
+    lambda z, b: -z - log1m_exp(b),
+    lambda b: (0.0, b),
+    functions={
+        "cdf": lambda z, b: pn.expm1(-z) / pn.expm1(-b),
+        "sf": lambda z, b: pn.exp(-z) * pn.expm1(z - b) / pn.expm1(-b),
+        "ppf": lambda q, b: -pn.log1p(q * pn.expm1(-b)),
+        "isf": lambda q, b: b - pn.log1p(q * pn.expm1(b)),
+    },
+)
