@@ -98,6 +98,7 @@ def test_all_arguments_may_be_traced_under_jit() -> None:
         lambda n, x: n.legendre.legval2d(x, x[:2], np.ones((2, 2))),
         lambda n, x: n.legendre.legfit(x, x[:2], 1),
         lambda n, x: n.legendre.legfit(x, x, -1),
+        lambda n, x: n.legendre.legfit(x[:0], x[:0], 1),
     ],
 )
 def test_what_numpy_refuses_is_refused(call: Any) -> None:

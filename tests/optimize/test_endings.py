@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import primad
 from primad import optimize
+from primad.optimize import endings
 from primad.optimize.scipy_solvers.own_methods import STATUS
 
 
@@ -63,6 +65,18 @@ def test_what_has_a_bound_is_not_said_to_have_none(rule: Any, name: str) -> None
     assert found.reason in ("gradient", "stalled", "steps")
     if found.reason == "stalled" and name not in ("a kink", "far away", "a slow asymptote, rounded"):
         assert found.message == "no lower value was found: a minimum, up to rounding"
+
+
+def test_what_is_looked_at_lies_beyond_the_end_as_seen_from_the_start() -> None:
+    start, end = {"a": np.array([3.0, -5.0]), "b": np.array(2.0)}, {"a": np.array([4.0, -4.5]), "b": np.array(2.5)}
+
+    def value(p: Any) -> Any:
+        return -(p["a"][0] ** 2) - 7.0 * p["a"][1] * p["b"]
+
+    state = SimpleNamespace(value=value(end), gradient=np.array([-8.0, -17.5, 31.5]))
+    further, low = endings._beyond(value, start, end, (), state) or (0.0, 0.0)
+    there = {"a": np.array([3.0 + further, -5.0 + 0.5 * further]), "b": 2.0 + 0.5 * further}
+    assert further == 1000.0 and low == pytest.approx(value(there), rel=1e-12)
 
 
 def test_an_infinite_value_is_no_target_that_was_reached() -> None:

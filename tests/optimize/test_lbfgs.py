@@ -335,3 +335,29 @@ def test_a_trial_without_a_finite_value_or_slope_is_too_far(edge: tuple[float, f
 
     found = strong_wolfe(evaluate, LinePoint(0.0, 0.0, -1.0), 1.0)
     assert found is not None and 0 < found.length <= 0.5 and max(lengths) == lengths[0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_brackets_are_those_of_the_algorithms(seed: int) -> None:
+    """Each trial lies in the bracket that algorithms 3.5 and 3.6 have made of those before, whatever is found there."""
+    rng = np.random.default_rng(seed)
+    start = LinePoint(0.0, 0.0, -1.0)
+    bracket: list[Any] = [start, None]
+    ended = False
+
+    def evaluate(length: float) -> LinePoint:
+        nonlocal ended
+        low, high = bracket
+        ends = (low.length, math.inf) if high is None else sorted((low.length, high.length))
+        assert not ended and ends[0] < length < ends[1]
+        trial = LinePoint(length, low.value + rng.normal() * length, 3 * rng.normal())
+        if trial.value > DECREASE * length * start.slope or trial.value >= low.value:
+            bracket[1] = trial
+        elif abs(trial.slope) <= CURVATURE:
+            ended = True
+        else:
+            width = 1.0 if high is None else high.length - low.length
+            bracket[:] = trial, low if trial.slope * width >= 0 else high
+        return trial
+
+    strong_wolfe(evaluate, start, 1.0, 12)

@@ -29,6 +29,7 @@ DOMAINS = {
     "ball of five dimensions": (pde.Ball((0,) * 5, 1), 8 * np.pi**2 / 15, 8 * np.pi**2 / 3),
     "polygon": (pde.Polygon(L_SHAPE), 3.0, 8.0),
     "polygon the other way round": (pde.Polygon(L_SHAPE[::-1]), 3.0, 8.0),
+    "a fork": (pde.Polygon([(0, 0), (3, 0), (3, 2), (2, 2), (2, 1), (1, 1), (1, 3), (0, 3)]), 6.0, 14.0),
     "corners on an edge": (pde.Polygon([(0, 0), (0.5, 0), (2, 0), (2, 0.5), (2, 1), (0, 1)]), 2.0, 6.0),
     "L of boxes": (pde.Box(x=(0, 2), y=(0, 2)) - pde.Box(x=(1, 2), y=(1, 2)), 3.0, 8.0),
     "room with a column": (SQUARE - pde.Disk((1, 0), 0.5), 4 - np.pi / 4, 8 + np.pi),

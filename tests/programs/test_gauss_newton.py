@@ -113,6 +113,10 @@ def test_products_are_those_of_the_jacobian(name: str, memory: int) -> None:
     made = model.pieces(P, (X,))
     assert ({type(piece) for piece in made} == {AtPoints}) == (name in APART)
     assert sum(piece.kept_bytes for piece in made) <= memory
+    for piece in made:
+        if isinstance(piece, AtPoints):  # what is kept lies behind the value and the gradient
+            all_bytes = sum(node.type.nbytes for node in piece.early.program.outputs)
+            assert piece.kept_bytes == all_bytes - 8 * (1 + v.size)
 
 
 def test_a_rule_of_ones_own_says_what_the_jacobian_is() -> None:
