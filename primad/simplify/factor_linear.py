@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.law_families import DIRECTIONS, LEFT_OUT
@@ -135,7 +137,10 @@ class _Sums:
 
     def _times(self, weight: Node | None, number: Node | None, negative: bool) -> Node | None:
         both = [each for each in (weight, number) if each is not None]
-        found = apply(self.trace, ops.mul, *both) if len(both) == 2 else both[0] if both else None
+        if len(both) == 2:
+            dtype = str(np.result_type(*[each.type.dtype for each in both]))
+            both = [apply(self.trace, ops.mul, *[apply(self.trace, ops.cast, each, dtype=dtype) for each in both])]
+        found = both[0] if both else None
         if not negative:
             return found
         if found is None:
@@ -181,9 +186,11 @@ class _Sums:
 
 
 def _takes_numbers(node: Node) -> bool:
-    """Say whether numbers that multiply a term may multiply operands instead: all are real or none."""
-    complex_ones = [x.type.is_complex for x in (node, *node.inputs) if x.type.is_float]
-    return not any(complex_ones) or (all(complex_ones) and node.op.complex != "real-linear")
+    """Say whether numbers before a term may multiply its operands instead: of one dtype, so that none is rounded."""
+    floats = [x.type for x in (node, *node.inputs) if x.type.is_float]
+    if len({type.dtype for type in floats}) > 1:
+        return False
+    return not any(type.is_complex for type in floats) or node.op.complex != "real-linear"
 
 
 def _common(node: Node, group: tuple[int, ...]) -> Any:

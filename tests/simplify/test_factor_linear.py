@@ -47,3 +47,33 @@ def test_sums_are_moved_through_as_many_linear_ops_as_is_said(monkeypatch: pytes
             return sum(node.op is ops.permute for node in factor_linear.gather(program).nodes)
 
     assert [counted(deepest) for deepest in range(4)] == [4, 3, 2, 2]
+
+
+LINEAR = {
+    "turned": lambda x: x.T,
+    "conjugate": np.conj,
+    "turned conjugate": lambda x: np.conj(x.T),
+    "transformed": np.fft.fft,
+    "in double precision": lambda x: x.astype(np.result_type(x.dtype, np.float64)),
+    "real": np.real,
+    "imaginary": np.imag,
+    "summed": lambda x: np.sum(x, axis=0),
+}
+SUMS = {
+    "sum": lambda f, x, y, c, d: c * f(x) + d * f(y),
+    "difference": lambda f, x, y, c, d: c * f(x) - f(d * y),
+    "negative": lambda f, x, y, c, d: -(c * f(x)) - d * (c * f(y)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("sum", SUMS)
+@pytest.mark.parametrize("name", LINEAR)
+def test_numbers_are_moved_through_what_is_linear_in_them(name: str, sum: str, dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    arguments = [(rng.normal(size=shape) + 1j * rng.normal(size=shape)) for shape in ((3, 3), (3, 3), (), ())]
+    arguments = [np.asarray(x if np.issubdtype(dtype, np.complexfloating) else x.real).astype(dtype) for x in arguments]
+    function = lambda *xs: SUMS[sum](LINEAR[name], *xs)  # noqa: E731
+    found, expected = factor_linear.gather(primad.trace(function)(*arguments))(*arguments), function(*arguments)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=20 * np.finfo(dtype).eps, atol=40 * np.finfo(dtype).eps)
