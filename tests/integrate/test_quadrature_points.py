@@ -36,3 +36,14 @@ def test_options_that_only_scipy_has_are_refused() -> None:
     for name, way in {"weight": "multiply func", "full_output": "estimate of its error", "depth": "pass none"}.items():
         with pytest.raises(primad.TracingError, match=f"quad: there is no option '{name}'(?s:.)*{way}"):
             quad(np.cos, 0.0, 1.0, **{name: 1})
+
+
+def test_as_many_intervals_are_used_as_are_allowed_and_all_of_them_are_counted() -> None:
+    def f(x: Any) -> Any:
+        return np.exp(-30.0 * np.abs(x - 0.9))
+
+    exact = (2.0 - np.exp(-27.0) - np.exp(-3.0)) / 30.0
+    for limit in range(1, 6):
+        with pytest.raises(primad.PrimadError, match=f"after {limit} intervals"):
+            quad(f, 0.0, 1.0, epsabs=2e-5, epsrel=0.0, limit=limit)
+    assert quad(f, 0.0, 1.0, epsabs=3e-5, epsrel=0.0, limit=6)[0] == pytest.approx(exact, abs=3e-5)

@@ -113,6 +113,18 @@ def test_a_step_of_runge_and_kutta_is_one_loop():
     np.testing.assert_array_equal(primad.jit(runge_kutta)(x, y), primad.jit(runge_kutta, backend="reference")(x, y))
 
 
+def automaton(x, y):
+    for _ in range(4):
+        x = y ^ np.concatenate([x[:1], ~(x[1:] & (x | y)[:-1])])
+    return x
+
+
+def test_truth_values_of_neighbours_are_those_of_numpy():
+    x, y = np.random.default_rng(0).normal(size=(2, 1000)) > 0
+    in_boxes(program_of(automaton, x, y)).check()
+    np.testing.assert_array_equal(primad.jit(automaton)(x, y), automaton(x, y))
+
+
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 def test_loops_of_such_steps_and_their_gradients_agree():
     def last(x, steps):

@@ -12,6 +12,7 @@ import primad
 from primad import ops
 from primad.ir.node import LITERAL
 from primad.ir.signature import Signature
+from primad.native.cpython import object_layout
 from primad.native.cpython.object_layout import data_address, numpy_table
 from primad.native.llvm import compiler as native
 from primad.native.schedule import layout
@@ -369,3 +370,11 @@ def test_objects_lie_as_native_calls_expect() -> None:
     assert numpy_table() is not None or sysconfig.get_config_var("Py_GIL_DISABLED")
     for array in (np.empty((3, 5)), np.empty(3, np.float32)[1:], np.empty((2, 3)).T):
         assert data_address(array) == array.ctypes.data
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("TYPE", 0), ("DATA", 24), ("NDIM", 16), ("DESCR", 8), ("FLAGS", 32), ("CONTIGUOUS", 0x0100)]
+)
+def test_objects_that_lie_otherwise_are_left_to_numpy(name: str, other: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_layout, name, other)
+    assert numpy_table.__wrapped__() is None

@@ -5,6 +5,7 @@ import pytest
 
 import primad
 from primad import ops
+from primad.ir.node import CAPTURED, leaf_value
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.planned_program import PlannedProgram
 from primad.runtime.tiling import tiled_plan
@@ -229,3 +230,13 @@ def test_what_meets_itself_is_computed_before_or_not_told_apart():
     for function in (rows_again, products_of_rows):
         assert isinstance(told_apart(program_of(function, normal(41))[0]), list)
     assert told_apart(program_of(factors, normal(41))[0]) is None
+
+
+def test_what_is_captured_stays_so():
+    weights = normal(41, 41)
+    program = simplify(primad.trace(lambda x: np.sum(weights * np.tanh(x[:, None] - x)))(normal(41)))
+    apart = told_apart(program)
+    assert isinstance(apart, Separated)
+    assert apart.copied == program.inputs[:1]
+    (before,), (after,) = ([x for x in y.sources if x.op is CAPTURED] for y in (program, apart.program))
+    assert leaf_value(after) is leaf_value(before)

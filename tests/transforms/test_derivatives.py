@@ -198,6 +198,33 @@ def test_linearize_and_transpose() -> None:
     assert [a.shape for a in back(np.ones(2))] == [(3,), (2,)]
 
 
+@primad.custom_jvp
+def _scaled_twice(w: Any, y: Any) -> Any:
+    return w * y, np.sin(w) * y
+
+
+@_scaled_twice.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    (w, y), (dw, dy) = primals, tangents
+    first, second = _scaled_twice(w, dy)
+    return _scaled_twice(w, y), (dw * y + first, np.cos(w) * dw * y + second)
+
+
+@pytest.mark.parametrize("moving", [places for n in (1, 2, 3) for places in itertools.combinations(range(3), n)])
+def test_what_is_transposed_moves_with_each_cotangent_and_each_operand(moving: tuple[int, ...]) -> None:
+    def pulled(a: Any, b: Any, w: Any) -> Any:
+        return primad.vjp(lambda y: _scaled_twice(w, y), 0.7)[1]((a, b))[0]
+
+    given = [1.0, 2.0, 1.3]
+    slopes = [1.3, np.sin(1.3), 1.0 + 2.0 * np.cos(1.3)]
+
+    def of_some(*some: Any) -> Any:
+        return pulled(*[some[moving.index(i)] if i in moving else x for i, x in enumerate(given)])
+
+    _, found = primad.jvp(of_some, [given[i] for i in moving], [1.0] * len(moving))
+    np.testing.assert_allclose(found, sum(slopes[i] for i in moving), rtol=1e-14)
+
+
 @pytest.mark.parametrize("way", ["vjp", "linearize", "cond", "value"])
 def test_what_closes_over_older_traces_belongs_to_the_newest(way: str) -> None:
     """A function of the newest trace's values that closes over those of two older ones, beside it."""

@@ -54,16 +54,16 @@ def numpy_table() -> Any:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
-    sample = np.empty((3, 5), np.float32)
-    pair = sample, table
+    sample, number = np.empty((3, 5), np.float32), np.float64(0.1)
+    turned, pair = sample.T, (sample, table)
     found = (
         ctypes.c_size_t.from_address(id(sample) + TYPE).value == id(np.ndarray) == table[2],
         ctypes.c_size_t.from_address(id(sample) + DATA).value == sample.ctypes.data,
         ctypes.c_int.from_address(id(sample) + NDIM).value == 2,
         ctypes.c_size_t.from_address(id(sample) + DESCR).value == id(np.dtype(np.float32)),
         ctypes.c_int.from_address(id(sample) + FLAGS).value & CONTIGUOUS == CONTIGUOUS,
-        ctypes.c_int.from_address(id(sample.T) + FLAGS).value & CONTIGUOUS != CONTIGUOUS,
-        ctypes.c_double.from_address(id(np.float64(0.1)) + DATA).value == 0.1,
+        ctypes.c_int.from_address(id(turned) + FLAGS).value & CONTIGUOUS != CONTIGUOUS,
+        ctypes.c_double.from_address(id(number) + DATA).value == 0.1,
         ctypes.c_size_t.from_address(id(pair) + ITEMS).value == id(sample),
     )
     return table if all(found) else None
