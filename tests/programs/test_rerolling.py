@@ -226,6 +226,9 @@ JOINED = {
     "one behind the other": lambda path: np.concatenate(path),
     "elements": lambda path: np.array([y[1] for y in path]),
     "twice": lambda path: np.concatenate([np.stack(path), np.stack(path[::-1])]),
+    "elements of other places": lambda path: np.array([y[n * n % 3] for n, y in enumerate(path)]),
+    "rows, then elements of them": lambda path: np.concatenate([*[y for y in path[:9]], *[y[:1] for y in path[9:]]]),
+    "parts, then other parts": lambda path: np.concatenate([*[y[:2] for y in path[:11]], *[y[1:] for y in path[11:]]]),
 }
 
 
@@ -243,6 +246,18 @@ def test_what_steps_leave_is_joined_at_once(way: str) -> None:
     check(run, np.array([0.3, 0.5, 0.7]))
     program = rolled(primad.trace(run)(np.ones(3)))
     assert all(len(node.inputs) <= 8 for node in program.nodes), str(program)
+
+
+def test_one_number_is_joined_many_times() -> None:
+    """Parts of an array without axes begin nowhere."""
+
+    def run(a: Any) -> Any:
+        y = a
+        for _ in range(20):
+            y = y + 0.1 * np.sin(y) * a
+        return np.stack([np.sum(y)] * 20)
+
+    check(run, np.array([0.3, 0.5, 0.7]))
 
 
 def test_an_array_that_steps_fill() -> None:

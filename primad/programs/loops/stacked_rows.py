@@ -9,7 +9,7 @@ they are gathered, and neither makes a node for each step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,28 +42,34 @@ def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
 
 def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
     """Return arrays one behind the other along an axis; parts of one array, or of a few by turns, go there together."""
-    kinds = [(_views(node)[0], node.type) for node in pieces]
+    numbers: dict[object, int] = {}
+    kinds = [numbers.setdefault((_views(node)[0], node.type), len(numbers)) for node in pieces]
     found: list[TracedArray] = []
     i = 0
     while i < len(pieces):
         turns, rounds = _turns(kinds, i)
-        some = pieces[i : i + turns * rounds]
-        parts = [_parts_of(some[k::turns]) if rounds > 1 else None for k in range(turns)]
-        rows = [None if each is None else each.joined(trace) for each in parts]
-        if any(each is None for each in rows):
-            found.append(TracedArray(pieces[i]))
-            i += 1
-            continue
-        lengths = [node.type.shape[axis] for node in some[:turns]]
-        shape = some[0].type.shape
-        whole = (
-            ops.concatenate(*[moveaxis(each, 0, axis) for each in rows], axis=axis + 1)
-            if turns > 1
-            else moveaxis(rows[0], 0, axis)
-        )
-        found.append(reshape(whole, (*shape[:axis], rounds * sum(lengths), *shape[axis + 1 :])))
+        found += _together(pieces[i : i + turns * rounds], turns, axis, trace)
         i += turns * rounds
     return lift(ops.concatenate(*found, axis=axis), trace)
+
+
+def _together(pieces: Sequence[Node], turns: int, axis: int, trace: Trace) -> list[TracedArray]:
+    """Return the fewest arrays that were found to be pieces of some arrays by turns, one behind the other.
+
+    Where all of them are no rows of one array, those of each half may be: so each is looked at a few times.
+    """
+    rounds = len(pieces) // turns
+    if rounds < 2:
+        return [TracedArray(node) for node in pieces]
+    parts = [_parts_of(pieces[k::turns]) for k in range(turns)]
+    rows = [None if each is None else each.joined(trace) for each in parts]
+    if any(each is None for each in rows):
+        middle = turns * (rounds // 2)
+        return [*_together(pieces[:middle], turns, axis, trace), *_together(pieces[middle:], turns, axis, trace)]
+    lengths, shape = [node.type.shape[axis] for node in pieces[:turns]], pieces[0].type.shape
+    turned = [moveaxis(each, 0, axis) for each in rows]
+    whole = ops.concatenate(*turned, axis=axis + 1) if turns > 1 else turned[0]
+    return [reshape(whole, (*shape[:axis], rounds * sum(lengths), *shape[axis + 1 :]))]
 
 
 def _turns(kinds: Sequence[object], begin: int) -> tuple[int, int]:
@@ -95,8 +101,12 @@ class _Parts:
     places: Array
 
     def joined(self, trace: Trace) -> TracedArray | None:
-        """Return the parts as rows of one array; None if they are no plain slices, or jump along several axes."""
+        """Return the parts as rows of one array; None if they are no plain slices, or larger and jump along axes."""
         moving = np.flatnonzero((self.places != self.places[0]).any(0))
+        if len(moving) > 1 and np.prod(self._once, dtype=int) == 1:  # elements, which are those of a line too
+            line = reshape(TracedArray(self.source), (self.source.type.size,)).node
+            places = np.ravel_multi_index(self.places.T, self.source.type.shape)[:, None]
+            return replace(self, source=line, places=places).joined(trace)
         if len(moving) != 1:
             return None
         axis = int(moving[0])
@@ -151,7 +161,7 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
     """Return values as parts of one array; None if they are not."""
     chains = [_views(node) for node in each]
     source = chains[0][0]
-    if not source.type.size or any(root is not source or not views for root, views in chains):
+    if not source.type.shape or not source.type.size or any(root is not source or not views for root, views in chains):
         return None
     whole = np.empty(source.type.shape, np.int8)
     begin, shape = whole.__array_interface__["data"][0], each[0].type.shape
