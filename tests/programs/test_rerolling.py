@@ -218,6 +218,27 @@ def test_the_first_step_is_one_of_the_loop(start: str) -> None:
     check(three_back, np.array([0.3, 0.5, 0.7]))
 
 
+def test_rows_of_what_the_first_step_took() -> None:
+    """A part of the initial value that is turned later is one from before the loop."""
+
+    def joined(a: Any, b: Any) -> Any:
+        y, path = b, []
+        for _ in range(20):
+            path.append(y[:2])
+            y = np.sin(y) * a
+        return np.stack(path, 1)
+
+    def taken(a: Any, b: Any) -> Any:
+        y, path = b, []
+        for n in range(20):
+            path.append(y[:2])
+            y = np.sin(y) * a + np.sum(path[n][::-1] * a[:2])
+        return y, np.stack(path)
+
+    for f in (joined, taken):
+        check(f, np.array([0.3, 0.5, 0.7]), np.array([0.4, 0.2, 0.9]))
+
+
 JOINED = {
     "in order": lambda path: np.stack(path),
     "backwards": lambda path: np.stack(path[::-1]),
@@ -227,7 +248,7 @@ JOINED = {
     "elements": lambda path: np.array([y[1] for y in path]),
     "twice": lambda path: np.concatenate([np.stack(path), np.stack(path[::-1])]),
     "elements of other places": lambda path: np.array([y[n * n % 3] for n, y in enumerate(path)]),
-    "rows, then elements of them": lambda path: np.concatenate([*[y for y in path[:9]], *[y[:1] for y in path[9:]]]),
+    "rows, then elements of them": lambda path: np.concatenate([*path[:9], *[y[:1] for y in path[9:]]]),
     "parts, then other parts": lambda path: np.concatenate([*[y[:2] for y in path[:11]], *[y[1:] for y in path[11:]]]),
 }
 

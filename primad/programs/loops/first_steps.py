@@ -38,8 +38,14 @@ class FirstSteps:
         self._stands: dict[int, Node] = {}  # for what would be at a place before the run
         self._outside: set[Node] = set()  # what has to stay before it
 
-    def among(self, before: Sequence[Node]) -> list[Node]:
-        """Return them, in order; `before` are the ops before the run, rows of inputs and captured arrays among them."""
+    def among(self, ops: Sequence[Node]) -> list[Node]:
+        """Return them, in order; `ops` are all of the program in order, rows of inputs and captured arrays among them.
+
+        Rows that are made later, of what would belong to the loop, are not in it and take what is before it.
+        """
+        index, every = self._nodes[self._start].index, set(self._nodes)
+        before = [node for node in ops if node.index < index]
+        self._outside.update(x for node in ops[len(before) :] if node not in every for x in node.inputs)
         known = set(self._nodes[: self._start])
         found: list[Node] = []
         for node in reversed(before):

@@ -240,9 +240,8 @@ def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:
     if end == 0:
         return None
     start += lag  # what steps use that far back must be there
-    index = nodes[start].index
-    before = [node for node in program.nodes if node.index < index and not isinstance(node.op, Leaf)]
-    first = FirstSteps(nodes, start, end, lag, _alike, same_value).among(sorted(before, key=attrgetter("index")))
+    ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
+    first = FirstSteps(nodes, start, end, lag, _alike, same_value).among(ops)
     carried = _carried_bytes(sequence, start, end, lag)
     at = -len(first) % lag
     # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
