@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -98,3 +99,66 @@ def test_a_t_distribution_has_its_derivatives_at_its_centre() -> None:
         np.testing.assert_allclose([of_t(0.0), of_p(0.5)], [of_t(1e-5), of_p(0.50001)], rtol=1e-5, atol=1e-3)
     with pytest.raises(primad.TracingError, match=r"hyp2f1 of a traced order(?s:.*)Fix: "):
         primad.grad(lambda a: special.hyp2f1(a, 1.0, 2.0, 0.3))(0.5)
+
+
+EXTREME: tuple[tuple[str, tuple[float, ...], Any], ...] = (
+    (
+        "stdtr",
+        (50.0, -7.0),
+        lambda m, df, t: m.betainc(df / 2, m.mpf(1) / 2, 0, df / (df + t * t), regularized=True) / 2,
+    ),
+    (
+        "stdtr",
+        (1e4, -25.3),
+        lambda m, df, t: m.betainc(df / 2, m.mpf(1) / 2, 0, df / (df + t * t), regularized=True) / 2,
+    ),
+    ("boxcox", (1e-18, 1.5), lambda m, x, p: (x**p - 1) / p),
+    ("boxcox", (1e-18, 1e-3), lambda m, x, p: (x**p - 1) / p),
+    ("boxcox1p", (1e9, -2.0), lambda m, x, p: ((1 + x) ** p - 1) / p),
+    ("ellipkinc", (math.pi / 2, -5.0), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipkinc", (-4.7123889, 0.9), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipeinc", (math.pi / 2, 0.999), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipeinc", (1.570796, -50.0), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipeinc", (2.4, 0.999), lambda m, phi, k: m.ellipe(phi, k)),
+    ("it2i0k0", (1e-13,), lambda m, x: x * x / 8 * m.hyper([1, 1], [2, 2, 2], x * x / 4)),
+    ("it2j0y0", (1e-13,), lambda m, x: x * x / 8 * m.hyper([1, 1], [2, 2, 2], -x * x / 4)),
+    ("spence", (1e-18,), lambda m, x: m.polylog(2, 1 - x)),
+)
+"""Places where terms of a formula cancel: names, arguments, and what the function is in mpmath."""
+
+
+@pytest.mark.parametrize("name, at, meaning", EXTREME, ids=[f"{name}{at}" for name, at, _ in EXTREME])
+def test_first_and_second_derivatives_where_terms_may_cancel(name: str, at: tuple[float, ...], meaning: Any) -> None:
+    m, places = NUMBERS.context, tuple(range(len(at)))
+    precise = [m.mpf(x) for x in at]
+
+    def function(*xs: Any) -> Any:
+        found = getattr(special, name)(*xs)
+        return found[0] if isinstance(found, tuple) else found
+
+    def moved(i: int, j: int, h: float, k: float) -> Any:
+        xs = list(precise)
+        xs[i] += h * STEP * abs(precise[i])
+        xs[j] += k * STEP * abs(precise[j])
+        return m.re(meaning(m, *xs))
+
+    with m.workdps(60):
+        assert primad.jit(function)(*at) == pytest.approx(float(m.re(meaning(m, *precise))), rel=1e-11, abs=0.0)
+        for i in places:
+            slope = (moved(i, i, 1, 0) - moved(i, i, -1, 0)) / (2 * STEP * abs(precise[i]))
+            assert primad.grad(function, i)(*at) == pytest.approx(float(slope), rel=1e-10, abs=0.0)
+            for j in places[: i + 1]:
+                four = moved(i, j, 1, 1) - moved(i, j, 1, -1) - moved(i, j, -1, 1) + moved(i, j, -1, -1)
+                second = four / (4 * STEP * STEP * abs(precise[i] * precise[j]))
+                found = primad.grad(primad.grad(function, i), j)(*at)
+                assert found == pytest.approx(float(second), rel=1e-9, abs=1e-13 * abs(float(slope))), (i, j)
+
+
+def test_an_elliptic_integral_of_floats_of_32_bits_does_not_turn_at_a_quarter() -> None:
+    for phi in np.float32(np.pi / 2) + np.array([-1e-6, 0.0, 1e-6], np.float32):
+        for m in (-5.0, 0.5, 1.0):
+            slope = primad.grad(special.ellipeinc)(phi, np.float32(m))
+            assert slope == pytest.approx(math.sqrt(1.0 - m * math.sin(float(phi)) ** 2), rel=1e-5, abs=2e-6)
+            assert primad.jit(special.ellipeinc)(phi, np.float32(m)) == pytest.approx(
+                scipy.special.ellipeinc(phi, m), 1e-6
+            )

@@ -157,16 +157,16 @@ def stdtr(df: Any, t: Any) -> Any:
 
 
 def t_probability(df: Any, t: Any) -> Any:
-    """Return the probability of a smaller t: by t²/(df + t²) near 0, by its complement in the tails."""
+    """Return the probability of a smaller t: that of one tail, by the one of t² and df that is smaller."""
     square = t * t
     far = square > df
-    tail = 0.5 * lower_beta(0.5 * df, 0.5 + 0.0 * df, df / where(far, df + square, 2.0 * df))
     ratio = where(far, 0.5, square / (df + square))
-    body = 0.5 * ops.sign(t) * lower_beta(0.5 + 0.0 * df, 0.5 * df, where(ratio == 0.0, 0.25, ratio))
+    half, root = 0.5 * df, 0.5 + 0.0 * df
+    outer = lower_beta(half, root, df / where(far, df + square, 2.0 * df))
+    tail = 0.5 * where(far, outer, ops.betaincc(root, half, where(ratio == 0.0, 0.25, ratio)))
     cubic, quintic = _of_series(df)
-    series = t * (1.0 - square * (cubic - square * quintic)) * ops.exp(-ops.betaln(0.5 * df, 0.5 + 0.0 * df))
-    near = 0.5 + where(ratio == 0.0, series / ops.sqrt(df), body)
-    return where(far, where(t < 0.0, tail, 1.0 - tail), near)
+    series = t * (1.0 - square * (cubic - square * quintic)) * ops.exp(-ops.betaln(half, root))
+    return where(ratio == 0.0, 0.5 + series / ops.sqrt(df), where(t < 0.0, tail, 1.0 - tail))
 
 
 def _of_series(df: Any) -> tuple[Any, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from primad import ops
-from primad.numpy.elementwise.ufuncs import absolute, where
+from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.special_functions.formulas import formula
 from primad.ops.record.primitive import full
 from primad.system.deferred import special
@@ -97,32 +97,67 @@ def ellipe(m: Any) -> Any:
     return _complete_second(1.0 - m)
 
 
-def _reduced(phi: Any) -> tuple[Any, Any, Any]:
-    """Return how many times π is nearest to φ, and sine and cosine of the rest."""
-    turns = ops.floor(phi * (1.0 / math.pi) + 0.5)
-    rest = phi - math.pi * turns
-    return turns, ops.sin(rest), ops.cos(rest)
+class _Reduced(NamedTuple):
+    """An amplitude φ beside the nearest multiple of π or, where that loses no digits, the nearest odd one of π/2.
+
+    Attributes:
+        quarters: how many times π/2 is left out.
+        beside: whether that is an odd number; formulas around it have no singular terms at it, as others have.
+        s: sine of the rest.
+        c: its cosine, which is not negative.
+        delta: 1 − m·sin²φ.
+    """
+
+    quarters: Any
+    beside: Any
+    s: Any
+    c: Any
+    delta: Any
+
+
+def _reduced(phi: Any, m: Any) -> _Reduced:
+    quarters = ops.floor(phi * (2.0 / math.pi) + 0.5)
+    high = float(phi.dtype.type(0.5 * math.pi))
+    low = 0.5 * math.pi - high + math.cos(0.5 * math.pi)  # the cosine is what π/2 loses as a number of 64 bits
+    rest = phi - high * quarters - low * quarters
+    s, c = ops.sin(rest), ops.cos(rest)
+    odd = quarters != 2.0 * ops.floor(0.5 * quarters)
+    beside = odd & (m * s * s < 1.0 - m)
+    back = odd & ~beside
+    turn = where(rest == 0.0, -ops.sign(quarters), ops.sign(rest))
+    quarters, s, c = where(back, quarters + turn, quarters), where(back, -turn * c, s), where(back, turn * s, c)
+    small, large = where(beside, s, c), where(beside, c, s)
+    return _Reduced(quarters, beside, s, c, where(m > 0.5, 1.0 - m + m * small * small, 1.0 - m * large * large))
+
+
+def _whole(complete: Any, quarters: Any, m: Any) -> Any:
+    return where(quarters == 0.0, 0.0, quarters * complete(where(quarters == 0.0, 0.5, 1.0 - m)))
 
 
 @formula(special.ellipkinc)
 def ellipkinc(phi: Any, m: Any) -> Any:
-    """scipy.special.ellipkinc: the incomplete elliptic integral of the first kind (DLMF 19.25.5)."""
-    turns, s, c = _reduced(phi)
-    whole = where(turns == 0.0, 0.0, 2.0 * turns * _complete(where(turns == 0.0, 0.5, 1.0 - m)))
-    return whole + s * _carlson("f", c * c, 1.0 - m * s * s, full(1.0, m))
+    """scipy.special.ellipkinc: the incomplete elliptic integral of the first kind (DLMF 19.25.5).
+
+    Around odd multiples of π/2 it is that of the other angle ψ of a triangle: ∫ 1/√(1 − m·cos²θ) dθ from 0 to ψ.
+    """
+    quarters, beside, s, c, delta = _reduced(phi, m)
+    unit = where(beside, 1.0 - m, 1.0)
+    return _whole(_complete, quarters, m) + s * _carlson("f", unit * c * c, delta, unit)
 
 
 @formula(special.ellipeinc)
 def ellipeinc(phi: Any, m: Any) -> Any:
-    """scipy.special.ellipeinc: the incomplete elliptic integral of the second kind (DLMF 19.25.9 and 19.25.10)."""
-    turns, s, c = _reduced(phi)
-    one, delta, third = full(1.0, m), 1.0 - m * s * s, s * s * s * (1.0 / 3.0)
-    first = s * _carlson("f", c * c, delta, one)
-    low = first - m * third * _carlson("d", c * c, delta, one)
-    edge = where(delta > 0.0, delta, 1.0)
-    high = (1.0 - m) * (first + m * third * _carlson("d", c * c, one, edge)) + m * s * absolute(c) / ops.sqrt(edge)
-    whole = where(turns == 0.0, 0.0, 2.0 * turns * _complete_second(where(turns == 0.0, 0.5, 1.0 - m)))
-    return whole + where(m > 0.5, high, low)
+    """scipy.special.ellipeinc: the incomplete elliptic integral of the second kind (DLMF 19.25.9 and 19.25.10).
+
+    Around odd multiples of π/2 it is ∫ √(1 − m·cos²θ) dθ, as the first kind is.
+    """
+    quarters, beside, s, c, delta = _reduced(phi, m)
+    unit, third = where(beside, 1.0 - m, 1.0), s * s * s * (1.0 / 3.0)
+    first, edge = s * _carlson("f", unit * c * c, delta, unit), where(delta > 0.0, delta, 1.0)
+    low = first + where(beside, m, -m) * third * _carlson("d", unit * c * c, delta, unit)
+    high = (1.0 - m) * (first + m * third * _carlson("d", c * c, full(1.0, m), edge)) + m * s * c / ops.sqrt(edge)
+    found = where(beside, unit * low, where(m > 0.5, high, low))
+    return _whole(_complete_second, quarters, m) + found
 
 
 @formula(special.ellipj)

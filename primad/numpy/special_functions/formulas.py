@@ -115,11 +115,15 @@ def cosm1(x: Any) -> Any:
 
 
 def _power_over(log_x: Any, lmbda: Any) -> Any:
-    """Return (exp(lmbda·log x) − 1)/lmbda, smooth where lmbda is 0, and with its limits where log x is infinite."""
-    far = absolute(log_x) == math.inf
-    near = where(far, 0.0, log_x)
-    limit = expm1(lmbda * where(far, log_x, 0.0)) / where(far & (lmbda != 0), lmbda, 1.0)
-    return where(far & (lmbda != 0), limit, where(far, log_x, near * ops.exprel(lmbda * near, n=0)))
+    """Return (exp(lmbda·log x) − 1)/lmbda, smooth where lmbda is 0, and with its limits where log x is infinite.
+
+    Elsewhere it is that quotient: the derivative of the smooth form is a difference, and loses digits of small powers.
+    """
+    near = (absolute(lmbda * log_x) < 1.0) | (lmbda == 0.0)
+    infinite = near & (absolute(log_x) == math.inf)
+    inner = where(near & ~infinite, log_x, 0.0)
+    quotient = expm1(lmbda * where(near, 0.0, log_x)) / where(near, 1.0, lmbda)
+    return where(infinite, log_x, where(near, inner * ops.exprel(lmbda * inner, n=0), quotient))
 
 
 @formula(special.boxcox)

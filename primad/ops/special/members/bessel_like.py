@@ -59,6 +59,11 @@ def _over(of_integrand: Any) -> Any:
     return lambda of, out, x: of_integrand(x) / x
 
 
+def _over_less(quarter: float) -> Any:
+    """Return (I₀(x) − 1)/x or, of −1/4, (1 − J₀(x))/x, without the cancellation: x/4 times ₁F₂ of ±x²/4."""
+    return lambda of, out, x: 0.25 * x * of("hyp1f2", quarter * (x * x), 1)
+
+
 def _by_struve(numbers: Any, x: Any, y: str) -> Any:
     """Integrate Y₀ from 0 (DLMF 10.22.2)."""
     function = getattr(numbers, y)
@@ -129,17 +134,20 @@ BESSEL_LIKE: dict[str, Family] = {
     "struve": Family(
         lambda x, v: special.struve(v, x),
         lambda of, out, x, v: 0.5 * (of("struve", x, v - 1) - of("struve", x, v + 1) + of("struve_source", x, v)),
-        lambda m, x, v: m.struveh(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
+        lambda m, x, v: m.struveh(v, x), Tried.POSITIVE, ((0,), (-0.5,), (1,)),
     ),
     "modstruve": Family(
         lambda x, v: special.modstruve(v, x),
         lambda of, out, x, v: 0.5 * (of("modstruve", x, v - 1) + of("modstruve", x, v + 1) + of("struve_source", x, v)),
-        lambda m, x, v: m.struvel(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
+        lambda m, x, v: m.struvel(v, x), Tried.POSITIVE, ((0,), (-0.5,), (1,)),
     ),
     "struve_source": Family(
         lambda x, v: (0.5 * x) ** v * (special.rgamma(v + 1.5) / math.sqrt(math.pi)),
-        lambda of, out, x, v: (v / (2.0 * v + 1.0)) * of("struve_source", x, v - 1) if v else 0.0 * x,
-        lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi), Tried.POSITIVE, ((0,), (2,)),
+        lambda of, out, x, v: (
+            (v / (2.0 * v + 1.0)) * of("struve_source", x, v - 1) if v > 0 else v / x * out if v else 0.0 * x
+        ),
+        lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi),
+        Tried.POSITIVE, ((0.5,), (2,)),
     ),
     "itstruve0": Family(
         special.itstruve0, lambda of, out, x: of("struve", x, 0),
@@ -170,7 +178,7 @@ BESSEL_LIKE: dict[str, Family] = {
         Tried.POSITIVE,
     ),
     "it2j0": Family(
-        _result("it2j0y0", 0), _over(lambda x: 1.0 - bessel_j(x, n=0)),
+        _result("it2j0y0", 0), _over_less(-0.25),
         _hyper((2, 2), (4, 4, 4), -1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
     "it2y0": Family(
@@ -178,7 +186,7 @@ BESSEL_LIKE: dict[str, Family] = {
         _integral_of_y_over_t, Tried.POSITIVE,
     ),
     "it2i0": Family(
-        _result("it2i0k0", 0), _over(lambda x: bessel_i(x, n=0) - 1.0),
+        _result("it2i0k0", 0), _over_less(0.25),
         _hyper((2, 2), (4, 4, 4), 1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
     "it2k0": Family(

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from primad.ops.elementwise.elementary import cos, cosh, exp, sin
+import numpy as np
+
+from primad.ops.elementwise.elementary import cos, cosh, exp, log, sin
+from primad.ops.elementwise.selection import select
+from primad.ops.record.primitive import full
 from primad.ops.special.members.entry import Family, Tried
 from primad.system.deferred import special
 
@@ -19,11 +23,45 @@ def _associated_slope(of: Any, out: Any, x: Any, m: float, v: float) -> Any:
     return (v * x * out - (v + m) * of("lpmv", x, m, v - 1)) / (x * x - 1.0)
 
 
+FAR, TERMS = 4.0, 20
+"""The |z| from which on ₁F₂ is made by its recurrence, and the number of terms of its series before. Chosen: FAR to the
+power TERMS, over the square of its factorial, is below 2⁻⁵²."""
+
+
+def _one_of_two(z: Any, k: int) -> Any:
+    """Return Fₖ = ₁F₂(k; k + 1, k + 1; z) by its series, or by z·Fₖ₊₁ = (k + 1)²·(₀F₁(k + 1; z) − Fₖ), with F₀ = 1.
+
+    There ₀F₁ is a Bessel function of 2√|z| (DLMF 10.16.9 and 10.39.9).
+    """
+    distant = np.abs(z) >= FAR
+    near, far = np.where(distant, 0.0, z), np.where(distant, z, FAR)
+    term = series = found = np.ones(z.shape)
+    for j in range(1, TERMS + 1):
+        term = term * near / (j * (k + j))
+        series = series + term * (k / (k + j))
+    root = np.sqrt(np.abs(far))
+    for j in range(1, k + 1):
+        bessel = np.where(far > 0.0, special.iv(j - 1, 2.0 * root), special.jv(j - 1, 2.0 * root))
+        found = (math.factorial(j - 1) * bessel / root ** (j - 1) - found) * (j * j / far)
+    return np.where(distant, found, series)
+
+
+def _dilogarithm_slope(of: Any, out: Any, x: Any) -> Any:
+    """Return log x/(1 − x): as ₂F₁ of 1 − x near 1, and as that quotient near 0, where 1 − x has lost digits of x."""
+    near = x < 0.5
+    below = log(select(near, x, full(0.5, x)))
+    return select(near, below / (1.0 - x), -of("hyp2f1", 1.0 - select(near, full(1.0, x), x), 1, 1, 2))
+
+
 HYPERGEOMETRIC: dict[str, Family] = {
     "hyp0f1": Family(
         lambda x, b: special.hyp0f1(b, x),
         lambda of, out, x, b: of("hyp0f1", x, b + 1) / b,
         lambda m, x, b: m.hyp0f1(b, x), Tried.ARGUMENT, ((0.5,), (3,)),
+    ),
+    "hyp1f2": Family(
+        _one_of_two, lambda of, out, z, k: of("hyp1f2", z, k + 1) * (k / (k + 1.0) ** 2),
+        lambda m, z, k: m.hyper([k], [k + 1, k + 1], z), Tried.ARGUMENT, ((1,), (2,)),
     ),
     "hyp1f1": Family(
         lambda x, a, b: special.hyp1f1(a, b, x),
@@ -58,7 +96,7 @@ HYPERGEOMETRIC: dict[str, Family] = {
         lambda m, x, v: m.pcfd(v, x), Tried.POSITIVE, ((0.5,), (2,)),
     ),
     "spence": Family(
-        special.spence, lambda of, out, x: -of("hyp2f1", 1.0 - x, 1, 1, 2),
+        special.spence, _dilogarithm_slope,
         lambda m, x: m.polylog(2, 1 - x), (0.25, 1.75),
     ),
     "wrightomega": Family(
