@@ -18,6 +18,7 @@ from primad.errors import TracingError
 from primad.ops.linalg.general_spectra import too_near
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import Deferred
+from primad.xla.jax_callbacks import call_back
 from primad.xla.jax_linalg import cholesky, integer, linear_algebra, near, rounding
 from primad.xla.jax_matrices import has_no_logarithm, has_several_solutions, sqrtm
 from primad.xla.jax_philox import draw
@@ -226,12 +227,8 @@ def _called_back(op: Primitive) -> Function:
     """Return what calls an op's own definition in the process of Python, where JAX has no function of its kind."""
 
     def function(*operands: Any, **params: Any) -> Any:
-        def define(*arrays: Any) -> Any:
-            return np.asarray(op.numpy(*map(np.asarray, arrays), **params), operands[-1].dtype)
-
-        jax = jax_module()
-        result = jax.ShapeDtypeStruct(operands[-1].shape, operands[-1].dtype)
-        return jax.pure_callback(define, result, *operands, vmap_method="broadcast_all")
+        last = operands[-1]
+        return call_back(lambda *arrays: op.numpy(*arrays, **params), last.shape, np.dtype(last.dtype), *operands)
 
     return function
 

@@ -22,6 +22,7 @@ from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial
 from primad.verify.random_programs import draw_program
+from primad.xla.jax_callbacks import call_back
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 jnp = jax.numpy
@@ -68,6 +69,17 @@ def test_random_programs_and_their_gradients():
             found, wanted = (prepare(derived, executor=which).run(arguments) for which in (EXECUTORS["jax"], NATIVE))
             for got, want in zip(found, wanted, strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{derived}")
+
+
+@pytest.mark.parametrize("dtype", [float, complex, np.int64, np.float32, np.complex64, bool])
+def test_calls_of_python_are_exact_where_jax_is_not_in_its_mode_of_64_bits(dtype):
+    x = (np.arange(3) + 1 / 3 + (2j / 7 if dtype in (complex, np.complex64) else 0)).astype(dtype)
+    with jax.enable_x64(True):
+        called = jax.jit(lambda a: call_back(lambda x: x + x, a.shape, x.dtype, a))
+        compiled, operand = called.lower(jax.ShapeDtypeStruct(x.shape, x.dtype)).compile(), jax.numpy.asarray(x)
+        mapped = jax.vmap(called)(operand[:, None])
+    found = np.asarray(compiled(operand))  # called outside of that mode, as on a thread of XLA's
+    assert found.dtype == dtype and np.array_equal(found, x + x) and np.array_equal(mapped[:, 0], x + x)
 
 
 @pytest.mark.parametrize(
