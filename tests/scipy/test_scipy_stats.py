@@ -165,6 +165,24 @@ def test_tails_far_out_are_right_to_relative_precision(name: str) -> None:
     np.testing.assert_allclose(found, [expected[0], expected[1] / 2.0, expected[2]], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", stats.__all__)
+def test_ends_of_the_support_and_no_numbers(name: str) -> None:
+    """At and beyond the ends, at infinities and NaN, and for quantiles of 0 and 1; where SciPy's is a number."""
+    shapes = SHAPES.get(name, ())
+    p = [*shapes, *(() if getattr(stats, name).discrete else (0.0, 1.0))]
+    low, high = getattr(scipy.stats, name).support(*shapes)
+    x = np.full(points(name).shape, 0.5)
+    x[:7] = low, high, low - 1.0, high + 1.0, -np.inf, np.inf, np.nan
+    q = np.array([0.0, 1.0, 0.3, 0.5, np.nan, 1.0 - 2.0**-20])
+    for method, own in recorded(name)(x, q, *p).items():
+        expected = scipys(name, method, x, q, p)
+        given = {"ppf": q, "isf": q, **dict.fromkeys(NUMBERS, np.array(0.0))}.get(method, x)
+        known = ~np.isnan(expected) | np.isnan(given)
+        close = np.where(known, own, 0.0), np.where(known, expected, 0.0)
+        np.testing.assert_allclose(*close, rtol=1e-9, atol=1e-14, err_msg=method)
+
+
 def test_frozen_distributions_have_the_methods_of_their_family() -> None:
     x = np.array([0.4, 1.1, 2.5])
     for method in ("logpdf", "sf", "isf"):

@@ -37,6 +37,11 @@ def within_one(*shapes: Any) -> tuple[Any, Any]:
     return 0.0, 1.0
 
 
+def without_ends(*shapes: Any) -> bool:
+    """Say, as `Distribution.with_ends`, that a density's formula does not hold at the ends of the support."""
+    return False
+
+
 def where_finite(condition: Any, moment: Any) -> Any:
     """Return a moment where it is finite, and infinity elsewhere."""
     return pn.where(condition, moment, math.inf)
@@ -103,6 +108,7 @@ class Distribution:
         discrete: whether z is an integer; then there is no scale.
         functions: what else there is in closed form: `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, of the standard
             form, and of the shapes alone its `mean`, `var` and `entropy`.
+        with_ends: (*shapes) -> whether the formulas hold at the ends of the support; else the density is 0 there.
         valid: (*shapes) -> whether there is such a distribution; in general, whether all shapes are positive.
     """
 
@@ -112,6 +118,7 @@ class Distribution:
     support: Callable[..., tuple[Any, Any]] = lambda *shapes: (-math.inf, math.inf)
     discrete: bool = False
     functions: dict[str, Function] = field(default_factory=dict)
+    with_ends: Callable[..., Any] = lambda *shapes: True
     valid: Callable[..., Any] = _positive
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
@@ -121,7 +128,7 @@ class Distribution:
 
     @property
     def recorded(self) -> list[str]:
-        """The names of the methods that there are of traced values."""
+        """Names of the methods that traced values have."""
         body = ["logpmf", "pmf"] if self.discrete else ["logpdf", "pdf"]
         tails = [name for name in ("cdf", "logcdf", "sf", "logsf") if {"cdf", "sf"} & set(self.functions)]
         quantiles = [name for name in ("ppf", "isf") if name in self.functions]
@@ -152,7 +159,9 @@ class Distribution:
         """Return a standardised point, moved inside where it is not, and whether it is below, above, or a number."""
         z = (x - loc) / scale if not self.discrete else x - loc
         low, high = self.support(*shapes)
-        below, above = z < low, z > high
+        without = pn.logical_not(self.with_ends(*shapes))
+        below = (z < low) | (z == -math.inf) | (without & (z == low))
+        above = (z > high) | (z == math.inf) | (without & (z == high))
         middle = _inner(low, high)
         inside = pn.where(below | above, pn.floor(middle) if self.discrete else middle, z)
         return inside, below, above, z
@@ -178,18 +187,18 @@ class Distribution:
             found = pn.where(below | above | (plain != pn.floor(plain)), -math.inf, found)
         else:
             found = pn.where(below | above, -math.inf, found - pn.log(scale * pn.ones_like(z)))
-        return self._where_defined(found, shapes, scale)
+        return self._where_defined(found, shapes, scale, plain == plain)
 
     def _probability(self, name: str, ends: tuple[float, float], point: Any) -> Any:
         x, shapes, loc, scale = point
-        z, below, above, _ = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
+        z, below, above, plain = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
         found = pn.where(below, ends[0], pn.where(above, ends[1], self._known(name)(z, *shapes)))
-        return self._where_defined(found, shapes, scale)
+        return self._where_defined(found, shapes, scale, plain == plain)
 
     def _log_probability(self, name: str, other: str, ends: tuple[float, float], point: Any) -> Any:
         """Return a logarithm in closed form, or that of the smaller one of a probability and its complement."""
         x, shapes, loc, scale = point
-        z, below, above, _ = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
+        z, below, above, plain = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
         closed = self.functions.get(f"log{name}")
         if closed is not None:
             found = closed(z, *shapes)
@@ -198,7 +207,7 @@ class Distribution:
             small = own < 0.5
             found = pn.where(small, pn.log(pn.where(small, own, 0.5)), pn.log1p(-pn.where(small, 0.5, rest)))
         found = pn.where(below, ends[0], pn.where(above, ends[1], found))
-        return self._where_defined(found, shapes, scale)
+        return self._where_defined(found, shapes, scale, plain == plain)
 
     def _quantile(self, name: str, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         found = self._known(name)(q, *shapes) * scale + loc

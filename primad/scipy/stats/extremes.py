@@ -8,7 +8,16 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.special_functions.formulas import log1p_over
-from primad.scipy.stats.distribution import EULER, LOG_2, Distribution, above_zero, log1m_exp, where_finite
+from primad.scipy.stats.distribution import (
+    EULER,
+    LOG_2,
+    Distribution,
+    above_zero,
+    log1m_exp,
+    where_finite,
+    without_ends,
+)
+from primad.scipy.stats.table import quarter_tangent
 
 __all__ = [
     "exponweib", "genextreme", "genlogistic", "genpareto", "gompertz", "gumbel_l", "gumbel_r", "halflogistic",
@@ -125,6 +134,7 @@ invweibull = Distribution(
         "isf": lambda q, c: (-pn.log1p(-q)) ** (-1.0 / c),
         "entropy": lambda c: 1.0 + EULER + EULER / c - pn.log(c),
     },
+    with_ends=without_ends,
 )
 
 
@@ -239,6 +249,8 @@ halflogistic = Distribution(
         "entropy": lambda: 2.0 - LOG_2,
     },
 )
+
+
 hypsecant = Distribution(
     "hypsecant",
     (),
@@ -246,8 +258,8 @@ hypsecant = Distribution(
     functions={
         "cdf": lambda z: 2.0 / math.pi * pn.arctan(pn.exp(z)),
         "sf": lambda z: 2.0 / math.pi * pn.arctan(pn.exp(-z)),
-        "ppf": lambda q: pn.log(pn.tan(0.5 * math.pi * q)),
-        "isf": lambda q: -pn.log(pn.tan(0.5 * math.pi * q)),
+        "ppf": lambda q: pn.log(quarter_tangent(q)),
+        "isf": lambda q: -pn.log(quarter_tangent(q)),
         "mean": lambda: 0.0,
         "var": lambda: 0.25 * math.pi**2,
         "entropy": lambda: math.log(2.0 * math.pi),

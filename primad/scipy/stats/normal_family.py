@@ -8,8 +8,17 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.special_functions import members
-from primad.scipy.stats.distribution import EULER, LOG_2, LOG_ROOT, Distribution, above_zero, log1m_exp, within_one
-from primad.scipy.stats.table import gamma, norm
+from primad.scipy.stats.distribution import (
+    EULER,
+    LOG_2,
+    LOG_ROOT,
+    Distribution,
+    above_zero,
+    log1m_exp,
+    within_one,
+    without_ends,
+)
+from primad.scipy.stats.table import gamma, norm, quarter_tangent
 
 __all__ = [
     "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",
@@ -104,6 +113,7 @@ gengamma = Distribution(
             a * (1.0 - special.digamma(a)) + special.digamma(a) / c + special.gammaln(a) - pn.log(abs(c))
         ),
     },
+    with_ends=lambda a, c: c > 0.0,
     valid=lambda a, c: (a > 0.0) & (c != 0.0) & (abs(c) < math.inf),
 )
 halfgennorm = Distribution(
@@ -154,8 +164,8 @@ halfcauchy = Distribution(
     functions={
         "cdf": lambda z: 2.0 / math.pi * pn.arctan(z),
         "sf": lambda z: 2.0 / math.pi * pn.arctan2(1.0, z),
-        "ppf": lambda q: pn.tan(0.5 * math.pi * q),
-        "isf": lambda q: 1.0 / pn.tan(0.5 * math.pi * q),
+        "ppf": quarter_tangent,
+        "isf": lambda q: 1.0 / quarter_tangent(q),
         "mean": lambda: math.inf,
         "var": lambda: math.inf,
         "entropy": lambda: math.log(2.0 * math.pi),
@@ -200,6 +210,7 @@ def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
             "mean": mean,
             "var": lambda *mu: mean(*mu) ** 3,
         },
+        with_ends=without_ends,
     )
 
 
@@ -262,6 +273,7 @@ levy = Distribution(
         "mean": lambda: math.inf,
         "var": lambda: math.inf,
     },
+    with_ends=without_ends,
 )
 moyal = Distribution(
     "moyal",
@@ -293,6 +305,7 @@ def _johnson(name: str, forth: Any, back: Any, log_slope: Any, support: Any) -> 
             "ppf": lambda q, a, b: back((special.ndtri(q) - a) / b),
             "isf": lambda q, a, b: back((-special.ndtri(q) - a) / b),
         },
+        with_ends=without_ends,
         valid=lambda a, b: (b > 0) & (a == a),
     )
 

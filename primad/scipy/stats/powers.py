@@ -72,7 +72,7 @@ def _of_laplace(name: str) -> Any:
 loglaplace = Distribution(
     "loglaplace",
     ("c",),
-    lambda z, c: pn.log(0.5 * c) - c * pn.abs(pn.log(z)) - pn.log(z),
+    lambda z, c: pn.log(0.5 * c) + special.xlogy(pn.where(z < 1.0, c - 1.0, -c - 1.0), z),
     above_zero,
     functions={
         **{name: _of_laplace(name) for name in ("cdf", "sf", "logcdf", "logsf")},
@@ -266,6 +266,6 @@ truncexpon = Distribution(
         "cdf": lambda z, b: pn.expm1(-z) / pn.expm1(-b),
         "sf": lambda z, b: pn.exp(-z) * pn.expm1(z - b) / pn.expm1(-b),
         "ppf": lambda q, b: -pn.log1p(q * pn.expm1(-b)),
-        "isf": lambda q, b: b - pn.log1p(q * pn.expm1(b)),
+        "isf": lambda q, b: -pn.log1p((1.0 - q) * pn.expm1(-b)),
     },
 )

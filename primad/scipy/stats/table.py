@@ -8,7 +8,16 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.elementwise.ufuncs import defined_where
-from primad.scipy.stats.distribution import EULER, LOG_2, LOG_ROOT, Distribution, above_zero, where_finite, within_one
+from primad.scipy.stats.distribution import (
+    EULER,
+    LOG_2,
+    LOG_ROOT,
+    Distribution,
+    above_zero,
+    where_finite,
+    within_one,
+    without_ends,
+)
 
 __all__ = [
     "beta", "cauchy", "chi2", "expon", "f", "gamma", "halfnorm", "invgamma", "laplace", "logistic", "lognorm", "norm",
@@ -114,14 +123,23 @@ logistic = Distribution(
 )
 
 
+def quarter_tangent(q: Any) -> Any:
+    """Return tan(π·q/2) of 0 ≤ q ≤ 1, by the smaller one of q and 1 − q."""
+    upper = q > 0.5
+    found = pn.tan(0.5 * math.pi * pn.where(upper, 1.0 - q, q))
+    return pn.where(upper, 1.0 / found, found)
+
+
 def _cotangent(q: Any) -> Any:
-    return pn.cos(math.pi * q) / pn.sin(math.pi * q)
+    upper = q > 0.5
+    size = 1.0 / quarter_tangent(2.0 * pn.where(upper, 1.0 - q, q))
+    return pn.where(upper, -size, size)
 
 
 cauchy = Distribution(
     "cauchy",
     (),
-    lambda z: -math.log(math.pi) - pn.log1p(z * z),
+    lambda z: -math.log(math.pi) - 2.0 * pn.log(pn.hypot(1.0, z)),
     functions={
         "cdf": lambda z: pn.arctan2(1.0, -z) / math.pi,
         "sf": lambda z: pn.arctan2(1.0, z) / math.pi,
@@ -178,6 +196,7 @@ lognorm = Distribution(
         "var": lambda s: pn.exp(s * s) * pn.expm1(s * s),
         "entropy": lambda s: 0.5 + LOG_ROOT + pn.log(s),
     },
+    with_ends=without_ends,
 )
 gamma = Distribution(
     "gamma",
@@ -223,6 +242,7 @@ invgamma = Distribution(
         "var": lambda a: where_finite(a > 2.0, 1.0 / ((a - 1.0) ** 2 * (a - 2.0))),
         "entropy": lambda a: a - (a + 1.0) * special.digamma(a) + special.gammaln(a),
     },
+    with_ends=without_ends,
 )
 
 
