@@ -13,6 +13,7 @@ import scipy.stats
 
 import primad
 import primad.scipy.stats as stats
+from primad import numpy as pn
 
 X = np.array([-30.0, -4.0, -0.7, 0.0, 0.3, 0.9, 1.37, 6.0, 35.0])
 Q = np.array([1e-12, 0.02, 0.3, 0.5, 0.8, 0.999])
@@ -33,7 +34,8 @@ SHAPES: dict[str, tuple[float, ...]] = {
 WHOLE = {"binom": 1, "betabinom": 1, "randint": 2}
 """How many of the first parameters are whole numbers, in which there are no derivatives."""
 UNIT = ("arcsine", "beta", "bradford", "johnsonsb", "powerlaw", "triang", "uniform")
-BODY = {name: ("pmf", "logpmf") if getattr(stats, name).discrete else ("pdf", "logpdf") for name in stats.__all__}
+NAMES = [name for name in stats.__all__ if hasattr(getattr(stats, name), "log_density")]
+BODY = {name: ("pmf", "logpmf") if getattr(stats, name).discrete else ("pdf", "logpdf") for name in NAMES}
 SHARP = ("cdf", "sf", "pdf", "pmf")
 """Where SciPy is right to relative precision: its logarithms of probabilities near 1 are not."""
 TAILS = ("cdf", "sf", "logcdf", "logsf")
@@ -78,7 +80,7 @@ def scipys(name: str, method: str, x: Any, q: Any, p: Any, family: Any = None) -
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", stats.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_values_and_derivatives(name: str) -> None:
     ours, p = getattr(stats, name), usual(name)
     found = recorded(name)(points(name), Q, *p)
@@ -166,7 +168,7 @@ def test_tails_far_out_are_right_to_relative_precision(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", stats.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_ends_of_the_support_and_no_numbers(name: str) -> None:
     """At and beyond the ends, at infinities and NaN, and for quantiles of 0 and 1; where SciPy's is a number."""
     shapes = SHAPES.get(name, ())
@@ -213,7 +215,7 @@ def test_what_is_not_recorded_says_so() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", stats.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
     """In every method that is recorded, for each parameter alone; beyond 0 and 1 there are no quantiles."""
     p = usual(name)
@@ -230,3 +232,52 @@ def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
             if method == "logcdf" and getattr(stats, name).discrete and np.isnan(own).all():
                 continue  # SciPy says 0 of points above the support, whatever the parameters are
             np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-14, err_msg=f"{method} {wrong}")
+
+
+MEAN, COV = np.array([0.3, -0.2]), np.array([[1.3, 0.4], [0.4, 0.9]])
+PAIRS = np.array([[0.1, 0.5], [-1.0, 2.0], [3.0, 0.2]])
+SHARES, ALPHA, CHANCES = np.array([0.2, 0.5, 0.3]), np.array([1.3, 2.2, 0.7]), np.array([0.2, 0.3, 0.5])
+VECTORS: list[tuple[str, str, tuple[Any, ...]]] = [
+    *(("multivariate_normal", "logpdf", (PAIRS, MEAN, cov)) for cov in (COV, np.array([1.3, 0.9]), 0.7)),
+    ("multivariate_normal", "pdf", (PAIRS[0], MEAN, COV)),
+    ("multivariate_normal", "logpdf", (np.array([0.1, 0.5, 2.0]), 0.4, 1.7)),
+    ("multivariate_normal", "logpdf", (PAIRS, None, COV)),
+    ("multivariate_normal", "entropy", (MEAN, COV)),
+    *(("dirichlet", method, (SHARES, ALPHA)) for method in ("logpdf", "pdf")),
+    ("dirichlet", "logpdf", (SHARES[:2], ALPHA)),
+    ("dirichlet", "logpdf", (np.stack([SHARES, SHARES[::-1]]).T, ALPHA)),
+    *(("dirichlet", method, (ALPHA,)) for method in ("mean", "var", "entropy")),
+    *(("multinomial", method, (np.array([2, 1, 4]), 7, CHANCES)) for method in ("logpmf", "pmf")),
+    ("multinomial", "logpmf", (np.array([[2, 1, 4], [2, 2, 4], [0, 0, 7]]), 7, CHANCES)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(VECTORS)))
+def test_distributions_of_vectors(case: int) -> None:
+    """Values are SciPy's; derivatives in the last argument, or of a normal one in its points, are of order 2."""
+    name, method, given = VECTORS[case]
+    ours, expected = getattr(stats, name), getattr(getattr(scipy.stats, name), method)(*given)
+    np.testing.assert_array_equal(getattr(ours, method)(*given), expected)
+    before, last = given[:-1], given[-1]
+    matrix = name == "multivariate_normal" and np.ndim(last) == 2
+
+    def f(*args: Any) -> Any:
+        """Of symmetric matrices only, and of chances that add up to 1: of others SciPy reads a part."""
+        last = 0.5 * (args[-1] + args[-1].T) if matrix else args[-1]
+        if name == "multinomial":
+            last = pn.concatenate([last[:-1], 1.0 - pn.sum(last[:-1], keepdims=True)])
+        return getattr(ours, method)(*args[:-1], last)
+
+    np.testing.assert_allclose(primad.jit(partial(f, *before))(last), expected, rtol=1e-12)
+    if method != "entropy" and before:
+        frozen = primad.jit(lambda last: getattr(ours(*before[1:], last), method)(before[0]))
+        np.testing.assert_allclose(frozen(last), expected, rtol=1e-12)
+    if np.isfinite(expected).all():
+        primad.check_grads(partial(f, *before), (last,), order=2)
+    if method == "logpdf" and not (name == "dirichlet" and len(given[0]) == len(last)):
+        primad.check_grads(lambda x: f(x, *given[1:]), (given[0],), order=2, rtol=1e-4)
+
+
+def test_singular_covariances_say_what_to_do() -> None:
+    with pytest.raises(primad.PrimadError, match="Fix: give cov as a positive definite matrix"):
+        primad.grad(lambda x: stats.multivariate_normal.logpdf(x, MEAN, COV, allow_singular=True))(MEAN)

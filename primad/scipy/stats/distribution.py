@@ -299,7 +299,7 @@ class Frozen:
         kwargs: and by name.
     """
 
-    distribution: Distribution
+    distribution: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 

@@ -6,14 +6,12 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.compat.autograd.importing import missing
-from primad.numpy.special import gammaln, xlogy
+from primad.scipy.stats.multivariate import dirichlet_log_density
 
 
 def logpdf(x: Any, alpha: Any) -> Any:
     """Return the logarithm of the density."""
-    alpha = pn.asarray(alpha)
-    powers = pn.sum((xlogy(alpha - 1.0, pn.asarray(x).T)).T, axis=0)
-    return powers - pn.sum(gammaln(alpha)) + gammaln(pn.sum(alpha))
+    return dirichlet_log_density(pn.asarray(x), pn.asarray(alpha))
 
 
 def pdf(x: Any, alpha: Any) -> Any:

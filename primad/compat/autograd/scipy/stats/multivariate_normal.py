@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from primad import numpy as pn
+from primad.scipy.stats.multivariate import normal_log_density
 
 
 def logpdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False) -> Any:
@@ -15,11 +16,7 @@ def logpdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False
     away = pn.atleast_1d(x - mean)
     size = away.shape[-1]
     covariance = cov if pn.ndim(cov) == 2 else pn.diag(pn.broadcast_to(cov, (size,)))
-    factor = pn.linalg.cholesky((covariance + covariance.T) / 2)  # as autograd's, gradients are symmetric
-    rows = pn.linalg.solve(factor, pn.reshape(away, (-1, size)).T)
-    log_det = 2.0 * pn.sum(pn.log(pn.diagonal(factor)))
-    found = -0.5 * (pn.sum(rows**2, axis=0) + size * math.log(2.0 * math.pi) + log_det)
-    return pn.reshape(found, away.shape[:-1])
+    return normal_log_density(away, covariance)
 
 
 def pdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False) -> Any:
