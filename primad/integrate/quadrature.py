@@ -132,7 +132,7 @@ def _parts(a: Any, b: Any, points: Sequence[Any]) -> list[Any]:
 def _summed(on: Function, start: Any, width: Any, epsabs: float, epsrel: float, limit: int) -> tuple[Any, Any]:
     """Return the integral and the estimate of its error, from integrals over parts of the interval."""
     left, length, found, error = stop_gradient(_intervals(on, epsabs, epsrel, limit))
-    total = np.sum(np.where(length > 0, error, 0.0))
+    total = np.sum(error)
     worst = np.argmax(np.where(np.isfinite(error), error, np.inf))
     allowed = np.maximum(epsabs, epsrel * np.abs(np.sum(found)))
     ends = [

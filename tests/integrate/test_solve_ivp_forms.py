@@ -11,7 +11,7 @@ import scipy.integrate
 
 import primad
 from primad import optimize
-from primad.integrate import quad, solve_ivp
+from primad.integrate import events, quad, solve_ivp
 from tests.sweeps import thinned
 
 Case = dict[str, Any]
@@ -289,3 +289,12 @@ def test_a_first_step_is_positive_where_it_is_known_and_may_be_traced(first: flo
         return solve_ivp(swing, (0, 1), [1.0, 0.0], first_step=step, t_eval=[1.0], rtol=1e-6).y[0, -1]
 
     np.testing.assert_allclose(primad.jit(end)(0.01), np.cos(1.0), atol=1e-4)
+
+
+@pytest.mark.parametrize("before", [-1.0, 0.0, 2.0])
+@pytest.mark.parametrize("after", [-2.0, 0.0, 1.0])
+def test_an_event_is_a_change_of_sign(before: float, after: float) -> None:
+    """And reaching 0, or leaving it, but not staying there: a value may be 0 on a stretch of the path."""
+    rise = np.sign(after) - np.sign(before)
+    for direction, happens in ((1.0, rise > 0), (-1.0, rise < 0), (0.0, rise != 0)):
+        assert events.Event(lambda t, y: y[0], 1, direction).happens(before, after) == happens

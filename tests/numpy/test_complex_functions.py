@@ -233,3 +233,17 @@ def test_signs_of_zeros_are_numpys(name: str) -> None:
         np.testing.assert_array_equal(a, b)
         known = ~np.isnan(a)
         np.testing.assert_array_equal(np.signbit(a)[known], np.signbit(b)[known])
+
+
+@pytest.mark.parametrize("to", [np.complex64, np.complex128])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_parts_of_what_was_cast_are_those_of_numpy(dtype: Any, to: Any) -> None:
+    x = np.array([1.5 + 2.5j, -0.5 - 4.0j])
+    x = x.astype(dtype) if np.issubdtype(dtype, np.complexfloating) else x.real.astype(dtype)
+    for part in (np.real, np.imag):
+        program = primad.simplify(primad.trace(lambda z, part=part: part(z.astype(to)))(x))
+        found, expected = program(x), part(x.astype(to))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+        if x.dtype.kind == "f":
+            assert not any(node.type.is_complex for node in program.nodes)

@@ -89,6 +89,20 @@ def test_every_part_may_be_read_before_every_other(first: int) -> None:
             assert np.array_equal(rows[:], expected[:]), (start, stop)
 
 
+@pytest.mark.parametrize("shape", [(2,), (5,), (2, 3), (3, 2), (2, 2, 2), (1, 2), (3, 2, 1), (4, 5)])
+def test_views_of_what_was_written_are_slices(shape: tuple[int, ...]) -> None:
+    def views(x: Any) -> Any:
+        y = pnp.zeros(shape)
+        y[:] = 2.0 * x
+        return [part * 1.0 for part in (y[::-1], y[..., ::-1], y.T, y[-1:], y[..., 1:], y[0])]
+
+    x = np.random.default_rng(0).normal(size=shape)
+    program = primad.trace(views)(x)
+    assert not any(node.op.name == "gather" for node in program.nodes)
+    for found, expected in zip(program(x), views(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 STEP = np.array([[0.0, 1.0], [0.5, 0.25]])
 
 

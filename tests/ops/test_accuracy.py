@@ -17,6 +17,7 @@ import pytest
 
 import primad
 from primad.numpy.special import expit, xlogy
+from primad.ops.special.series import repeated_integral
 from primad.verify.cases.drawn_cases import Case, Example, Seeded
 from primad.verify.exact.object_arrays import Evaluator
 from tests.cases import CASES
@@ -283,3 +284,13 @@ def test_derivatives_along_lines_are_finite(name: str) -> None:
             if all(y is not None and abs(y) < 1 / TINY for y in there) and not math.isfinite(value):
                 off += [] if known(len(mode), x) else [f"mode {mode or 'value'} at {x:g}: {value!r}"]
     assert not off, "\n".join(off)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 10])
+def test_repeated_integrals_of_the_error_function_far_out(n: int) -> None:
+    """exp(x²)·iⁿerfc(x) = 2/√π ∫ sⁿ/n! exp(−s² − 2xs) ds over s > 0 (DLMF 7.18.2), by Gauss and Laguerre's rule."""
+    nodes, weights = np.polynomial.laguerre.laggauss(60)
+    for x in (2.1, 3.0, 7.0, 50.0, 1e4):
+        s = nodes / (2 * x)
+        expected = 2 / math.sqrt(math.pi) * np.sum(weights * s**n * np.exp(-s * s)) / (2 * x * math.factorial(n))
+        assert float(repeated_integral(x, n=n)) == pytest.approx(expected, rel=1e-12 if x > 3 else 1e-6)

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ from scipy.interpolate import CubicSpline
 
 import primad
 from primad.functional.rules import rule_identity
+from primad.functional.rules.custom_ops import Pullback
+from primad.ir.array_types import ArrayType
 from primad.numpy.special import softmax
+from primad.recording import tree
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial
 from tests.cases import CASES
@@ -542,3 +546,15 @@ def test_a_function_of_doubles_alone_says_so() -> None:
     other = primad.elementwise("integers", lambda x: np.asarray(x).astype(int), [lambda out, x: x])
     (row,) = [row for row in primad.verify(other).rows if row.what == "type"]
     assert row.how == "failed"
+
+
+def test_each_part_of_a_backward_rule_tells_two_apart() -> None:
+    """What the forward rule keeps may be another tree of the same arrays, of another flag of the function's, say."""
+    rule, other = (SimpleNamespace(name="f", key=key) for key in ("f", "g"))
+    types = (ArrayType((2,), np.dtype(float)),)
+    kept, turned = (tree.flatten(x)[1] for x in ((1.0, {"a": 2.0}), ({"a": 1.0}, 2.0)))
+    parts = {"rule": other, "residuals": turned, "in_types": types * 2, "out_types": (), "stacks": (((True,), 3),)}
+    given = {"rule": rule, "residuals": kept, "in_types": types, "out_types": types, "stacks": ()}
+    assert Pullback(**given) == Pullback(**given) and hash(Pullback(**given)) == hash(Pullback(**given))
+    for name, value in parts.items():
+        assert Pullback(**{**given, name: value}) != Pullback(**given), name

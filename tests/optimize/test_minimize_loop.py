@@ -22,6 +22,7 @@ from primad.optimize import (
     SelfScaledBroyden,
     least_squares,
     minimize,
+    parameter_vectors,
     root,
     solve,
     solve_ivp,
@@ -260,3 +261,14 @@ def test_scipys_solvers_say_what_is_wrong() -> None:
     for call, message in cases:
         with pytest.raises(primad.PrimadError, match=message):
             call()
+
+
+def test_other_processes_are_not_asked_what_is_finite_where_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would have to ask too, and none is there that hears."""
+
+    def ranks() -> Any:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(parameter_vectors, "ranks", ranks)
+    assert parameter_vectors.first_bad("data", (np.array([0.0, np.nan]), 1.0)) == "data[0][1] is nan"
+    assert parameter_vectors.first_bad("data", (1.0, np.ones(2))) is None

@@ -173,6 +173,15 @@ def test_measured_values_are_drawn_where_they_are(flat: pde.Solution) -> None:
     assert not flat.plot_slices(at=[0.0], data=False).containers
 
 
+def test_a_line_alone_has_no_legend(flat: pde.Solution) -> None:
+    for data in (False, True):
+        for truth in (None, exact):
+            legend = flat.plot(t=0.5, data=data, exact=truth).get_legend()
+            names = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+            beside = ["exact"] * (truth is not None), ["data"] * data
+            assert names == [*beside[0], *["u"] * (data or truth is not None), *beside[1]]
+
+
 def test_legends_and_bars_of_colours_stand_beside_what_they_explain(flat: pde.Solution) -> None:
     assert len(flat.plot_surface().figure.axes) == 2, "the surface and its bar"
     for axes in (flat.plot_coefficients(exact={"k": 0.1}), flat.plot_losses()):

@@ -387,3 +387,11 @@ def test_a_file_that_cannot_be_written_is_named(write: str, tmp_path: Path) -> N
     with pytest.raises(OSError, match=f"{re.escape(str(tmp_path))}'$"):
         getattr(solution, write)(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_compiled_is_kept_for_a_rule_and_for_how_points_are_shared() -> None:
+    one, rule = problem(), optimize.LBFGS()
+    assert one.compiled(rule) is one.compiled(rule)
+    assert one.compiled(rule) is not one.compiled(rule, 2)
+    assert one.compiled(rule, 2) is one.compiled(rule, 3)
+    assert one.compiled(rule) is not one.compiled(optimize.LBFGS(memory=3))

@@ -137,13 +137,13 @@ def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.Mon
         monkeypatch.setattr(lane_loops, "UNINTERRUPTED", at_once)
         monkeypatch.setattr(chunks._THREADS, "count", threads)
         results.append(primad.jvp(lambda x: stack(counts, x), (x,), (v,)))
+        with pytest.raises(primad.StepsError, match="max_steps=7"):
+            primad.vmap(lambda n: primad.while_loop(lambda k: k < n, lambda k: k + 1, 0, max_steps=7))(counts + 2)
     results.append(primad.jit(lambda x: primad.jvp(lambda x: stack(counts, x), (x,), (v,)))(x))
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
     wanted = [primad.jvp(lambda y, n=n: f(n, y), (y,), (w,)) for n, y, w in zip(counts[:9], x, v, strict=False)]
     np.testing.assert_allclose(np.swapaxes(results[0], 0, 1)[:9], wanted, rtol=1e-12)
-    with pytest.raises(primad.StepsError, match="max_steps=7"):
-        primad.vmap(lambda n: primad.while_loop(lambda k: k < n, lambda k: k + 1, 0, max_steps=7))(counts + 2)
 
 
 def falling_back(count: Any, x: Any) -> Any:

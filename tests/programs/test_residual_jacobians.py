@@ -97,6 +97,7 @@ APART = {
     "points alone": (lambda p: np.stack([u(p, x)[0] for x in X]), 1),
 }
 COUPLED = {
+    "grids cut otherwise": lambda p: np.reshape(np.reshape(u(p, X)[:, 0], (6, 2)) ** 2, (2, 6)),
     "differences": lambda p: np.diff(u(p, X)[:, 0]),
     "a mean": lambda p: u(p, X)[:, 0] - np.mean(u(p, X)[:, 1]),
     "batch norm": lambda p: normalized(p, X),

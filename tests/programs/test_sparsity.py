@@ -88,6 +88,7 @@ FUNCTIONS = {
     "a grid, cut and merged": (lambda x: np.ravel(np.pad(x.reshape(2, 6), 1)[1:, ::2]), 3),
     "merged and split again": (lambda x: np.ravel((x.reshape(2, 6)[:, 1:] * 2).ravel().reshape(5, 2)[::-1]), 12),
     "shifted and split": (lambda x: np.ravel(np.roll(x, 2).reshape(3, 4) + x[::-1].reshape(3, 4)), 12),
+    "split twice": (lambda x: np.ravel(np.sin(x.reshape(3, 4)).reshape(3, 2, 2).transpose(2, 0, 1)), 1),
     "transposed": (lambda x: np.ravel(x.reshape(3, 4).T[1:]), 1),
     "every third": (lambda x: np.pad(x[1::3], 1), 1),
     "repeated": (lambda x: np.repeat(x[::2], 3), 3),

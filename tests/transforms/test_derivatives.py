@@ -198,6 +198,16 @@ def test_linearize_and_transpose() -> None:
     assert [a.shape for a in back(np.ones(2))] == [(3,), (2,)]
 
 
+def test_cotangents_of_what_is_transposed_may_be_traced() -> None:
+    w = np.arange(6.0).reshape(2, 3)
+    for captured in (3.0, w):
+        back = primad.linear_transpose(lambda x, y, c=captured: c * x[::-1] + y, np.ones((2, 3)), np.ones(3))
+        f = lambda ct, back=back: np.sum(back(ct)[0] ** 3)  # noqa: E731
+        expected = np.sum((captured * w) ** 3)
+        np.testing.assert_allclose(primad.jit(f)(w), expected)
+        np.testing.assert_allclose(primad.grad(f)(w), 3 * (captured * w) ** 2 * captured)
+
+
 @primad.custom_jvp
 def _scaled_twice(w: Any, y: Any) -> Any:
     return w * y, np.sin(w) * y

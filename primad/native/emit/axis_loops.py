@@ -26,9 +26,12 @@ def widest(axes: Axes, lanes: int) -> int | None:
     """Return the axis along which vectors lie best: one whose elements are neighbours everywhere, or the longest."""
     if not axes:
         return None
-    order = sorted(range(len(axes)), key=lambda i: (all(s == 1 for s in axes[i][1:]), axes[i][0]), reverse=True)
-    near = next((i for i in order if axes[i][0] >= lanes and all(s == 1 for s in axes[i][1:])), None)
-    return max(range(len(axes)), key=lambda i: axes[i][0]) if near is None else near
+
+    def worth(i: int) -> tuple[bool, int]:
+        n, *steps = axes[i]
+        return n >= lanes and all(step == 1 for step in steps), n
+
+    return max(range(len(axes)), key=worth)
 
 
 def in_vectors(

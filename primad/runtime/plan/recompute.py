@@ -67,7 +67,7 @@ class _Groups:
         members = self.members[group]
         del members[node]
         for operand in node.inputs:
-            if operand.op is LITERAL or any(operand in member.inputs for member in members):
+            if any(operand in member.inputs for member in members):
                 continue
             owner = self.owner.get(operand)
             if operand in members and owner != group:
