@@ -99,8 +99,7 @@ def _passing(node: Node, wants: Wants) -> Wants:
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
     several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
-    unknown = several or node.op.programs.called or (not node.op.axes.pointwise and node.op.axes.adapt is None)
-    if unknown or node.op.domain is not None:
+    if several or node.op.programs.called or node.op.domain is not None:
         return _all(node)
     map = axis_map(node)
     (after,) = map.results

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import primad
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
+from primad.native.llvm.vectors import WIDTH_BYTES
 from primad.native.module.program_text import ProgramWriter, kernel_of
 from primad.native.schedule.layout import layout_of
 
@@ -90,3 +91,22 @@ def test_the_gradient_of_a_long_polynomial_agrees_in_tiles():
     c = np.random.default_rng(0).normal(size=40)
     ours, theirs = primad.grad(loss)(c), primad.jit(primad.grad(loss), backend="reference")(c)
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-9)
+
+
+@needs_compiler
+def test_short_rows_of_a_few_ops_alone_are_written_out():
+    """A row of as many vectors as may be has code for each of them if little is computed, and a loop else."""
+    lanes = WIDTH_BYTES // 8
+
+    def size(ops, vectors):
+        def rows(x, r):
+            for _ in range(ops):
+                x = x * r - 0.5
+            return x
+
+        return len(text(rows, np.ones((50, vectors * lanes)), np.ones(vectors * lanes)))
+
+    row = BUDGET.row
+    assert size(1, row) > 1.3 * size(1, 1) and size(1, 100 * row) < size(1, row)
+    some = BUDGET.row_ops // row
+    assert size(some, row) < 1.2 * size(some, 100 * row)

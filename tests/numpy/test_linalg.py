@@ -9,6 +9,7 @@ import pytest
 import primad
 from primad import numpy as pnp
 from primad import ops
+from primad.ops.linalg import factorization
 from primad.ops.linalg.factorization import INVERTED
 from primad.scipy import linalg as mirror
 from primad.transforms import lower
@@ -270,3 +271,16 @@ def test_half_precision_is_refused_where_numpy_refuses(name, dtypes):
             primad.trace(call)(a, b)
     else:
         np.testing.assert_allclose(primad.trace(call)(a, b)(a, b), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("count", [1, factorization.FEW, factorization.FEW + 1, 40])
+def test_many_matrices_are_solved_at_once_and_a_few_by_blas(count, monkeypatch):
+    """In the time of as many calls as there are matrices, or as they have rows."""
+    asked = []
+    for name in ("_substitute", "_solve_by_blas"):
+        own = getattr(factorization, name)
+        monkeypatch.setattr(factorization, name, lambda *args, own=own, name=name: (asked.append(name), own(*args))[1])
+    a, b = np.tril(RNG.normal(size=(count, 3, 3))) + 3 * np.eye(3), RNG.normal(size=(count, 3, 2))
+    found = factorization._solve_triangular(a, b, lower=True, transpose=False, unit=False)
+    np.testing.assert_allclose(a @ found, b, rtol=1e-12, atol=1e-12)
+    assert asked == ["_solve_by_blas" if count <= factorization.FEW else "_substitute"]
