@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,3 +256,13 @@ def test_running_sums_keep_one_array_for_a_group() -> None:
     first, second = sums.ended()
     assert units(first, np.full(3, 5000 * float(np.float32(0.37))), np.float32) <= bound(5000)
     assert second.tolist() == [2500, 2500]
+
+
+@pytest.mark.parametrize("operands", [1, 2])
+def test_groups_are_longer_in_blocks_of_several_rows_and_columns_alone(operands: int) -> None:
+    """There they fill the registers, so that to begin anew takes longer."""
+    form: Any = SimpleNamespace(operands=[None] * operands)
+    for rows, columns in ((1, 1), (1, 4), (4, 1), (2, 2), (3, 4)):
+        cells = [(i, j) for i in range(rows) for j in range(columns)]
+        loops = grouped_sums.SummedLoops(None, form, None, cells)  # type: ignore[arg-type]
+        assert loops.group == (groups.PRODUCTS if operands > 1 and min(rows, columns) > 1 else groups.GROUP)

@@ -519,3 +519,19 @@ def test_inputs_that_were_python_numbers_stay_such() -> None:
     assert plain.inputs[0].params and not plain.inputs[1].params
     assert any(node.op.name == "scan" for node in found.nodes if not isinstance(node.op, Leaf))
     assert [node.params for node in found.inputs] == [node.params for node in plain.inputs]
+
+
+@pytest.mark.parametrize("first", ["a row", "its products", "products"])
+def test_a_loop_begins_where_little_is_carried(first: str) -> None:
+    """A row between products of its elements, wherever the first step begins."""
+
+    def f(x: Any) -> Any:
+        if first != "products":
+            x = np.outer(x, x) if first == "its products" else np.outer(np.cos(x), x)
+        for _ in range(30):
+            row = np.sum(np.tanh(x), axis=1) / 20
+            x = np.outer(np.cos(row), row)
+        return x
+
+    (loop,) = check(f, np.linspace(0.0, 1.0, 20) if first != "products" else np.ones((20, 20)))
+    assert [type.shape for type in loop["of"].program.in_types[: loop["carry"]]] == [(20,)]
