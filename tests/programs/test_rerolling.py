@@ -239,6 +239,22 @@ def test_rows_of_what_the_first_step_took() -> None:
         check(f, np.array([0.3, 0.5, 0.7]), np.array([0.4, 0.2, 0.9]))
 
 
+def test_the_first_step_takes_something_else_than_a_later_one_looks_back_to() -> None:
+    """Two values for the same result of the step before the first: that step is none of the loop."""
+
+    def restarted(a: Any, rows: Any) -> Any:
+        past = [np.tanh(a)]
+        past.append(np.tanh(past[0] + rows[0] + past[0]))
+        y = 3
+        for n in range(15):
+            y = np.tanh(y + rows[n] + past[max(0, len(past) - 3)])
+            past.append(y)
+        return y
+
+    (form,) = check(restarted, np.array([0.3, 0.5, 0.7]), np.linspace(-0.5, 0.5, 45).reshape(15, 3))
+    assert form["length"] == 14
+
+
 JOINED = {
     "in order": lambda path: np.stack(path),
     "backwards": lambda path: np.stack(path[::-1]),

@@ -37,6 +37,19 @@ class FirstSteps:
         self._place = {node: i for i, node in enumerate(nodes) if i >= start}
         self._stands: dict[int, Node] = {}  # for what would be at a place before the run
         self._outside: set[Node] = set()  # what has to stay before it
+        while self._take_from_before(range(start, start + length)):
+            start += length
+
+    def _take_from_before(self, step: range) -> bool:
+        """Note which values from before the run a step takes where the last takes results; say whether it takes any."""
+        ahead = self._length * (self._steps - 1) - (step.start - self._start)
+        found = False
+        for i in step:
+            for x, y in zip(self._nodes[i].inputs, self._nodes[i + ahead].inputs, strict=True):
+                if y in self._place and x not in self._place:
+                    self._stands[self._place[y] - ahead] = x
+                    found = True
+        return found
 
     def among(self, ops: Sequence[Node]) -> list[Node]:
         """Return them, in order; `ops` are all of the program in order, rows of inputs and captured arrays among them.

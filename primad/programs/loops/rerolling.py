@@ -172,7 +172,9 @@ class _Rolling:
         elif at < period.start + ahead:
             back, r = divmod(at - period.start - ahead, period.length)
             for step in range(-back):
-                self.carried[r, -back - step] = nodes[i + step * period.length].inputs[k]
+                given = nodes[i + step * period.length].inputs[k]
+                before = self.carried.setdefault((r, -back - step), given)
+                assert before is not None and same_value(before, given), "one value is carried from before the run"
             self.carry_of[i - period.start, k] = r, -back
 
     def _used_outside(self) -> list[tuple[Node, int, int]]:
