@@ -351,6 +351,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, p, k: n.polyint(p, 2, k), (normal(3), normal(2))),
     ],
     "poly": [(lambda n, z: n.poly(z), (normal(3),))],
+    "roots": [(lambda n, p: n.abs(n.roots(p)), (normal(4),))],
 }
 
 WHERE = np.array([[True, False, True], [False, True, True]])

@@ -20,7 +20,7 @@ from primad.numpy.shapes.shaping import broadcast_to, moveaxis, split
 from primad.numpy.special import expit as sigmoid
 from primad.numpy.special import log_softmax, softmax, softplus
 from primad.ops.record.kinds import composite
-from primad.ops.record.operand_types import same_real_type
+from primad.ops.record.operand_types import float_type
 from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
 from primad.system.deferred import special
@@ -131,7 +131,7 @@ softsign_ = composite(
     "softsign",
     numpy=lambda x: x / (1.0 + absolute(x)),
     lower=lambda x: x / (1.0 + absolute(x)),
-    infer=same_real_type,
+    infer=float_type("softsign", "f"),
     jvp=[lambda t, out, x: t / (1.0 + ops.abs(x)) / (1.0 + ops.abs(x))],
     doc="x/(1 + |x|), with the derivative 1/(1 + |x|)².",
 )

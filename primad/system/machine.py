@@ -86,7 +86,7 @@ class Core:
 
     @property
     def in_flight(self) -> int:
-        """How many ops start until the first has its result: so many that wait for no other keep a core busy."""
+        """How many ops start until the first has its result; so many that wait for no other keep a core busy."""
         return self.starts * self.latency
 
 

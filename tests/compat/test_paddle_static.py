@@ -53,13 +53,13 @@ def ops() -> list[str]:
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """One entry for each plan that is made or looked up, which happens when something is recorded and compiled."""
     made: list[Any] = []
-    original = compile_.executable_of
+    original = compile_.executable_for_calls
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         made.append(args)
         return original(*args, **kwargs)
 
-    monkeypatch.setattr(compile_, "executable_of", counted)
+    monkeypatch.setattr(compile_, "executable_for_calls", counted)
     return made
 
 

@@ -116,7 +116,7 @@ def no_small_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small matrices are treated as large ones: directions are coloured, a few of them are a block."""
     monkeypatch.setattr(diagonal_ops, "SMALL", 0)
     monkeypatch.setattr(diagonals, "BLOCK_BYTES", 400)
-    monkeypatch.setattr(jacobian_products, "LARGE", 0)
+    monkeypatch.setattr(jacobian_products, "SPARE_DOUBLES", 0)
     forget_programs(monkeypatch)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import primad
 from primad.numpy import special
-from primad.ops.special.series import BERNOULLI
+from primad.ops.special.series import PSI
 
 mp = mpmath.MPContext()
 mp.dps = 40
@@ -172,5 +172,5 @@ def test_edges_have_scipys_values_and_the_slopes_that_they_tend_to(name: str) ->
 
 
 def test_the_bernoulli_numbers_are_those_of_their_recurrence() -> None:
-    wanted = [mp.bernoulli(2 * k) for k in range(1, len(BERNOULLI) + 1)]
-    np.testing.assert_allclose(BERNOULLI, [float(x) for x in wanted], rtol=1e-15)
+    wanted = [mp.bernoulli(2 * k) for k in range(1, len(PSI.numbers) + 1)]
+    np.testing.assert_allclose(PSI.numbers, [float(x) for x in wanted], rtol=1e-15)

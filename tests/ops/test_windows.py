@@ -45,8 +45,8 @@ def every_product_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Any:
     found = random.Random(0)
 
     def draw() -> random.Random:
-        for name in ("FLOPS", "COPY_FLOPS", "WINDOWS_FLOPS"):
-            monkeypatch.setattr(blocked_products, f"WORTHWHILE_{name}", 0)
+        for name in ("SHARED_FLOPS", "THREAD_WORK"):
+            monkeypatch.setattr(blocked_products, name, 0)
         choices = {"BLOCK_BYTES": (64, 2**20), "NARROWEST": (1, 4, 256), "DEEPEST": (4, 8192), "SMALL": (1, 4, 32)}
         choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_CHUNKS": (1, 3, 8), "STACKED_FLOPS": (0, 4e6)}
         for name, values in choices.items():

@@ -584,7 +584,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setattr(op_table, "BUDGET", replace(BUDGET, instructions=-1))
     if request.param == "one by one":
         monkeypatch.setattr(loop_executables, "compiler", lambda: None)
-        monkeypatch.setattr(dispatch, "prepared_for_calls", dispatch.prepared)
+        monkeypatch.setattr(dispatch, "prepared_for_calls", lambda *asked, kept: dispatch.prepared(*asked))
     monkeypatch.setattr(loop_executables, "UNINTERRUPTED", 100)  # in pieces of few steps
     return {"straight": "registers", "driven": "calls", "one by one": "Python"}[str(request.param)]
 

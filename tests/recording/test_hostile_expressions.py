@@ -58,7 +58,7 @@ EXPRESSIONS: dict[str, str] = {
     "math.sqrt(x[0])": r"np\.sqrt",
     "cmath.exp(x[0])": r"np\.exp",
     "statistics.mean(x)": r"np\.mean",
-    "scipy.fft.fft(x)": r"primad\.opaque",
+    "scipy.fft.fft(x)": r"primad\.scipy\.fft\.fft",
     "scipy.special.tklmbda(1, x)": (
         r"primad\.elementwise\('tklmbda', tklmbda, \[lambda out, x, y: …, lambda out, x, y: …\]\)"
     ),

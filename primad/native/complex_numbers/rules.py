@@ -100,7 +100,13 @@ _MATRICES = Missing("native code eliminates in real matrices only")
 NOT_WRITTEN: dict[Primitive, Missing] = {
     **dict.fromkeys((ops.arcsin, ops.arccos, ops.arctan, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg), _INVERSE),
     **dict.fromkeys((ops.solve_triangular, ops.lu, ops.cofactors, ops.cofactors_along), _MATRICES),
-    **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
+    **dict.fromkeys((ops.solve_sylvester, ops.left_vectors, ops.gaps, ops.slopes), _MATRICES),
+    **dict.fromkeys(
+        (ops.expm, ops.expm_frechet, ops.logm, ops.logm_frechet, ops.sqrtm),
+        Missing("exponentials, logarithms and roots of matrices are SciPy's"),
+    ),
+    **dict.fromkeys((ops.dct, ops.dst), Missing("cosine and sine transforms are SciPy's")),
+    **dict.fromkeys((ops.lambertw, ops.scaled_erfc), Missing("special functions of complex numbers are SciPy's")),
 }
 """The ops that take complex numbers and are left to NumPy, with the reason."""
 

@@ -125,8 +125,8 @@ def eig(a: Any) -> EigResult:
         >>> import numpy as np, primad
         >>> stiffest = lambda a: np.max(np.linalg.eig(a).eigenvalues.real)
         >>> primad.grad(stiffest)(np.array([[1.0, 1.0], [0.0, 3.0]]))
-        array([[ 0. ,  0. ],
-               [ 0.5,  1. ]])
+        array([[0. , 0. ],
+               [0.5, 1. ]])
     """
     return EigResult(*ops.eig(square_matrices("eig", a))[:2])
 

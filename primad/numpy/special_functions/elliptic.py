@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from primad import ops
-from primad.numpy.elementwise.ufuncs import where
+from primad.numpy.elementwise.ufuncs import defined_where, where
 from primad.numpy.special_functions.formulas import formula
 from primad.ops.record.primitive import full
 from primad.system.deferred import special
@@ -173,4 +173,4 @@ def agm(a: Any, b: Any) -> Any:
     """scipy.special.agm: the arithmetic-geometric mean of numbers of one sign (DLMF 19.8.6)."""
     zero, one = full(0.0, a), full(1.0, a)
     found = math.pi / ops.power_integral(zero, a * a, b * b, one, power=0.0, powers=THIRD["f"])
-    return where(a * b < 0.0, math.nan, ops.sign(a + b) * found)
+    return defined_where(a * b >= 0.0, ops.sign(a + b) * found)

@@ -41,7 +41,7 @@ def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
     """Add the integrand over equidistant values of log t: its terms are positive, so that no digits are lost."""
     used = [(x, e) for x, e in zip(arrays, powers, strict=True) if e]
     positive = np.stack([np.where(x > 0.0, x, np.nan) for x, _ in used])
-    low, high = np.log(np.nanmin(positive, axis=0)), np.log(np.nanmax(positive, axis=0))
+    low, high = np.log(np.fmin.reduce(positive)), np.log(np.fmax.reduce(positive))
     inside = np.all(np.isfinite(positive) | (np.stack([x for x, _ in used]) == 0.0), axis=0)
     at_zero = sum([np.where(x == 0.0, e, 0.0) for x, e in used])  # what is t itself there
     left, right = power + 1.0 - at_zero, sum(powers) - power - 1.0

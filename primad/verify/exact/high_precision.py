@@ -38,6 +38,7 @@ class Precise:
             "log 2": c.log(2),
             "log 10": c.log(10),
             "√½": c.sqrt(c.mpf(1) / 2),
+            "√(2π)": c.sqrt(2 * c.pi),
             "0.044715·√(2/π)": c.mpf("0.044715") * c.sqrt(2 / c.pi),
             **{name: c.mpf(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
         }

@@ -81,6 +81,7 @@ CONSTANTS = {
     "log 2": math.log(2.0),
     "log 10": math.log(10.0),
     "√½": math.sqrt(0.5),
+    "√(2π)": math.sqrt(2.0 * math.pi),
     "0.044715·√(2/π)": GELU_CUBIC,
     "SELU scale": SELU_SCALE,
     "SELU alpha": SELU_ALPHA,

@@ -24,6 +24,7 @@ _CONSTANTS = {
     "log 2": sympy.log(2),
     "log 10": sympy.log(10),
     "√½": 1 / sympy.sqrt(2),
+    "√(2π)": sympy.sqrt(2 * sympy.pi),
     "0.044715·√(2/π)": sympy.Rational("0.044715") * sympy.sqrt(2 / sympy.pi),
     **{name: sympy.Rational(repr(CONSTANTS[name])) for name in ("SELU scale", "SELU alpha")},
 }
