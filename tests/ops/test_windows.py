@@ -45,10 +45,10 @@ def every_product_in_blocks(monkeypatch: pytest.MonkeyPatch) -> Any:
     found = random.Random(0)
 
     def draw() -> random.Random:
-        for name in ("SHARED_FLOPS", "THREAD_WORK"):
+        for name in ("THREAD_WORK", "SHARED_FLOPS"):
             monkeypatch.setattr(blocked_products, name, 0)
         choices = {"BLOCK_BYTES": (64, 2**20), "NARROWEST": (1, 4, 256), "DEEPEST": (4, 8192), "SMALL": (1, 4, 32)}
-        choices |= {"FEWEST_BLOCKS": (1, 4, 100), "MOST_CHUNKS": (1, 3, 8), "STACKED_FLOPS": (0, 4e6)}
+        choices |= {"MOST_CHUNKS": (1, 3, 8), "ALONE_WORK": (0, 4e6)}
         for name, values in choices.items():
             monkeypatch.setattr(blocked_products, name, found.choice(values))
         forget()
