@@ -38,11 +38,11 @@ def is_plain(*values: Any) -> bool:
 
 
 def as_floats(value: Any) -> Any:
-    """Return a number, an array, or a list of numbers, traced or not, as an array of floats."""
+    """Return a number, an array, or a list of numbers, traced or not, as an array of floats of 64 bits."""
     found = settled(joined(value))
     if not isinstance(found, TracedArray):
         return plain(found, np.float64)
-    return found if found.dtype.kind == "f" else found.astype(np.float64)
+    return found if found.dtype == np.float64 else found.astype(np.float64)
 
 
 def check_method(method: Any, known: Sequence[str]) -> None:

@@ -298,3 +298,18 @@ def test_an_event_is_a_change_of_sign(before: float, after: float) -> None:
     rise = np.sign(after) - np.sign(before)
     for direction, happens in ((1.0, rise > 0), (-1.0, rise < 0), (0.0, rise != 0)):
         assert events.Event(lambda t, y: y[0], 1, direction).happens(before, after) == happens
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "RODAS4"}, {"method": "RK4", "steps": 20}])
+def test_traced_values_of_32_bits_are_integrated_as_plain_ones_are(options: dict[str, Any]) -> None:
+    y0 = np.array([1.0, 0.5], np.float32)
+
+    def total(y0: Any, end: Any) -> Any:
+        found = solve_ivp(lambda t, y: np.stack([y[1], -t * y[0]]), (0.0, end), y0, t_eval=[0.5, 1.0], **options)
+        return np.sum(found.y)
+
+    wide = primad.value_and_grad(total)(y0.astype(np.float64), 1.0)
+    value, slope = primad.jit(primad.value_and_grad(total))(y0, np.float32(1.0))
+    assert value == pytest.approx(wide[0], rel=1e-12)
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, wide[1], rtol=1e-6)
