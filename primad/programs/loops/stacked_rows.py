@@ -105,7 +105,7 @@ class _Parts:
         moving = np.flatnonzero((self.places != self.places[0]).any(0))
         if len(moving) > 1 and np.prod(self._once, dtype=int) == 1:  # elements, which are those of a line too
             line = reshape(TracedArray(self.source), (self.source.type.size,)).node
-            places = np.ravel_multi_index(self.places.T, self.source.type.shape)[:, None]
+            places = np.ravel_multi_index(tuple(self.places.T), self.source.type.shape)[:, None]
             return replace(self, source=line, places=places).joined(trace)
         if len(moving) != 1:
             return None
