@@ -162,3 +162,20 @@ def test_an_elliptic_integral_of_floats_of_32_bits_does_not_turn_at_a_quarter() 
             assert primad.jit(special.ellipeinc)(phi, np.float32(m)) == pytest.approx(
                 scipy.special.ellipeinc(phi, m), 1e-6
             )
+
+
+@pytest.mark.parametrize("name, points", [
+    ("zeta", [-2.5, -1.0, 0.0, 0.3, 0.999, 1.0, 2.0]), ("zetac", [-2.5, 0.0, 0.3, 1.0, 3.0]),
+    ("i0e", [np.inf]), ("i1e", [np.inf]), ("k0e", [np.inf]), ("k1e", [np.inf]),
+    ("wofz", [np.inf, -np.inf, 0.0]), ("loggamma", [0.0, -1.5, np.inf]),
+])  # fmt: skip
+def test_values_are_scipys_at_edges(name: str, points: list[float]) -> None:
+    at = np.array(points)
+    np.testing.assert_allclose(primad.jit(getattr(special, name))(at), getattr(scipy.special, name)(at), rtol=1e-12)
+
+
+def test_slopes_of_zeta_functions_between_0_and_1() -> None:
+    x = np.array([0.1, 0.5, 0.95])
+    wanted = [float(NUMBERS.context.zeta(float(s), 1, 1)) for s in x]
+    for function in (special.zeta, special.zetac):
+        np.testing.assert_allclose(primad.grad(lambda x, f=function: np.sum(f(x)))(x), wanted, rtol=1e-11)

@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import TracingError
 from primad.numpy.elementwise.rounding import rint
-from primad.numpy.elementwise.ufuncs import expm1, log, where
+from primad.numpy.elementwise.ufuncs import defined_where, expm1, log, where
 from primad.numpy.promotion import any_traced, as_float, harmonize, implements
 from primad.numpy.special_functions.families import plain_order
 from primad.numpy.special_functions.formulas import formula
@@ -26,8 +26,8 @@ DEGREE = math.pi / 180.0
 
 @formula(special.loggamma)
 def loggamma(z: Any) -> Any:
-    """scipy.special.loggamma of real numbers: log Γ(z) for z > 0, else NaN."""
-    return where(z > 0.0, ops.gammaln(where(z > 0.0, z, 1.0)), math.nan)
+    """scipy.special.loggamma of real numbers: log Γ(z) for z ≥ 0, else NaN."""
+    return defined_where(z >= 0.0, ops.gammaln(z))
 
 
 @formula(special.gammasgn)
@@ -134,6 +134,8 @@ def factorial(n: Any, exact: bool = False) -> Any:
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     """scipy.special.zeta: the zeta functions of Riemann and Hurwitz, differentiable in both arguments for x > 0.
 
+    That of two arguments, as SciPy's, has values for x ≥ 1 only.
+
     Example:
         >>> import primad
         >>> float(np.round(primad.grad(primad.numpy.special.zeta)(2.0), 12))
@@ -146,7 +148,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 @formula(special.zetac)
 def zetac(x: Any) -> Any:
-    """scipy.special.zetac: Riemann's zeta function less 1, of x > 0: ζ(x, 2)."""
+    """scipy.special.zetac: Riemann's zeta function less 1, ζ(x, 2); its derivatives are known for x > 0."""
     return ops.hurwitz(x, 2.0 + 0.0 * x, n=0)
 
 
@@ -184,7 +186,9 @@ def _complex(z: Any) -> Any:
 @implements(special.wofz, ufunc=True)
 def wofz(z: Any, /) -> Any:
     """scipy.special.wofz: the Faddeeva function exp(−z²)·erfc(−iz), a complex number."""
-    return ops.scaled_erfc(-1j * _complex(z), n=0)
+    z = _complex(z)
+    turned = ops.complex_of(ops.imaginary_part(z), -ops.real_part(z))  # −iz, without ∞ times 0
+    return ops.scaled_erfc(turned, n=0)
 
 
 @formula(special.voigt_profile)

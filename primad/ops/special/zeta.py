@@ -23,7 +23,8 @@ def _zeta(s: Any, q: Any, *, n: int) -> Any:
     s, q = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(q, np.float64))
     with np.errstate(all="ignore"):
         if n == 0:
-            return np.asarray(special.zeta(s, q), dtype)
+            riemann = np.where(q == 1.0, special.zeta(s), special.zetac(s))  # these are known for s below 1 too
+            return np.asarray(np.where((q == 1.0) | (q == 2.0), riemann, special.zeta(s, q)), dtype)
         total = sum([(-np.log(k + q)) ** n * (k + q) ** -s for k in range(FAR.start)], np.zeros(s.shape))
         a = q + FAR.start
         rest = [a * (-1.0) ** i / (s - 1.0) ** (i + 1) + (0.5 if i == 0 else 0.0) for i in range(n + 1)]
