@@ -278,6 +278,24 @@ def test_distributions_of_vectors(case: int) -> None:
         primad.check_grads(lambda x: f(x, *given[1:]), (given[0],), order=2, rtol=1e-4)
 
 
+def test_what_is_scipys_alone_is_there_for_plain_arguments() -> None:
+    found, expected = (each.norm.rvs(1.0, size=3, random_state=0) for each in (stats, scipy.stats))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(stats.norm(1.0).rvs(3, 0), scipy.stats.norm(1.0).rvs(3, 0))
+    assert stats.gamma(2.0).interval(0.9) == scipy.stats.gamma(2.0).interval(0.9)
+    assert stats.multivariate_normal.cdf(MEAN, MEAN, COV) == scipy.stats.multivariate_normal.cdf(MEAN, MEAN, COV)
+    with pytest.raises(primad.PrimadError, match=r"norm.expect of traced values(?s:.*)Fix: take a method that is rec"):
+        primad.grad(lambda m: stats.norm(m).expect())(1.0)
+
+
+def test_points_may_be_lists_and_named() -> None:
+    assert primad.grad(lambda a: stats.gamma.logpdf([1.0, 2.0], a).sum())(1.5) == pytest.approx(0.62016723260)
+    assert primad.grad(lambda m: stats.norm(m).logpdf(x=1.0))(0.0) == 1.0
+    assert primad.grad(lambda s: stats.gamma.logpdf(x=[1.0], a=[2.0], scale=s).sum())(1.0) == -1.0
+    with pytest.raises(TypeError, match=r"norm\.ppf takes q"):
+        primad.grad(lambda m: stats.norm.ppf(loc=m))(0.5)
+
+
 def test_singular_covariances_say_what_to_do() -> None:
     with pytest.raises(primad.PrimadError, match="Fix: give cov as a positive definite matrix"):
         primad.grad(lambda x: stats.multivariate_normal.logpdf(x, MEAN, COV, allow_singular=True))(MEAN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -58,13 +59,18 @@ def _method(compute: Callable[..., Any]) -> Any:
     """Return a method that is SciPy's own where nothing is traced."""
     name = compute.__name__
 
+    point = list(inspect.signature(compute).parameters)[1]
+
     @wraps(compute)
-    def method(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        x, args, kwargs = settled(x), settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if not any_traced([x, *args, *kwargs.values()]):
-            return getattr(getattr(import_module("scipy.stats"), self.name), name)(x, *args, **kwargs)
-        shapes, loc, scale = self.bound(name, args, kwargs)
-        return compute(self, x, shapes, loc, scale)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
+        if not any_traced([*args, *kwargs.values()]):
+            return getattr(getattr(import_module("scipy.stats"), self.name), name)(*args, **kwargs)
+        if not args and point not in kwargs:
+            raise TypeError(f"{self.name}.{name} takes {point}, then the parameters")
+        x, *rest = args or (kwargs.pop(point),)
+        shapes, loc, scale = self.bound(name, tuple(rest), kwargs)
+        return compute(self, pn.asarray(x) if isinstance(x, list | tuple) else x, shapes, loc, scale)
 
     return method
 
@@ -90,8 +96,35 @@ def _positive(*shapes: Any) -> Any:
     return reduce(and_, [shape > 0 for shape in shapes], True)
 
 
+def other_method(distribution: str, name: str) -> Callable[..., Any]:
+    """Return a method of SciPy's distribution that is not recorded, which takes plain arguments alone.
+
+    Raises:
+        AttributeError: where SciPy has none of this name.
+    """
+    own: Callable[..., Any] = getattr(getattr(import_module("scipy.stats"), distribution), name)
+    if name.startswith("_") or not callable(own):
+        raise AttributeError(f"{distribution} has no method {name!r}")
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
+        if any_traced([*args, *kwargs.values()]):
+            raise TracingError(
+                f"scipy.stats.{distribution}.{name} of traced values",
+                why="It is not recorded: its derivatives in the parameters are not known in closed form here.",
+                fix="take a method that is recorded, such as logpdf or logpmf; draws are quantiles of uniform numbers, "
+                "ppf(u, …), where it is recorded.",
+            )
+        return own(*args, **kwargs)
+
+    return method
+
+
 def _inner(low: Any, high: Any) -> Any:
     """Return a finite point between two ends, either of which may be infinite."""
+    if isinstance(low, float) and isinstance(high, float):  # Python's numbers, which leave 32 bits what they are
+        left = low if low > -math.inf else high - 2.0 if high < math.inf else -1.0
+        return 0.5 * (left + (high if high < math.inf else left + 2.0))
     left = pn.where(low > -math.inf, low, pn.where(high < math.inf, high - 2.0, -1.0))
     return 0.5 * (left + pn.where(high < math.inf, high, left + 2.0))
 
@@ -120,6 +153,12 @@ class Distribution:
     functions: dict[str, Function] = field(default_factory=dict)
     with_ends: Callable[..., Any] = lambda *shapes: True
     valid: Callable[..., Any] = _positive
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what is SciPy's alone, such as `rvs` and `fit`."""
+        if name.startswith("_"):
+            raise AttributeError(f"a distribution has no attribute {name!r}")
+        return other_method(self.name, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """Return the distribution with these parameters, whose methods take a point alone."""
@@ -158,7 +197,7 @@ class Distribution:
     def _within(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> tuple[Any, Any, Any, Any]:
         """Return a standardised point, moved inside where it is not, and whether it is below, above, or a number."""
         z = (x - loc) / scale if not self.discrete else x - loc
-        low, high = self.support(*shapes)
+        low, high = (end if any_traced([end]) or np.ndim(end) else float(end) for end in self.support(*shapes))
         without = pn.logical_not(self.with_ends(*shapes))
         below = (z < low) | (z == -math.inf) | (without & (z == low))
         above = (z > high) | (z == math.inf) | (without & (z == high))
@@ -307,9 +346,13 @@ class Frozen:
         """Return the distribution's method of this name, that takes no parameters any more."""
         if name.startswith("_"):
             raise AttributeError(f"a frozen distribution has no attribute {name!r}")
-        method = getattr(self.distribution, name)
+        family = self.distribution
+        if not hasattr(type(family), name) and not any_traced([*self.args, *self.kwargs.values()]):
+            return getattr(getattr(import_module("scipy.stats"), family.name)(*self.args, **self.kwargs), name)
+        method = getattr(family, name)
 
-        def of_point(*point: Any) -> Any:
-            return method(*point, *self.args, **self.kwargs)
+        def of_point(*point: Any, **options: Any) -> Any:
+            point += tuple(options.pop(key) for key in ("x", "k", "q") if key in options)
+            return method(*point, *self.args, **options, **self.kwargs)
 
         return of_point

@@ -15,7 +15,7 @@ from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
 from primad.scipy import linalg
-from primad.scipy.stats.distribution import LOG_ROOT, Frozen
+from primad.scipy.stats.distribution import LOG_ROOT, Frozen, other_method
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]
 
@@ -27,14 +27,24 @@ def _method(compute: Callable[..., Any]) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
         if not any_traced([*args, *kwargs.values()]):
-            own = getattr(import_module("scipy.stats"), type(self).__name__.removesuffix("_gen"))
-            return getattr(own, compute.__name__)(*args, **kwargs)
+            return getattr(getattr(import_module("scipy.stats"), self.name), compute.__name__)(*args, **kwargs)
         return compute(self, *args, **kwargs)
 
     return method
 
 
 class _OfVectors:
+    def __getattr__(self, name: str) -> Any:
+        """Return what is SciPy's alone, such as `rvs` and `cdf`."""
+        if name.startswith("_"):
+            raise AttributeError(f"a distribution has no attribute {name!r}")
+        return other_method(self.name, name)
+
+    @property
+    def name(self) -> str:
+        """SciPy's name of the distribution."""
+        return type(self).__name__.removesuffix("_gen")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """Return the distribution with these parameters, whose methods take a point alone."""
         return Frozen(self, args, kwargs)
