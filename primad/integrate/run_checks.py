@@ -1,7 +1,7 @@
 """What can only be seen when an integration runs: values that were not reached, integrals that do not converge.
 
-These are looked at by functions that programs call back. What they return chooses the values, so that a derivative that
-does not need the values looks too.
+Each check is a callback that raises or returns True. The results are selected by that truth value, so the check stays
+in the program, and runs, also where only a derivative is computed.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
 from primad.ops.arrays.barrier import *
 from primad.ops.arrays.broadcasting import *
 from primad.ops.arrays.contraction import *
+from primad.ops.arrays.cosine_sine_transforms import *
 from primad.ops.arrays.draws import *
 from primad.ops.arrays.extrema import *
 from primad.ops.arrays.fourier import *
@@ -14,7 +15,6 @@ from primad.ops.arrays.generators import *
 from primad.ops.arrays.reshaping import *
 from primad.ops.arrays.slicing import *
 from primad.ops.arrays.sorting import *
-from primad.ops.arrays.trigonometric import *
 from primad.ops.arrays.windows import *
 from primad.ops.elementwise.arithmetic import *
 from primad.ops.elementwise.conversion import *
@@ -25,7 +25,7 @@ from primad.ops.elementwise.inverse import *
 from primad.ops.elementwise.kinks import *
 from primad.ops.elementwise.plane import *
 from primad.ops.elementwise.powers import *
-from primad.ops.elementwise.quotient import *
+from primad.ops.elementwise.remainders import *
 from primad.ops.elementwise.selection import *
 from primad.ops.linalg.cofactors import *
 from primad.ops.linalg.eigen import *

@@ -12,7 +12,7 @@ from primad.ir.json_form import digest, packed, unpacked
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
 from primad.ir.signature import Signature
-from primad.native.llvm.text_cache import key_of
+from primad.native.llvm.persistent_cache import key_of
 from primad.native.llvm.vectors import WIDTH_BYTES
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory

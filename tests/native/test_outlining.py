@@ -16,7 +16,7 @@ from primad.native.module import outlined_text
 from primad.native.schedule import outlining
 from primad.native.schedule.outlining import PartedProgram
 from primad.native.schedule.repetition import ends_of_pieces
-from primad.programs.loops import periods
+from primad.programs.loops import repeated_runs
 from primad.runtime.plan import compiled_program as runtime_compiled
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify
@@ -111,7 +111,7 @@ def test_outputs_of_every_kind_in_parts():
 @needs_compiler
 def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
     """The number of different parts does not grow with the number of steps, where these stay unrolled."""
-    monkeypatch.setattr(periods, "FEWEST_NODES", 10**9)
+    monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 10**9)
     for make, arguments in ((rk4, (np.array([1.0, 2.0, 3.0]), 0.01)), (horner, (0.7,))):
         counts = []
         for steps in (12, 24) if make is rk4 else (200, 400):

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import primad
 from primad.ir.node import Leaf, leaf_value
-from primad.programs.loops import periods
+from primad.programs.loops import repeated_runs
 from primad.programs.loops.rerolling import rolled
 from primad.recording.tracing import record, type_of
 from primad.runtime.executors.dispatch import REFERENCE, prepare
@@ -21,8 +21,8 @@ from tests.sweeps import thinned
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short loops count."""
-    monkeypatch.setattr(periods, "FEWEST_NODES", 40)
-    monkeypatch.setattr(periods, "WINDOW", 6)
+    monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 40)
+    monkeypatch.setattr(repeated_runs, "WINDOW", 6)
 
 
 def scans(program: primad.Program) -> list[dict[str, Any]]:
@@ -33,11 +33,11 @@ def unrolled(function: Any) -> Any:
     """Return the function whose loops stay as they are."""
 
     def run(*arguments: Any) -> Any:
-        fewest, periods.FEWEST_NODES = periods.FEWEST_NODES, 10**9
+        fewest, repeated_runs.FEWEST_NODES = repeated_runs.FEWEST_NODES, 10**9
         try:
             return function(*arguments)
         finally:
-            periods.FEWEST_NODES = fewest
+            repeated_runs.FEWEST_NODES = fewest
 
     return run
 

@@ -10,11 +10,11 @@ import pytest
 
 import primad
 import primad.numpy as pnp
-from primad.native.loops import graph_colors
+from primad.native.loops import graph_coloring
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import listed, own
-from primad.programs.sparsity.matrix_colors import Entries, sweeps
+from primad.programs.sparsity.matrix_coloring import Entries, sweeps
 from primad.transforms.lowering import lower
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial, run_floats
@@ -350,9 +350,9 @@ def test_colours_are_the_same_where_nothing_is_compiled(seed: int, monkeypatch: 
     matrix = drawn_matrix(seed, True)
     np.fill_diagonal(matrix, False)
     lists = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), np.nonzero(matrix)[1]
-    ways = graph_colors.star_colors, lambda lists: graph_colors.first_colors(lists, lists)
+    ways = graph_coloring.star_colors, lambda lists: graph_coloring.first_colors(lists, lists)
     compiled = [way(lists) for way in ways]
-    monkeypatch.setattr(graph_colors, "compiler", lambda: None)
+    monkeypatch.setattr(graph_coloring, "compiler", lambda: None)
     for way, colors in zip(ways, compiled, strict=True):
         np.testing.assert_array_equal(way(lists), colors)
 

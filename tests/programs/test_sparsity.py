@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
-from primad.programs.sparsity.coloring import MOST_COLORS, Wanted, coloring
+from primad.programs.sparsity.diagonal_coloring import MOST_COLORS, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known, Listed
 from primad.programs.sparsity.paths import AffinePath, AffinePlace, Paths, everywhere
 from primad.programs.sparsity.reach import reach

@@ -22,7 +22,7 @@ from primad.functional.parsing import known_ops
 from primad.ir.json_form import digest, packed
 from primad.ir.law_families import LOCAL, without
 from primad.native.llvm import compiler as llvm
-from primad.native.llvm import text_cache
+from primad.native.llvm import persistent_cache
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
 from primad.runtime.executors.dispatch import NATIVE, prepare
@@ -175,18 +175,22 @@ def test_the_processor_is_asked_for_again(cache: DiskCache, tmp_path: Path, monk
 def test_what_is_kept_depends_on_versions_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     host = compiler()
     assert host is not None
-    found = [text_cache.key_of("kind", "said"), text_cache.key_of("other", "said"), text_cache.key_of("kind", "else")]
+    found = [
+        persistent_cache.key_of("kind", "said"),
+        persistent_cache.key_of("other", "said"),
+        persistent_cache.key_of("kind", "else"),
+    ]
     for name in ("BUDGET", "CORE", "FIRST_CACHE", "SECOND_CACHE"):
-        table = getattr(text_cache, name)
+        table = getattr(persistent_cache, name)
         assert is_dataclass(table)
         for field in fields(table):
             with monkeypatch.context() as patch:
-                patch.setattr(text_cache, name, replace(table, **{field.name: getattr(table, field.name) + 1}))
-                found.append(text_cache.key_of("kind", "said"))
+                patch.setattr(persistent_cache, name, replace(table, **{field.name: getattr(table, field.name) + 1}))
+                found.append(persistent_cache.key_of("kind", "said"))
     for i in range(len(host.about)):
         with monkeypatch.context() as patch:
             patch.setattr(host, "about", (*host.about[:i], "other", *host.about[i + 1 :]))
-            found.append(text_cache.key_of("kind", "said"))
+            found.append(persistent_cache.key_of("kind", "said"))
     assert None not in found and len(set(found)) == len(found)
 
 
@@ -235,12 +239,14 @@ def test_what_does_not_fit_is_made_again(cache: DiskCache, monkeypatch: pytest.M
     first = asked.plan()
     assert asked.made == ["planned", "derived"] and cache.count == 1
     assert str(asked.plan().program) == str(first.program) and len(asked.made) == 2
-    said = text_cache.key_of("plan", digest(asked.source, known_ops(), lines=True), json.dumps(PLAIN))
+    said = persistent_cache.key_of("plan", digest(asked.source, known_ops(), lines=True), json.dumps(PLAIN))
     assert said is not None
     right = cache.get(said)
     other = Asked(primad.trace(np.sin)(np.ones(2)))
     other.plan()
-    others = cache.get(text_cache.key_of("plan", digest(other.source, known_ops(), lines=True), json.dumps(PLAIN)))
+    others = cache.get(
+        persistent_cache.key_of("plan", digest(other.source, known_ops(), lines=True), json.dumps(PLAIN))
+    )
     assert right is not None and others is not None
     for body in (b"", b"[", b"[]", b"7", b'"a"', b"null", b"[" * 100_000, b"\xff", right[:-1], others):
         cache.put(said, body)
@@ -285,7 +291,7 @@ def test_derived_programs_are_kept_where_plans_are_not(cache: DiskCache, monkeyp
         asked.plan()
         assert asked.made == ["planned", "derived", "planned"] and cache.count == 1
         first = asked.program()
-        key = text_cache.key_of("simplified", digest(asked.source, known_ops(), lines=True))
+        key = persistent_cache.key_of("simplified", digest(asked.source, known_ops(), lines=True))
         assert key is not None
         other = packed(primad.trace(np.sin)(np.ones(2)), known_ops())
         for body in (b"", b"[", b"[]", b"[[]]", b'"a"', b"[" * 100_000, json.dumps(other).encode()):
@@ -314,10 +320,10 @@ BODIES = (b"", b"[", b"7", b"[]", b"[1, 2]", b'"text"', b"{}", b"[1, {}, 2, []]"
 @pytest.mark.parametrize("kind", ["text", "tiles"])
 def test_texts_that_do_not_fit_are_written_again(kind: str, cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bodies with a right sum that say something else: none of them is used, and what is right takes their place."""
-    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(persistent_cache, "disk_cache", lambda: cache)
     keys: list[tuple[str, ...]] = []
-    key_of = text_cache.key_of
-    monkeypatch.setattr(text_cache, "key_of", lambda *said: keys.append(key_of(*said)) or keys[-1])
+    key_of = persistent_cache.key_of
+    monkeypatch.setattr(persistent_cache, "key_of", lambda *said: keys.append(key_of(*said)) or keys[-1])
     x, w = np.linspace(0.0, 1.0, 24000).reshape(6000, 4), np.linspace(-1.0, 1.0, 64).reshape(4, 16)
     x = x if kind == "tiles" else x[:3]
     both = primad.value_and_grad(lambda x, w: np.mean(np.tanh(x @ w) ** 2), 1)
@@ -378,12 +384,12 @@ def test_what_is_made_of_a_program_is_found_by_all_that_it_depends_on(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kind of thing, the program, what else is given: each alone."""
-    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(persistent_cache, "disk_cache", lambda: cache)
     programs = [primad.lower(primad.trace(f)(np.ones(3))) for f in (np.sin, np.cos)]
     asked = [("text", programs[0], ()), ("tiles", programs[0], ()), ("text", programs[1], ())]
     asked += [("text", programs[0], more) for more in ((1,), (2,), ([1, 2],), ([1], [2]), (1, 2), ("1",))]
     for _ in range(2):
-        found = [text_cache.kept(*about, lambda i=i: [i], list) for i, about in enumerate(asked)]
+        found = [persistent_cache.kept(*about, lambda i=i: [i], list) for i, about in enumerate(asked)]
         assert found == [[i] for i in range(9)]
 
 
@@ -515,7 +521,7 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_what_a_text_depends_on_beside_its_program_is_part_of_its_key(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(persistent_cache, "disk_cache", lambda: cache)
     programs = [primad.trace(function)(np.ones(3)) for function in (np.sin, np.cos)]
     wanted = [
         (kind, program, more)
@@ -524,6 +530,6 @@ def test_what_a_text_depends_on_beside_its_program_is_part_of_its_key(
         for more in ((), (1,), (2,), (1, 2), ([1],))
     ]
     for number, (kind, program, more) in enumerate(wanted):
-        assert text_cache.kept(kind, program, more, lambda number=number: number, lambda found: found) == number
+        assert persistent_cache.kept(kind, program, more, lambda number=number: number, lambda found: found) == number
     for number, (kind, program, more) in enumerate(wanted):  # made before: nothing is made again
-        assert text_cache.kept(kind, program, more, lambda: None, lambda found: found) == number
+        assert persistent_cache.kept(kind, program, more, lambda: None, lambda found: found) == number

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.native.complex_numbers.parts import (
+from primad.native.complex_numbers.complex_arithmetic import (
     Parts,
     Real,
     chosen,

@@ -22,7 +22,7 @@ from primad.ir.law_families import LEFT_OUT, LOCAL, without
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_key, literal_value, named
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.replay import newest, rebuild
-from primad.native.complex_numbers.parts import Parts
+from primad.native.complex_numbers.complex_arithmetic import Parts
 from primad.native.complex_numbers.rules import rule_of, touches_complex
 from primad.native.emit.emit_context import Missing
 from primad.native.emit.op_table import reason

@@ -10,8 +10,8 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, literal_value
-from primad.native.complex_numbers import functions, parts, transforms
-from primad.native.complex_numbers.parts import Parts
+from primad.native.complex_numbers import complex_arithmetic, functions, transforms
+from primad.native.complex_numbers.complex_arithmetic import Parts
 from primad.native.emit.emit_context import Missing
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import Primitive, full
@@ -47,7 +47,7 @@ def _power(node: Node) -> Rule | Missing:
     n = int(value.real) if value == int(value.real) else 0
     if not 0 < abs(n) <= BUDGET.exponent:
         return Missing(f"power is products of complex numbers for whole exponents up to {BUDGET.exponent} only")
-    return lambda x, y: parts.whole_power(x, n)
+    return lambda x, y: complex_arithmetic.whole_power(x, n)
 
 
 def _fft(node: Node) -> Rule | Missing:
@@ -78,10 +78,10 @@ RULES: dict[Primitive, Rule] = {
     ops.complex_of: Parts,
     ops.cast: _cast,
     ops.defined_where: _defined_where,
-    ops.mul: parts.product,
-    ops.div: parts.quotient,
+    ops.mul: complex_arithmetic.product,
+    ops.div: complex_arithmetic.quotient,
     ops.contract: _contract,
-    ops.equal: parts.is_equal,
+    ops.equal: complex_arithmetic.is_equal,
     **{ops.BY_NAME[name]: getattr(functions, name) for name in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
         "sech2",

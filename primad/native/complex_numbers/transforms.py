@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.native.complex_numbers.parts import Parts, Real, product, scaled, turned, turned_back
+from primad.native.complex_numbers.complex_arithmetic import Parts, Real, product, scaled, turned, turned_back
 from primad.recording.traced_array import TracedArray
 from primad.system.machine import SECOND_CACHE
 

@@ -15,8 +15,8 @@ from primad.native.emit.op_table import reason, short_length, stays_in_registers
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.persistent_cache import kept
 from primad.native.llvm.scratch_memory import aligned
-from primad.native.llvm.text_cache import kept
 from primad.native.loops.body_programs import NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
 from primad.native.module.program_text import ProgramText, ProgramWriter
 from primad.native.schedule.layout import layout_of

@@ -34,8 +34,7 @@ def loggamma(z: Any) -> Any:
 def gammasgn(x: Any) -> Any:
     """scipy.special.gammasgn: the sign of the gamma function, a constant between its poles."""
     odd = ops.floor(x) - 2.0 * ops.floor(0.5 * ops.floor(x))
-    below = where(ops.floor(x) == x, math.nan, 1.0 - 2.0 * odd)
-    return where(x > 0.0, 1.0, where(x == 0.0, 1.0, below))
+    return where(x >= 0.0, 1.0, defined_where(ops.floor(x) != x, 1.0 - 2.0 * odd))
 
 
 @formula(special.powm1)

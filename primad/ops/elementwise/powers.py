@@ -11,9 +11,9 @@ from primad.ir.array_types import ArrayType, is_complex
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ops.elementwise.arithmetic import mul
 from primad.ops.elementwise.conversion import real_part
+from primad.ops.elementwise.division import div
 from primad.ops.elementwise.elementary import log
 from primad.ops.elementwise.literals import Inputs, Params
-from primad.ops.elementwise.quotient import div
 from primad.ops.elementwise.selection import select
 from primad.ops.record.fields import Law
 from primad.ops.record.kinds import elementwise

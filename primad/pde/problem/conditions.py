@@ -1,4 +1,4 @@
-"""What a problem says besides its equations: on the boundary, at the start, at points of data, in the mean."""
+"""What a problem says besides its equations: on the boundary, at the start, at points of data."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Diagonals of matrices of derivatives, out of products with few directions, in bounded memory.
 
 What an argument moves in a result goes there along paths that are told apart by their colours, and through sums. For
-each colour of the argument's elements there is one product with a direction (`primad.programs.sparsity.coloring`).
-A sum s of few elements adds ∂y/∂s · ∂s/∂x, of whose diagonal is known what ∂s/∂x and ∂y/∂s are: so many products more,
-however many elements the sum is over. Directions of which there are more than fit into memory together are taken in
-blocks, one after the other.
+each colour of the argument's elements there is one product with a direction
+(`primad.programs.sparsity.diagonal_coloring`). A sum s of few elements adds ∂y/∂s · ∂s/∂x, of whose diagonal is known
+what ∂s/∂x and ∂y/∂s are: so many products more, however many elements the sum is over. Directions of which there are
+more than fit into memory together are taken in blocks, one after the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ops.record.rules import tangent_sum
 from primad.programs.jacobians.blocks import take_block, whole
 from primad.programs.loops.scan import Form, scan
-from primad.programs.sparsity.coloring import ColumnColors, Wanted, coloring
+from primad.programs.sparsity.diagonal_coloring import ColumnColors, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known
 from primad.programs.sparsity.paths import AffinePath, AffinePlace
 from primad.programs.sparsity.reach import Reach, reach

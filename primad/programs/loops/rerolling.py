@@ -16,11 +16,11 @@ from primad.ir.program import Program, carry_lines, subprogram
 from primad.ir.replay import newest, reapplied, rebuild, replay
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
-from primad.programs.loops.periods import FEWEST_STEPS, Period, period_of, same_value
+from primad.programs.loops.loop_diagnostics import unrolled_loops
+from primad.programs.loops.repeated_runs import FEWEST_STEPS, Period, period_of, same_value
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
 from primad.programs.loops.stacked_rows import concatenated, stacked_rows
-from primad.programs.loops.unrolled_lines import unrolled_loops
 from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
@@ -32,8 +32,8 @@ MOST_ROLLED = 4
 """Loops, one after the other, that are found in a program. Chosen: each is looked for in what the others leave."""
 
 SMALL = 4096
-"""Bytes that steps carry, above which a run that is not very long stays unrolled where an axis goes through all steps.
-Chosen: tiles along it are cut, and Jacobians need one pullback, which a loop may hide."""
+"""Bytes that steps carry, above which a run of up to `MOST_OPS` ops stays unrolled if some axis is only mapped over.
+Chosen: it can be cut into tiles along that axis then, and a Jacobian takes one pullback; a loop would hide both."""
 
 
 def rolled(program: Program) -> Program:

@@ -25,7 +25,7 @@ from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tang
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
-from primad.programs.sparsity.matrix_colors import Entries, Sweep, one_way_sweeps, sweeps
+from primad.programs.sparsity.matrix_coloring import Entries, Sweep, one_way_sweeps, sweeps
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT

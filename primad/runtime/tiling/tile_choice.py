@@ -15,7 +15,7 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
-from primad.native.llvm.text_cache import kept
+from primad.native.llvm.persistent_cache import kept
 from primad.native.llvm.vectors import MOST_DOUBLES, WIDTH_BYTES
 from primad.native.module.program_text import ProgramText, ProgramWriter, TooLongError
 from primad.native.module.tile_worker import Table, scratch_of, worker_text
@@ -50,8 +50,8 @@ def native_tiles(partition: TilePartition, even_large: bool) -> NativeTiles | No
 
     Args:
         partition: what runs in tiles.
-        even_large: whether tiles may be larger than a cache where the shortest are: of a few long rows they had better
-            not be, since the rows can be cut.
+        even_large: whether to accept tiles that exceed the cache even at the shortest length. It is false where the
+            axis is short and its rows are long: these are better cut along the rows.
     """
     lengths = [length for length in NATIVE_LENGTHS if 2 * length <= partition.dimension.length]
     if compiler() is None or not lengths or _is_for_blas(partition):

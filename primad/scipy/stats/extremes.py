@@ -17,7 +17,7 @@ from primad.scipy.stats.distribution import (
     where_finite,
     without_ends,
 )
-from primad.scipy.stats.table import quarter_tangent
+from primad.scipy.stats.distributions import quarter_tangent
 
 __all__ = [
     "exponweib", "genextreme", "genlogistic", "genpareto", "gompertz", "gumbel_l", "gumbel_r", "halflogistic",

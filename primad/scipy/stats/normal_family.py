@@ -18,7 +18,7 @@ from primad.scipy.stats.distribution import (
     within_one,
     without_ends,
 )
-from primad.scipy.stats.table import gamma, norm, quarter_tangent
+from primad.scipy.stats.distributions import gamma, norm, quarter_tangent
 
 __all__ = [
     "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",

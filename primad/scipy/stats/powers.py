@@ -8,7 +8,7 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.scipy.stats.distribution import LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
-from primad.scipy.stats.table import laplace
+from primad.scipy.stats.distributions import laplace
 
 __all__ = [
     "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "loglaplace", "loguniform", "lomax", "pareto",

@@ -7,14 +7,14 @@ from operator import attrgetter
 
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
-from primad.programs.loops import periods
-from primad.programs.loops.periods import FEWEST_STEPS
+from primad.programs.loops import repeated_runs
+from primad.programs.loops.repeated_runs import FEWEST_STEPS
 from primad.system.quantities import several
 
 
 def unrolled_loops(program: Program) -> list[str]:
     """Return a sentence for each loop in Python that a program holds step by step, with its first line."""
-    if len(program.nodes) < periods.FEWEST_NODES:
+    if len(program.nodes) < repeated_runs.FEWEST_NODES:
         return []
     of: dict[str, list[Node]] = {}
     for node in sorted(program.lines, key=attrgetter("index")):
@@ -31,7 +31,7 @@ def unrolled_loops(program: Program) -> list[str]:
         else:
             groups.append((line, nodes))
         last = max(last, nodes[-1].index)
-    found = [(line, _repeated(nodes)) for line, nodes in groups if len(nodes) >= periods.FEWEST_NODES]
+    found = [(line, _repeated(nodes)) for line, nodes in groups if len(nodes) >= repeated_runs.FEWEST_NODES]
     return [
         f"{several(len(steps[0]), 'step')} of a loop in Python ({line}) stay unrolled: {_reason(steps)}"
         for line, steps in found

@@ -126,8 +126,8 @@ class _Sequence:
     def equal(self, at: Places, lag: int, anchor: int) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
 
-        A step that takes a value from before the run, where another takes one of a step, is not equal to it; the other
-        is the one that begins at the anchor.
+        Each node is also compared with its counterpart in the period that begins at the anchor: an operand must be
+        invariant of the loop in both or in neither.
         """
         like = anchor + (at - anchor) % lag
         found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.native.loops.graph_colors import first_colors, star_colors
+from primad.native.loops.graph_coloring import first_colors, star_colors
 
 MOST_COUNTED = 16
 """Elements of products for each entry of a matrix, up to which the entries in each are counted, and above which the

@@ -30,7 +30,7 @@ def first_colors(groups: Neighbours, members: Neighbours) -> Array:
 
 
 def star_colors(neighbours: Neighbours) -> Array:
-    """Return colours from 1 on by which neighbours, and four vertices in a row, have two and three at least.
+    """Return a star colouring: neighbours differ, and every path of four vertices has at least three colours.
 
     A vertex that has no colour yet lets its neighbours have different ones; one that has a colour lets none of them
     have that of another which leads on to its own colour (Gebremedhin, Manne and Pothen 2005, algorithm 4.1).
