@@ -334,6 +334,7 @@ ALLOWED: dict[str, tuple[str, Callable[[str], bool]]] = {
     "cov": (NUMBERS + "; " + WEIGHTS, lambda what: what.endswith(" for ndarray") or what == "not refused"),
     "logspace": (POWERS, lambda what: nearly(what, 1e-11)),
     "polymul": (LEADING, lambda what: "(4,) for" in what),
+    "roots": (LEADING, lambda what: "(3,) for" in what or what == "not refused" or nearly(what, 16)),
     "histogram": (
         f"{ENDS}; {IN_BINS}",
         lambda what: what == "not refused" or "nan" in what.partition(" for ")[2] or nearly(what, 16),

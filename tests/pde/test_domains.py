@@ -137,7 +137,7 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
             assert name in ("polygon", "polygon the other way round", "corners on an edge", "L of boxes", "frame",
                             "two boxes that touch",
                             "with names", "a mesh", "a mesh in space", "two disks without a third",
-                            "three pieces in time")  # fmt: skip
+                            "three pieces in time", "a fork")  # fmt: skip
             continue
         assert {bool(domain.vanishing(parts, point) > 0) for point in inside} == {True}
         for part in domain.parts:
