@@ -141,6 +141,8 @@ def test_special_values_are_numpys(name, dtype):
     op = ops.BY_NAME[name]
     with np.errstate(all="ignore"):
         values = np.array(SPECIAL, dtype)
+    if name.startswith("betainc"):  # with two such parameters SciPy's before 1.16 do not end
+        values = values[~((np.abs(values) > 1e30) & np.isfinite(values))]
     a, b = (m.ravel() for m in np.meshgrid(values, values))
     if name in ("select", "mask", "defined_where"):
         f = (lambda x, y: op(x < y, x, y)) if name == "select" else (lambda x, y: op(x < y, y))
