@@ -36,6 +36,7 @@ class FirstSteps:
         self._alike, self._equal = alike, equal
         self._place = {node: i for i, node in enumerate(nodes) if i >= start}
         self._stands: dict[int, Node] = {}  # for what would be at a place before the run
+        self._places: dict[Node, set[int]] = {}  # those for which each value stands
         self._outside: set[Node] = set()  # what has to stay before it
         while self._take_from_before(range(start, start + length)):
             start += length
@@ -47,9 +48,14 @@ class FirstSteps:
         for i in step:
             for x, y in zip(self._nodes[i].inputs, self._nodes[i + ahead].inputs, strict=True):
                 if y in self._place and x not in self._place:
-                    self._stands[self._place[y] - ahead] = x
+                    self._stand(x, self._place[y] - ahead)
                     found = True
         return found
+
+    def _stand(self, x: Node, place: int) -> None:
+        """Note that a value stands for what would be at a place before the run."""
+        self._stands[place] = x
+        self._places.setdefault(x, set()).add(place)
 
     def among(self, ops: Sequence[Node]) -> list[Node]:
         """Return them, in order; `ops` are all of the program in order, rows of inputs and captured arrays among them.
@@ -76,7 +82,7 @@ class FirstSteps:
         """Say whether a node does at its place what the one of the last step does, and note what this asks for."""
         at = self._start + self._length * (self._steps - 1) + (place - self._start) % self._length
         ahead, last, other = at - place, self._nodes[at], self._nodes[at - self._length]
-        elsewhere = any(given is node and at != place for at, given in self._stands.items())
+        elsewhere = self._places.get(node, {place}) != {place}
         if elsewhere or node in self._outside or self._stands.get(place, node) is not node or not _same_op(node, last):
             return False
         outside, stands = set[Node](), dict[int, Node]()
@@ -97,7 +103,8 @@ class FirstSteps:
             if x.type != y.type or not (x is given or self._equal(x, given)):
                 return False
             stands[from_] = given
-        self._stands.update(stands)
+        for at, x in stands.items():
+            self._stand(x, at)
         self._outside |= {x for x in outside if not isinstance(x.op, Leaf)}
         return True
 

@@ -58,11 +58,10 @@ def _reason(steps: Sequence[Sequence[Node]]) -> str:
                 f"arrays change their shapes from step to step ({before.type}, then {after.type}); arrays of one "
                 "length, with np.where for what is not used, are a loop."
             )
-        if params_key(before.params) != params_key(after.params):
-            names = [name for (name, x), (_, y) in zip(before.params, after.params, strict=True) if x != y]
-            return (
-                f"{before.op.name} has another {' and '.join(names)} in each; primad.scan over an array of them is one."
-            )
+        one, other = dict(params_key(before.params)), dict(params_key(after.params))
+        if one != other:
+            names = " and ".join(sorted({*one, *other} - {name for name in one if one[name] == other.get(name)}))
+            return f"{before.op.name} has another {names} in each; primad.scan over an array of them is one."
         if any(before.inputs[k] is not after.inputs[k] for k in before.op.static_operands):
             return f"{before.op.name} has another constant in each; primad.scan over an array of them is one."
     return "steps differ in what they compute, or in what they take from those before; primad.scan is a loop."
