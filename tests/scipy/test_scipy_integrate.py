@@ -97,3 +97,9 @@ def test_what_is_refused_names_a_way() -> None:
         primad.grad(lambda a: mirror.cumulative_trapezoid(a * np.ones(3), initial=1)[0])(1.0)
     with pytest.raises(primad.ShapeError, match="4 points for 3 samples"):
         primad.grad(lambda a: mirror.simpson(a * np.ones(3), x=np.arange(4.0)))(1.0)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_record_as_much_for_many_samples_as_for_few(name: str) -> None:
+    few, many = (primad.trace(getattr(mirror, name))(np.ones(count)) for count in (9, 901))
+    assert len(many.nodes) == len(few.nodes)

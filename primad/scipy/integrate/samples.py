@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.scipy.traced_calls import is_recorded
@@ -30,6 +32,11 @@ def _moved(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
     return y, pnp.diff(x, axis=-1)
 
 
+def _trapezia(y: Any, width: Any) -> Any:
+    """Return the area below each two samples in a row."""
+    return width * (y[..., 1:] + y[..., :-1]) / 2
+
+
 @entrance
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate samples by the trapezoidal rule, as SciPy does; recorded in samples and points.
@@ -51,7 +58,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if not is_recorded((y, x, dx)):
         return _own("trapezoid")(y, x, dx, axis)
     y, width = _moved("trapezoid", y, x, dx, axis)
-    return pnp.sum(width * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
+    return pnp.sum(_trapezia(y, width), axis=-1)
 
 
 @entrance
@@ -79,7 +86,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     y, width = _moved("simpson", y, x, dx, axis)
     count = y.shape[-1]
     if count < 3:
-        return pnp.sum(width * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
+        return pnp.sum(_trapezia(y, width), axis=-1)
     pairs = count - 1 - (count - 1) % 2
     h, k = width[..., :pairs:2], width[..., 1:pairs:2]
     first, middle, last = (y[..., i : pairs + i - 1 + (i > 1) : 2] for i in range(3))
@@ -126,7 +133,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if initial is not None and initial != 0:
         raise ShapeError(f"cumulative_trapezoid: initial is 0 or None, got {initial!r}")
     y, width = _moved("cumulative_trapezoid", y, x, dx, axis)
-    return _cumulative(width * (y[..., 1:] + y[..., :-1]) / 2, initial, axis, False)
+    return _cumulative(_trapezia(y, width), initial, axis, False)
 
 
 def _first_halves(y: Any, width: Any) -> Any:
@@ -161,8 +168,13 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
     y, width = _moved("cumulative_simpson", y, x, dx, axis)
     count = y.shape[-1]
     if count < 3:
-        return _cumulative(width * (y[..., 1:] + y[..., :-1]) / 2, initial, axis, True)
+        return _cumulative(_trapezia(y, width), initial, axis, True)
     firsts = _first_halves(y, width)
     seconds = _first_halves(y[..., ::-1], width[..., ::-1])[..., ::-1]
-    parts = [firsts[..., i] if i % 2 == 0 and i < count - 2 else seconds[..., i - 1] for i in range(count - 1)]
-    return _cumulative(pnp.stack(parts, axis=-1), initial, axis, True)
+    places = np.arange(count - 1)
+    parts = pnp.where(
+        (places % 2 == 0) & (places < count - 2),
+        pnp.concatenate([firsts, firsts[..., -1:]], axis=-1),
+        pnp.concatenate([seconds[..., :1], seconds], axis=-1),
+    )
+    return _cumulative(parts, initial, axis, True)
