@@ -35,7 +35,7 @@ from primad.native.loops.batched_while import AT_ONCE, member_of
 from primad.native.loops.body_programs import form_of, has_body, most_work_of, step_program
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.unrolled_context import ElementForm
-from primad.native.unrolled.unrolled_table import failing_in, register_form
+from primad.native.unrolled.unrolled_table import WITHOUT_CODE, failing_in, register_form
 from primad.ops.record.fields import LoopForm
 from primad.ops.record.primitive import Primitive
 from primad.system.process import MOST_KEPT
@@ -98,29 +98,7 @@ NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
     ops.gaps: Loops(write_gaps),
     ops.slopes: Loops(write_slopes, limit=not_exported(LAPACK, "syevd"), memory=memory_of_blocks),
     ops.spread: Loops(write_spread),
-    **dict.fromkeys((ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
-    **dict.fromkeys(
-        (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
-    ),
-    **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
-    **dict.fromkeys((ops.logm, ops.logm_frechet), Missing("logarithms of matrices are SciPy's")),
-    **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
-    **dict.fromkeys((ops.eig, ops.left_vectors), Missing("spectra of general matrices are NumPy's")),
-    **dict.fromkeys(
-        (
-            ops.polygamma_gap,
-            ops.airy,
-            ops.gamma_density,
-            ops.beta_density,
-            ops.member,
-            ops.power_integral,
-            ops.jacobi_amplitude,
-            ops.hurwitz,
-            ops.lambertw,
-        ),
-        Missing("NumPy computes whole arrays of it"),
-    ),
-    ops.draw: Missing("random words are those of NumPy's generator"),
+    **WITHOUT_CODE,
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 

@@ -118,6 +118,32 @@ def _may_be_outside(node: Node) -> bool:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 EACH = ElementForm(write_each, _length_of_each)
+WITHOUT_CODE: dict[Primitive, Missing] = {
+    **dict.fromkeys((ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
+    **dict.fromkeys(
+        (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
+    ),
+    **dict.fromkeys((ops.expm, ops.expm_frechet), Missing("exponentials of matrices are SciPy's")),
+    **dict.fromkeys((ops.logm, ops.logm_frechet), Missing("logarithms of matrices are SciPy's")),
+    **dict.fromkeys((ops.solve_sylvester, ops.sqrtm), Missing("Schur forms are SciPy's")),
+    **dict.fromkeys((ops.eig, ops.left_vectors), Missing("spectra of general matrices are NumPy's")),
+    **dict.fromkeys(
+        (
+            ops.polygamma_gap,
+            ops.airy,
+            ops.gamma_density,
+            ops.beta_density,
+            ops.member,
+            ops.power_integral,
+            ops.jacobi_amplitude,
+            ops.hurwitz,
+            ops.lambertw,
+        ),
+        Missing("NumPy computes whole arrays of it"),
+    ),
+    ops.draw: Missing("random words are those of NumPy's generator"),
+}
+"""The primitives that NumPy or SciPy computes, with the reasons: they have no native code of any form."""
 REGISTERS: dict[Primitive, ElementForm | Missing] = {
     **dict.fromkeys(POINTWISE, EACH),
     **dict.fromkeys((*VIEWS, ops.concatenate), ElementForm(write_moved)),
@@ -139,38 +165,7 @@ REGISTERS: dict[Primitive, ElementForm | Missing] = {
     ops.cofactors_along: _matrices(minors_along, 5, few_minors),
     **dict.fromkeys((ops.qr, ops.eigh, ops.svd, ops.slopes), Missing("LAPACK reads and writes matrices in memory")),
     **dict.fromkeys((ops.gaps, ops.spread), Missing("LAPACK wrote the spectra that it reads, in memory")),
-    **dict.fromkeys(
-        (
-            ops.expm,
-            ops.expm_frechet,
-            ops.logm,
-            ops.logm_frechet,
-            ops.solve_sylvester,
-            ops.sqrtm,
-            ops.eig,
-            ops.left_vectors,
-            ops.draw,
-            ops.real_part,
-            ops.imaginary_part,
-            ops.conj,
-            ops.complex_of,
-            ops.fft,
-            ops.rfft,
-            ops.irfft,
-            ops.dct,
-            ops.dst,
-            ops.polygamma_gap,
-            ops.airy,
-            ops.gamma_density,
-            ops.beta_density,
-            ops.member,
-            ops.power_integral,
-            ops.jacobi_amplitude,
-            ops.hurwitz,
-            ops.lambertw,
-        ),
-        Missing("it has no native code at all"),
-    ),
+    **dict.fromkeys(WITHOUT_CODE, Missing("it has no native code at all")),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 
