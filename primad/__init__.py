@@ -45,9 +45,6 @@ from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
 from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
 from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
 from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
-from primad.functional.export.distribute import distribute as distribute
-from primad.functional.export.to_jax import to_jax as to_jax
-from primad.functional.export.to_torch import to_torch as to_torch
 from primad.functional.jit import jit as jit
 from primad.functional.parsing import parse as parse
 from primad.functional.recorded_values import stop_gradient as stop_gradient
@@ -166,11 +163,14 @@ __all__ = [
 
 _LATE = {
     "Explanation": "primad.explanation",
+    "distribute": "primad.functional.export.distribute",
     "explain": "primad.explanation",
     "from_sympy": "primad.symbolic",
     "residual_of": "primad.symbolic",
     "show_versions": "primad.explanation",
+    "to_jax": "primad.functional.export.to_jax",
     "to_sympy": "primad.symbolic",
+    "to_torch": "primad.functional.export.to_torch",
 }
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
@@ -182,6 +182,9 @@ if TYPE_CHECKING:
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
     from primad.explanation import show_versions as show_versions
+    from primad.functional.export.distribute import distribute as distribute
+    from primad.functional.export.to_jax import to_jax as to_jax
+    from primad.functional.export.to_torch import to_torch as to_torch
     from primad.symbolic import from_sympy as from_sympy
     from primad.symbolic import residual_of as residual_of
     from primad.symbolic import to_sympy as to_sympy

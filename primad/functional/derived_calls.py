@@ -27,8 +27,8 @@ from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_outermost, is_weak, record, type_of
 from primad.runtime.cache import FEWEST, Cache
 from primad.runtime.calling import arrays, in_order, inlined, run_program, traced_operands
+from primad.runtime.evaluation import evaluate_node
 from primad.runtime.executors.dispatch import prepared
-from primad.runtime.plan.interpreter import evaluate_node
 from primad.system.machine import SPARE_BYTES
 
 MOST_MISSES = 4
@@ -132,7 +132,7 @@ class Call:
             self.program = kept.program.returning(found.out_tree)
             return
         self.program = rolled(found)
-        if trace is not None and trace.script is not None and trace.script.nbytes <= SPARE_BYTES // FEWEST:
+        if trace is not None and trace.script is not None and trace.script.held_bytes <= SPARE_BYTES // FEWEST:
             misses = kept.misses + 1
             if misses < MOST_MISSES:
                 _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, misses))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any, ClassVar
 
 from primad.errors import ProgramError
@@ -174,6 +173,8 @@ class Program:
         return found and f"$\\displaystyle {found}$"
 
     def _repr_html_(self) -> str:
+        from html import escape  # loads a table of all entities
+
         formula = self._repr_latex_()  # notebooks that show HTML do not look for LaTeX beside it
         return f"<pre>{escape(self.text())}</pre>" + (f"<p>{escape(formula)}</p>" if formula else "")
 

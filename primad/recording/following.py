@@ -64,7 +64,7 @@ class Script:
         self._lines = trace.lines
 
     @property
-    def nbytes(self) -> int:
+    def held_bytes(self) -> int:
         """Bytes that it holds, by estimate."""
         return NOTE_BYTES * len(self.notes) + sum(
             node.type.nbytes for alike in self.captures.values() for node in alike

@@ -11,23 +11,22 @@ import numpy as np
 from primad.ir.key import CacheKey, Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
-from primad.native.llvm.compiler import Kernel
-from primad.recording.following import Script
 from primad.system.machine import SPARE_BYTES
 from primad.system.process import forgets
 
 FEWEST = 4
 """Values that stay in a cache, however much they hold. Chosen: a loop may take turns with a few programs of large
 arrays."""
-NODE_BYTES, ROW_BYTES, KERNEL_BYTES = 600, 200, 32 * 1024
-"""Bytes of a node with its step in a plan, of its row in a key, and of a native function, whatever its length: it has
-pages of code and data of its own. Measured with the programs of the tests, by tracemalloc and by the process's size."""
+NODE_BYTES, ROW_BYTES = 600, 200
+"""Bytes of a node with its step in a plan, and of its row in a key. Measured with the programs of the tests, by
+tracemalloc."""
 
 
 def held_bytes(value: Any) -> int:
     """Estimate the bytes that a cached value holds: nodes, captured arrays, native code, in whatever they stand.
 
-    Plans say by their property `held` what they hold.
+    Plans say by their property `held` what they hold; native functions and scripts of recordings say by their property
+    `held_bytes` how much they take themselves.
     """
     total = 0
     seen: set[int] = set()
@@ -50,11 +49,9 @@ def _own_bytes(item: Any) -> tuple[int, Sequence[Any]]:
     if isinstance(item, Program):
         captured = [node.params[0][1].array for node in item.nodes if node.op is CAPTURED]
         return NODE_BYTES * len(item.nodes), captured
-    if isinstance(item, Script):
-        return item.nbytes, ()
-    if isinstance(item, Kernel):
-        return KERNEL_BYTES + item.size, ()
-    return 0, item if isinstance(item, (tuple, list)) else getattr(item, "held", ())
+    if isinstance(item, (tuple, list)):
+        return 0, item
+    return getattr(item, "held_bytes", 0), getattr(item, "held", ())
 
 
 def _key_bytes(key: Hashable) -> int:

@@ -16,8 +16,12 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
-from primad.native.emit.emit_context import FailurePlace
+from primad.native.cpython.failure_places import FailurePlace
 from primad.ops.record.fields import DomainOfDefinition
+
+ENDLESS = "the condition still holds after max_steps={} steps"
+MORE_STEPS = "pass a greater max_steps, or change the condition (values that are NaN compare false)."
+"""What is wrong with a loop that does not end, and what to do."""
 
 
 @dataclass(frozen=True)

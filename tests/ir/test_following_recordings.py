@@ -13,7 +13,7 @@ from primad.functional.derived_calls import MOST_MISSES, Call
 from primad.ir.node import Trace, same_bits
 from primad.recording import tree
 from primad.recording.tracing import record, type_of
-from primad.runtime.plan.interpreter import evaluate_node
+from primad.runtime.evaluation import evaluate_node
 
 X = np.array([0.5, -0.25, 0.125])
 NUMBERS = [0.0, -0.0, 1, 1.0, True, -1.0, 2, 2.0, 0.5, float("nan"), np.float32(0.5), np.float64(-0.0)]

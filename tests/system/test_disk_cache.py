@@ -39,12 +39,12 @@ import numpy as np
 import primad
 from primad.native.llvm import compiler; from primad.native.module import program_text
 from primad.runtime import calling as programs
-from primad.runtime.executors.dispatch import _Native
+from primad.runtime.executors.native_executor import NativeExecutor
 
 made, written, derived, planned = [], [], [], []
-function, prepare = _Native.as_function, _Native.prepare
-_Native.as_function = lambda self, *about: planned.append(about) or function(self, *about)
-_Native.prepare = lambda self, *about: planned.append(about) or prepare(self, *about)
+function, prepare = NativeExecutor.as_function, NativeExecutor.prepare
+NativeExecutor.as_function = lambda self, *about: planned.append(about) or function(self, *about)
+NativeExecutor.prepare = lambda self, *about: planned.append(about) or prepare(self, *about)
 derive = programs.simplify
 programs.simplify = lambda program: derived.append(program) or derive(program)
 write = program_text.ProgramWriter.write

@@ -17,9 +17,9 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.signature import Signature
 from primad.native.cpython.argument_reading import Arguments
+from primad.native.cpython.failure_places import FailurePlace
 from primad.native.cpython.object_layout import FASTCALL, TYPE, Objects, numpy_table
 from primad.native.cpython.result_making import Results
-from primad.native.emit.emit_context import FailurePlace
 from primad.native.llvm.builder import module
 from primad.native.llvm.scratch_memory import ALIGNMENT
 from primad.system.machine import THREAD_WORK

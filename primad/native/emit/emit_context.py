@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,6 @@ from primad.native.llvm.symbols import in_python
 INT64 = np.dtype(np.int64)
 FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
 """Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
-
-
-class FailurePlace(IntEnum):
-    """Places of failures that are not those of elements, which are 0 and above.
-
-    Attributes:
-        INTERRUPTED: the handler of a signal ended a loop: the value is the address of what it raised.
-    """
-
-    INTERRUPTED = -1
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ CACHED_TEXT = SPARE_BYTES // 8
 beside what caches of plans hold."""
 CACHED_KERNELS = MOST_KEPT
 """Kernels that are cached, at most."""
+KERNEL_BYTES = 32 * 1024
+"""Bytes of a native function, whatever its length: it has pages of code and data of its own. Measured with the programs
+of the tests, by the process's size."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -65,15 +68,20 @@ _UNUSED: list[Any] = []
 
 
 class Kernel:
-    """A compiled kernel; it keeps the machine code alive."""
+    """A compiled kernel; it keeps the machine code alive.
 
-    __slots__ = ("__weakref__", "_code", "address", "function", "size")
+    Attributes:
+        address, function: where it is, and what calls it.
+        held_bytes: the bytes that it takes, by estimate.
+    """
+
+    __slots__ = ("__weakref__", "_code", "address", "function", "held_bytes")
 
     def __init__(self, code: _Engine | PlacedCode, name: str, size: int) -> None:
         self._code = code
         self.address: int = code.functions[name]
         self.function = _FUNCTION(self.address)
-        self.size = size
+        self.held_bytes = KERNEL_BYTES + size
 
 
 class _Llvm:

@@ -15,8 +15,9 @@ import numpy as np
 
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
+from primad.native.cpython.failure_places import FailurePlace
 from primad.native.emit.copies import copy
-from primad.native.emit.emit_context import FailurePlace, Site, interrupt, own_of, record_of
+from primad.native.emit.emit_context import Site, interrupt, own_of, record_of
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.loops.batched_while import member_of

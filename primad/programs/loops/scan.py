@@ -37,8 +37,6 @@ from primad.programs.loops.body_transforms import Body, Made
 from primad.programs.loops.body_transpose import LinearLoop, Transposed
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import program_of
-from primad.runtime.loops.loop_executables import steps_of
-from primad.runtime.loops.loop_runs import run_scan
 from primad.system.quantities import several
 from primad.transforms.forward import zero_node
 from primad.transforms.lowering import apply_program_op, inline
@@ -129,6 +127,8 @@ def _run(
     budget: int = 0,
     memory: int | None = None,
 ) -> Any:
+    from primad.runtime.loops.loop_runs import run_scan
+
     steps = min(max(int(arrays[0]), 0), length) if counted else length
     given = arrays[int(counted) :]
     return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse, streams, budget, memory))
@@ -266,6 +266,8 @@ def _loop(node: Node) -> LoopForm:
 
 
 def _how(node: Node) -> str:
+    from primad.runtime.loops.loop_executables import steps_of
+
     form = _loop(node)
     loop = steps_of(form.of, form.carry, form.stacked, form.reverse, False)
     return f"a loop of {several(form.length, 'step')}: {loop.summary}"

@@ -36,9 +36,7 @@ from primad.programs.loops.body_transforms import Body, Made
 from primad.programs.loops.scan import Form, apply_scan, rows_of, with_zeros
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.runtime.loops.lane_loops import separate_loops
-from primad.runtime.loops.loop_executables import steps_of
-from primad.runtime.loops.loop_runs import ENDLESS, MORE_STEPS, run_separate, run_while
+from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.system.quantities import several
 from primad.transforms import batching
 from primad.transforms.forward import zero_node
@@ -101,6 +99,9 @@ def _run(
     memory: int | None = None,
     wanted: Sequence[bool] | None = None,
 ) -> tuple[Any, ...]:
+    from primad.runtime.loops.lane_loops import separate_loops
+    from primad.runtime.loops.loop_runs import run_separate, run_while
+
     apart = separate_loops(of, carry, None if wanted is None else wanted[1:]) if separate else None
     if apart is not None:
         return tuple(run_separate(apart, arrays, carry, most))
@@ -225,6 +226,9 @@ def _loop(node: Node) -> LoopForm:
 
 
 def _how(node: Node) -> str:
+    from primad.runtime.loops.lane_loops import separate_loops
+    from primad.runtime.loops.loop_executables import steps_of
+
     form = _loop(node)
     apart = separate_loops(form.of, form.carry) if form.separate else None
     summary = steps_of(form.of, form.carry, 0, False, True).summary if apart is None else apart.summary

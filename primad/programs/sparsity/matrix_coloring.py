@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.native.loops.graph_coloring import first_colors, star_colors
-
 MOST_COUNTED = 16
 """Elements of products for each entry of a matrix, up to which the entries in each are counted, and above which the
 entries are sorted. Chosen: so many take as long."""
@@ -170,6 +168,8 @@ def _swept(given: Entries, other: Entries, pulled: bool) -> list[Sweep]:
 
 
 def _by_columns(given: Entries, other: Entries, pulled: bool) -> Sweep:
+    from primad.native.loops.graph_coloring import first_colors
+
     colors = first_colors((other.starts, other.columns), (given.starts, given.columns)) - 1
     colors[other.counts == 0] = -1
     return Sweep(colors, int(colors.max()) + 1, pulled, given)
@@ -177,6 +177,8 @@ def _by_columns(given: Entries, other: Entries, pulled: bool) -> Sweep:
 
 def _symmetric(given: Entries) -> Sweep:
     """Return products with columns of a symmetric matrix, of which an entry is found in its row or in its column."""
+    from primad.native.loops.graph_coloring import star_colors
+
     n, apart = given.shape[0], _apart(given).rows
     rows, columns = given.rows, given.columns
     graph = given.where((rows != columns) & ~apart[rows] & ~apart[columns])

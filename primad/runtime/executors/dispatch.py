@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from primad import ops
 from primad.errors import TracingError, suggestion
@@ -12,15 +12,11 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
-from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
-from primad.runtime.executors.reference import TableExecutor, definition
-from primad.runtime.executors.xla_executor import XlaExecutor
-from primad.runtime.plan.compiled_program import compiled_program
-from primad.runtime.plan.native_regions import partitioned
-from primad.runtime.program_cache import Kept
-from primad.runtime.tiling.complex_plans import complex_plan
-from primad.runtime.tiling.tiled_plan import make_plan
+from primad.runtime.executors.executor import PLAIN, DeferredExecutor, Executable, Executor, Options
 from primad.simplify import simplify
+
+if TYPE_CHECKING:
+    from primad.runtime.program_cache import Kept
 
 
 class PlanKey(NamedTuple):
@@ -66,23 +62,10 @@ class CalledKey(NamedTuple):
     kind: str = "called"
 
 
-class _Native(Executor):
-    """Small programs as native functions, large ones in tiles, others step by step with native kernels."""
-
-    name = "native"
-
-    def prepare(self, program: Program, options: Options) -> Executable:
-        """Return a plan."""
-        return complex_plan(program, options) or make_plan(program, *options)
-
-    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
-        """Return the program as one native function, or as several with what has no native code between them."""
-        return compiled_program(program, signature, options.memory) or partitioned(program, options)
-
-
-NATIVE: Executor = _Native()
-REFERENCE: Executor = TableExecutor("reference", definition)
-EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE, XlaExecutor())}
+NATIVE: Executor = DeferredExecutor("native", "primad.runtime.executors.native_executor")
+REFERENCE: Executor = DeferredExecutor("reference", "primad.runtime.executors.reference")
+XLA: Executor = DeferredExecutor("jax", "primad.runtime.executors.xla_executor")
+EXECUTORS = {executor.name: executor for executor in (NATIVE, REFERENCE, XLA)}
 """All executors. One for another array library is one more, made of a table of that library's functions."""
 
 
@@ -190,6 +173,8 @@ def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:
         of: the program.
         memory: bytes that its arrays may take, if that is limited.
     """
+    from primad.runtime.program_cache import Kept
+
     options = Options(memory=memory)
     kept = Kept(lambda: of.hoisted, ops.BY_NAME, options)
     return prepared_for_calls(CalledKey(of.key), lambda: of.hoisted, options, kept=kept)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from primad.ir.program import Program
 from primad.ir.signature import Signature
-from primad.runtime.cost_model import Machine, Prediction
+
+if TYPE_CHECKING:
+    from primad.runtime.cost_model import Machine, Prediction
 
 Donated = tuple[tuple[int, int], ...]
 """Pairs (position of an output, position of the input whose memory it takes), each position in one pair only."""
@@ -123,3 +127,29 @@ class Executor(ABC):
             options: how it is to run; outputs take no memory of inputs then.
         """
         return None
+
+
+class DeferredExecutor(Executor):
+    """An executor whose module is imported when a program is first made executable: planners, LLVM's text or JAX.
+
+    Args:
+        name: what `jit(backend=)` calls it.
+        module: the module whose `EXECUTOR` it is.
+    """
+
+    def __init__(self, name: str, module: str) -> None:
+        self.name = name
+        self._module = module
+
+    @cached_property
+    def _executor(self) -> Executor:
+        found: Executor = import_module(self._module).EXECUTOR
+        return found
+
+    def prepare(self, program: Program, options: Options) -> Executable:
+        """Return what runs a program."""
+        return self._executor.prepare(program, options)
+
+    def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
+        """Return what runs a small program that is called again and again; None where `prepare` is as good."""
+        return self._executor.as_function(program, signature, options)

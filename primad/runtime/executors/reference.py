@@ -88,3 +88,6 @@ class OpByOp(Executable):
                 fail(error, node, operands, self.program.lines)
         results = [np.array(values[node], node.type.dtype) for node in self.program.outputs]
         return settle([x if x.ndim else x[()] for x in results], arguments, self._donated)
+
+
+EXECUTOR = TableExecutor("reference", definition)

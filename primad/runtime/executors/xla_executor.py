@@ -30,6 +30,9 @@ class XlaExecutor(Executor):
         return _Compiled(program, options)
 
 
+EXECUTOR = XlaExecutor()
+
+
 class _Compiled(Executable):
     """A program that XLA compiled for one device."""
 

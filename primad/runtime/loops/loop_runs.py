@@ -10,14 +10,11 @@ import numpy as np
 from primad.errors import StepsError
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram
+from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.runtime.loops.binomial_schedule import Cut, cut
 from primad.runtime.loops.lane_loops import SeparateLoops
 from primad.runtime.loops.loop_executables import Steps, steps_of
 from primad.runtime.loops.rematerialised_rows import Rows, Source, Take, pieces
-
-ENDLESS = "the condition still holds after max_steps={} steps"
-MORE_STEPS = "pass a greater max_steps, or change the condition (values that are NaN compare false)."
-"""What is wrong with a loop that does not end, and what to do."""
 
 
 def run_scan(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Leaf, Node
+from primad.ir.program import Program
 from primad.ops.record.primitive import Primitive
+from primad.runtime.executors.executor import Donated
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.system.deferred import loaded
 from primad.system.machine import LOOP_ELEMENTS
@@ -167,3 +169,57 @@ def _exposed(step: NativeStep, owners: Owners) -> set[Node]:
     """
     exposed = [owners.get(node, set()) for node in step.inputs if node not in step.in_place]
     return set().union(*exposed)
+
+
+def direct(
+    program: Program,
+    steps: Sequence[Node | NativeStep],
+    writes_into: Callable[[Node], bool],
+    makes_new_array: Callable[[Node], bool],
+    donated: Donated,
+) -> dict[Node, int]:
+    """Choose the outputs that are computed right into donated memory.
+
+    Args:
+        program: what the plan computes.
+        steps: its steps in order.
+        writes_into: whether the definition of an op can write into given memory.
+        makes_new_array: whether an op's result shares no memory with its operands.
+        donated: which output takes the memory of which input.
+
+    Returns:
+        the input's position for each such value.
+    """
+    owners: dict[Node, set[Node]] = {node: {node} for node in program.inputs}
+    last: dict[Node, int] = {}
+    maker: dict[Node, int] = {}
+    overlapping: set[tuple[int, Node]] = set()
+    for position, step in enumerate(steps):
+        for operand in step.inputs:
+            for owner in owners.get(operand, ()):
+                last[owner] = position
+                if operand is not owner or not _reads_in_place(step, operand):
+                    overlapping.add((position, owner))
+        if isinstance(step, NativeStep):
+            maker.update(dict.fromkeys(step.results, position))
+            continue
+        if writes_into(step):
+            maker[step] = position
+        if not makes_new_array(step):
+            owners[step] = set().union(*(owners.get(operand, set()) for operand in step.inputs))
+    kept = set().union(*(owners.get(node, set()) for node in program.outputs))
+    found: dict[Node, int] = {}
+    for output, place in donated:
+        node, source = program.outputs[output], program.inputs[place]
+        if node not in maker or source in kept or last.get(source, -1) > maker[node]:
+            continue
+        if (maker[node], source) not in overlapping:
+            found[node] = place
+    return found
+
+
+def _reads_in_place(step: Node | NativeStep, operand: Node) -> bool:
+    """Say whether a step reads each element of an operand only where it then writes that element of its results."""
+    if isinstance(step, NativeStep):
+        return operand in step.in_place
+    return bool(step.op.axes.pointwise)

@@ -10,20 +10,25 @@ import numpy as np
 
 from primad.errors import PrimadError
 from primad.ir.array_types import TupleType
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, leaf_value
+from primad.ir.node import CAPTURED, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.parallel.threads import single_threaded_blas
-from primad.recording.refusals import unknown
-from primad.recording.traced_array import TracedArray
-from primad.recording.user_expressions import CodePlace
 from primad.runtime.cost_model import Machine, Prediction, by_steps
 from primad.runtime.executors.executor import Donated, Executable
 from primad.runtime.failure import fail
 from primad.runtime.loops.row_streams import KeptStreams, Streams, budget_of, streams_of
 from primad.runtime.plan.barrier_order import late_order
 from primad.runtime.plan.blocking import BLOCK_BYTES, in_blocks, piece_arguments
-from primad.runtime.plan.buffers import BUILT_IN, assign_buffers, last_uses, makes_new_array, peak_bytes, writes_into
-from primad.runtime.plan.donation import direct, settle
+from primad.runtime.plan.buffers import (
+    BUILT_IN,
+    assign_buffers,
+    direct,
+    last_uses,
+    makes_new_array,
+    peak_bytes,
+    writes_into,
+)
+from primad.runtime.plan.donation import settle
 from primad.runtime.plan.fusion import fuse
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
@@ -265,49 +270,3 @@ SCALAR_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 def _makes_more_than_its_result(node: Node) -> bool:
     """Say whether a pointwise op is computed in several steps, with an array for what lies between."""
     return node.op.axes.pointwise and node.op in BUILT_IN and not isinstance(loaded(node.op.numpy), np.ufunc)
-
-
-def evaluate_node(node: Node) -> Any:
-    """Compute one node of an open trace whose inputs' values are known, remembering what was computed.
-
-    Raises:
-        TracingError: if it depends on an input without a value.
-    """
-    stack = [node]
-    while stack:
-        current = stack[-1]
-        values = current.trace.values
-        if current in values and not isinstance(values[current], TracedArray):
-            stack.pop()
-            continue
-        missing = [
-            operand
-            for operand in _sources(current)
-            if operand not in operand.trace.values or isinstance(operand.trace.values[operand], TracedArray)
-        ]
-        if missing:
-            stack.extend(missing)
-            continue
-        values[current] = _compute(current)
-        stack.pop()
-    return node.trace.values[node]
-
-
-def _sources(node: Node) -> Sequence[Node]:
-    value = node.trace.values.get(node)
-    return (value.node,) if isinstance(value, TracedArray) else node.inputs
-
-
-def _compute(node: Node) -> Any:
-    known = node.trace.values.get(node)
-    if isinstance(known, TracedArray):
-        return known.node.trace.values[known.node]
-    if node.op is LITERAL:
-        return leaf_value(node)
-    if isinstance(node.op, Leaf):
-        raise unknown("the value", node.type, node.trace.noted.get(CodePlace))
-    operands = [operand.trace.values[operand] for operand in node.inputs]
-    try:
-        return silently(lambda: node.op.numpy(*operands, **dict(node.params)))
-    except Exception as error:
-        fail(error, node, operands, node.trace.lines)

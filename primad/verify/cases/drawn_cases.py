@@ -9,13 +9,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from primad.ir.array_types import ArrayType
 from primad.ops.record.primitive import Primitive
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Item = TypeVar("Item")
 
@@ -176,6 +178,8 @@ def default_case(
 
 def sample(choose: Choices, operand: Operand, taken: set[Fraction]) -> list[Fraction]:
     """Draw values of a float operand: exact, in its bounds, all different, no integers (off every usual kink)."""
+    from fractions import Fraction  # loads numbers in decimals too
+
     low, high = Fraction(operand.low), Fraction(operand.high)
     values: list[Fraction] = []
     denominator = 64
