@@ -13,6 +13,7 @@ import pytest
 # five times as long as the products. What depends on those threads sets the number itself.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from primad.explanation import explained
 from primad.native.llvm import vectors
 from primad.runtime.executors.dispatch import NATIVE
 from tests.sweeps import ANY_WIDTHS, WIDTHS
@@ -31,6 +32,9 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
 
+
+# Tests ask `explain` for what it says, not for how sure it is of a time.
+explained.MEASURED_SECONDS = 0.01
 
 # No test depends on what earlier runs left.
 os.environ["PRIMAD_CACHE"] = "0"
