@@ -9,7 +9,6 @@ import math
 import pickle
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import primad.numpy as pnp
 from primad import IndexShapeError, NotDifferentiableError, PrimadError, ShapeError, TracingError
 from primad.errors import ArraySizeError, MissingAttributeError
 from primad.numpy.special import logsumexp
+from tests.sources import trees
 
 X = np.array([1.0, 2.0, 3.0])
 F64 = primad.ArrayType((), float)
@@ -492,8 +492,7 @@ def test_the_number_of_arguments_is_said_in_grammar() -> None:
 def test_no_message_names_a_file_of_the_documents() -> None:
     """Who has installed primad has no folder of them."""
     named = []
-    for path in Path(primad.__file__).parent.rglob("*.py"):
-        tree = ast.parse(path.read_text())
+    for path, tree in trees("docs/", "md"):
         said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
 
 import primad
+from tests.sources import PACKAGE, trees
 
-PACKAGE = Path(primad.__file__).parent
 MEMOS = {"lru_cache", "cache", "made_once"}
 EXACT = {
     "int", "str", "bool", "type", "tuple", "frozenset", "None", "np.dtype", "Path", "Shape", "ArrayType", "Axis",
@@ -40,12 +40,12 @@ ESTIMATES = {"most_work_of_step", "_compile_seconds_of_body", "_work_of_called",
 """What may be off a little where laws are left out."""
 
 
+@cache
 def memos() -> list[tuple[str, ast.FunctionDef, str]]:
     """Return all functions that remember: their files, themselves, their texts."""
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+    for path, tree in trees(*MEMOS):
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and any(name_of(each) in MEMOS for each in node.decorator_list):
                 found.append((path.relative_to(PACKAGE).as_posix(), node, ast.unparse(node)))
     return found
@@ -64,8 +64,8 @@ APART = {
 
 def test_what_remembers_without_saying_so_is_known() -> None:
     found: dict[str, list[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees(*MEMOS):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Call) and name_of(node) in MEMOS:
                 found.setdefault(path.relative_to(PACKAGE).as_posix(), []).extend(map(ast.unparse, node.args))
     assert found == APART

@@ -16,11 +16,10 @@ from typing import Any
 
 import pytest
 
-import primad
 from primad.native.llvm.compile_limits import BUDGET
 from primad.system.machine import ASSUMED, CORE, DataCache, cache
+from tests.sources import PACKAGE, trees
 
-PACKAGE = Path(primad.__file__).parent
 CACHES = {
     0: {"level": "1", "type": "Data", "size": "48K", "ways_of_associativity": "12", "number_of_sets": "64"},
     1: {"level": "1", "type": "Instruction", "size": "32K", "ways_of_associativity": "8", "number_of_sets": "64"},
@@ -144,13 +143,14 @@ def test_no_clock_is_read_by_what_chooses() -> None:
     # What lies above what chooses: a search may end when its time is over, and the gallery says how long it took.
     above = ("explanation", "verify", "compat", "pde", "cli")
     shows = PACKAGE / "system" / "live_display.py"  # what is in progress, now and then
-    for path in PACKAGE.rglob("*.py"):
+    clocks = {"time", "timeit", "datetime"}
+    for path, tree in trees(*clocks):
         if path.relative_to(PACKAGE).parts[0] in above or path == shows:
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree):
             names: list[Any] = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) else []
-            assert not {"time", "timeit", "datetime"} & set(names), f"{path} reads a clock"
+            assert not clocks & set(names), f"{path} reads a clock"
 
 
 def test_a_program_is_the_same_in_every_process() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import primad
 from primad import integrate, optimize, pde
 from primad.errors import is_primads, warn
 from primad.recording import tree
+from tests.sources import trees
 
 X = np.array([1.0, 2.0, 3.0])
 Body = Callable[..., Any]
@@ -165,8 +165,7 @@ def test_warnings_name_the_users_line() -> None:
 
 def test_every_warning_finds_the_users_line_by_itself() -> None:
     """A number of levels is wrong as soon as a function is put in between."""
-    package = Path(primad.__file__).parent
-    for path in package.rglob("*.py"):
+    for path, parsed in trees("warnings"):
         if "compat" not in path.parts and path.name != "errors.py":
-            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            calls = [node for node in ast.walk(parsed) if isinstance(node, ast.Call)]
             assert not [node for node in calls if ast.unparse(node.func) == "warnings.warn"], path
