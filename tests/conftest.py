@@ -36,6 +36,15 @@ def pytest_collection_finish():
 # Tests ask `explain` for what it says, not for how sure it is of a time.
 explained.MEASURED_SECONDS = 0.01
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give a file to one process: what its tests share, compiled code above all, is made once and not in each."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
 # No test depends on what earlier runs left.
 os.environ["PRIMAD_CACHE"] = "0"
 
