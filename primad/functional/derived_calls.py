@@ -197,7 +197,10 @@ def choose_arguments(
         try:
             number = operator.index(number)
         except TypeError:
-            raise TracingError(f"{transform}: argnums must be integers, got {argnums!r}") from None
+            raise TracingError(
+                f"{transform}: argnums must be integers, got {argnums!r}",
+                fix="count the positional arguments from 0; several are a tuple, (0, 2).",
+            ) from None
         if not -len(args) <= number < len(args):
             name = getattr(function, "__name__", "the function")
             raise TracingError(
@@ -253,9 +256,10 @@ class Selected:
         types = self.call.types
         self.trees, self.positions = _places(self.call.in_tree, self.argnums)
         for number, positions in zip(self.argnums, self.positions, strict=True):
-            for position in positions:
+            for place, position in enumerate(positions):
                 if types[position].dtype.kind != "f" and not types[position].is_complex:
-                    check_differentiable(types[position], f"argument {number}", transform)
+                    leaf = f"element {place} of " if len(positions) > 1 else ""
+                    check_differentiable(types[position], f"{leaf}argument {number}", transform)
         chosen = {position for positions in self.positions for position in positions}
         self.active = tuple([i in chosen for i in range(len(types))])
 

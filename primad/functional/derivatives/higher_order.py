@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -13,7 +12,7 @@ from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_real
 from primad.functional.derivatives.first_order import function_name, jvp, matching_leaves
 from primad.functional.derivatives.gradients import grad
-from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
+from primad.functional.derived_calls import Call, Selected, check_differentiable, choose_arguments, run_once
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf
 from primad.programs.jacobians.diagonal_ops import hessian_diagonal_
@@ -92,33 +91,44 @@ def laplacian(function: Callable[P, R], argnums: int = 0) -> Callable[P, R]:
 
 
 @transform
-def derivative(function: Callable[[A], R], order: int = 1, holomorphic: bool = False) -> Callable[[A], R]:
-    """Return the order-th derivative of an elementwise function of one array.
+def derivative(function: Callable[P, R], order: int = 1, holomorphic: bool = False, argnums: int = 0) -> Callable[P, R]:
+    """Return the order-th derivative of an elementwise function in one of its arguments.
 
     Args:
-        function: a function whose result at an index depends on its argument at that index only.
+        function: a function whose result at an index depends on that argument at that index only.
         order: how often to differentiate, 0 or more.
         holomorphic: whether it is a holomorphic function of a complex array.
+        argnums: the argument, an array or number.
 
     Returns:
-        a function of an array (or number) with a result of the same shape.
+        a function of the same arguments, with a result of the shape of that argument.
 
     Raises:
         NotDifferentiableError: if the function couples elements (sums, products of matrices, indexing, …).
         ShapeError: for a negative order.
+        TracingError: where the call has no such argument.
 
     Example:
         >>> import numpy as np, primad
         >>> primad.derivative(np.exp, 5)(np.array([0.0, 1.0]))
         array([1.        , 2.71828183])
+        >>> primad.derivative(lambda t, rate: np.exp(-rate * t), 2)(0.0, 3.0)
+        np.float64(9.0)
     """
     if not isinstance(order, (int, np.integer)) or order < 0:
         raise ShapeError(f"derivative: the order must be an integer ≥ 0, got {order!r}")
 
-    def derivative_of(x: Any, **kwargs: Any) -> Any:
-        of_x = partial(function, **kwargs) if kwargs else function
+    def derivative_of(*args: Any, **kwargs: Any) -> Any:
         if order == 0:
-            return of_x(x)
+            return function(*args, **kwargs)
+        (place,) = choose_arguments(function, args, argnums, "derivative")
+        before, x, after = args[:place], args[place], args[place + 1 :]
+        of_all: Function = function
+
+        def of_one(y: Any) -> Any:
+            return of_all(*before, y, *after, **kwargs)
+
+        of_x = of_one if len(args) > 1 or kwargs else of_all
         call = Call(of_x, (x,))
         _check_elementwise(call, function_name(function))
         check_holomorphic(call.program.in_types, call.program.out_types[0], holomorphic, "derivative")
