@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import TracingError
+from primad.errors import TracingError, users_frame
 from primad.recording.foreign import refuse_among
+from primad.recording.user_expressions import doing
 from primad.system.deferred import MODULE, special
 
 UFUNCS: dict[Any, Callable[..., Any]] = {}
@@ -98,14 +100,27 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         return called(recorded, f"np.{name}.{method}", inputs, kwargs)
     recorded = recorded_by(UFUNCS, ufunc)
     if recorded is None:
-        rules = ", ".join([f"lambda out, {', '.join('xyzpqr'[: ufunc.nin])}: …"] * ufunc.nin)
         raise TracingError(
             f"the ufunc {_place_of(ufunc)}{name} has no primitive, so it cannot be traced",
             why=REFUSED.get(ufunc, ""),
-            fix="write it with functions of primad.numpy; or make it a primitive, with its partial derivatives: "
-            f"primad.elementwise({name!r}, {name}, [{rules}]).",
+            fix=_instead_of(ufunc),
         )
     return called(recorded, f"np.{name}", inputs, kwargs)
+
+
+def _instead_of(ufunc: Any) -> str:
+    """Return what to write instead of a ufunc that records nothing."""
+    now = doing(users_frame())
+    function = now.value(now.node.func) if isinstance(now.node, ast.Call) else None
+    if function is not ufunc and (recorded_by(UFUNCS, function) or recorded_by(FUNCTIONS, function)):
+        return f"call primad.numpy.special.{function.__name__}."  # SciPy's function in Python, which calls a ufunc
+    if all(set(loop) == set("O->") for loop in ufunc.types):
+        return "primad.numpy.vectorize(function) calls a function of Python's for each number."  # np.frompyfunc
+    rules = ", ".join([f"lambda out, {', '.join('xyzpqr'[: ufunc.nin])}: …"] * ufunc.nin)
+    return (
+        "write it with functions of primad.numpy; or make it a primitive, with its partial derivatives: "
+        f"primad.elementwise({ufunc.__name__!r}, {ufunc.__name__}, [{rules}])."
+    )
 
 
 def _place_of(ufunc: Any) -> str:

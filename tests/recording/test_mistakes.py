@@ -669,6 +669,40 @@ def test_every_function_of_scipy_that_is_recorded_has_its_name_in_primad(name: s
     assert callable(getattr(pnp.special, name))
 
 
+IN_PYTHON = [
+    name
+    for name in special_names.names()
+    if callable(getattr(scipy.special, name, None)) and not isinstance(getattr(scipy.special, name), np.ufunc)
+]
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_a_function_of_scipy_in_python_that_refuses_names_primads(name: str) -> None:
+    """Also where it calls a ufunc that is SciPy's own secret, as lambertw and zeta do."""
+    function, mine = getattr(scipy.special, name), getattr(pnp.special, name)
+    for before, after in (((), ()), ((2,), ()), ((), (2,)), ((1, 2), ())):
+        try:
+            expected = np.sum(np.abs(np.asarray(function(*before, 1.7, *after))))
+        except (TypeError, ValueError):  # it takes another number of arguments
+            continue
+        try:
+            primad.grad(lambda x, before=before, after=after: np.sum(np.abs(function(*before, x, *after))))(1.7)
+        except PrimadError as error:
+            if "of a traced order" in str(error):
+                continue
+            assert f"primad.numpy.special.{name}" in str(error)
+            with contextlib.suppress(primad.TracingError):  # of a traced order
+                found = primad.jit(lambda x, before=before, after=after: np.sum(np.abs(mine(*before, x, *after))))(1.7)
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+        break
+
+
+def test_a_ufunc_of_a_python_function_is_to_be_primads_vectorize() -> None:
+    square = np.frompyfunc(lambda x: x**2, 1, 1)
+    with pytest.raises(PrimadError, match=r"Fix: primad\.numpy\.vectorize\(function\)"):
+        primad.grad(lambda x: np.sum(square(x)))(X)
+
+
 @pytest.mark.parametrize("name", ["cbrt", "exp2", "expm1", "log1p", "psi"])
 def test_scipys_names_of_numpys_functions(name: str) -> None:
     function = getattr(scipy.special, name)
