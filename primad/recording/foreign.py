@@ -72,7 +72,8 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
     if not own.isdisjoint(_SPARSE):
         return (
             "It is sparse: zeros are not among its elements.",
-            "A @ x and x @ A are recorded; of others use the dense array, A.toarray().",
+            "A @ x and x @ A are recorded; entries that depend on traced values are those of primad.scipy.sparse: "
+            "csr_array((s * A.data, A.indices, A.indptr), shape=A.shape); of others use the dense array, A.toarray().",
         )
     own = own.union(getattr(value, "__dict__", ()))
     if not own.isdisjoint(("units", "unit")) and not own.isdisjoint(("magnitude", "value")):
@@ -83,10 +84,17 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
         )
     if "to_numpy" in own or own.issuperset(("dims", "coords")):
         way = "x.to_numpy()" if "to_numpy" in own else "x[name].to_numpy(), of each name"
+        if own.issuperset(("to_dict", "index")) and getattr(value, "ndim", 0) == 1:
+            way += ", or x.to_dict() where its labels are names"
         return "It goes by labels, and primad by places: elements would meet others.", f"pass {way}."
+    if "compressed" in own:
+        return (
+            "Its operators mean something else than an array's: of masked elements the numbers mean nothing.",
+            "pass a plain array without them, x.compressed(), and a[~np.ma.getmaskarray(x)] of arrays beside it; or "
+            "x.filled(0.0), with the weight 0 there.",
+        )
     if _has_operators(cls):
-        filled = ", or x.filled(…) for a masked array" if "filled" in own else ""
-        return "Its operators mean something else than an array's.", f"pass a plain array: np.asarray(x){filled}."
+        return "Its operators mean something else than an array's.", "pass a plain array: np.asarray(x)."
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import re
 import sys
@@ -21,6 +22,7 @@ from primad.errors import (
     users_frame,
 )
 from primad.ir.node import Trace
+from primad.recording.plain_makers import instead_of_plain
 from primad.recording.refusals import READ, Refusal, in_primads_names, made_again, met, needs_numbers, way_out
 from primad.recording.user_expressions import CodePlace, Doing, doing
 
@@ -205,6 +207,9 @@ def _fix(now: Doing, text: str) -> str:
     """Return what to write instead of an expression that Python, NumPy or SciPy refused; "" where nothing is known."""
     if now.module in ("math", "cmath", "statistics") or now.module.startswith("scipy"):
         return way_out(now)
+    made = instead_of_plain(now, now.module, now.name_of(now.node.func)) if isinstance(now.node, ast.Call) else ""
+    if made:
+        return made
     name = re.search(r"module '(primad[\w.]*)' has no attribute '(\w+)'", text)
     if name:
         known = dir(sys.modules[name[1]])

@@ -111,7 +111,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
 def _instead_of(ufunc: Any) -> str:
     """Return what to write instead of a ufunc that records nothing."""
     now = doing(users_frame())
-    function = now.value(now.node.func) if isinstance(now.node, ast.Call) else None
+    function: Any = now.value(now.node.func) if isinstance(now.node, ast.Call) else None
     if function is not ufunc and (recorded_by(UFUNCS, function) or recorded_by(FUNCTIONS, function)):
         return f"call primad.numpy.special.{function.__name__}."  # SciPy's function in Python, which calls a ufunc
     if all(set(loop) == set("O->") for loop in ufunc.types):

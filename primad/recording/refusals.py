@@ -15,6 +15,7 @@ import numpy as np
 from primad.errors import PACKAGE, TracingError, users_frame
 from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
+from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 
@@ -156,6 +157,9 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     module, name = now.module, now.name_of(now.node.func)
     if module in ("math", "cmath"):
         return _of_math(name)
+    made = instead_of_plain(now, module, name)
+    if made:
+        return made
     if name in _CONVERSIONS or name in ("float64", "float32", "fromiter"):
         return f"a traced array is an array already: leave {now.called} out; {READ}."
     if name in ("float", "int", "complex", "item", "tolist"):

@@ -92,7 +92,7 @@ class Doing:
             return next((scope[node.id] for scope in self.scopes if node.id in scope), None)
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
-            return vars(owner).get(node.attr) if type(owner) is type(sys) else None
+            return getattr(owner, node.attr, None) if type(owner) is type(sys) else None
         return None
 
     @property
@@ -103,9 +103,12 @@ class Doing:
         return _module(type(self.value(self.node.left)) if isinstance(self.node, ast.BinOp) else None)
 
     def module_of(self, call: ast.Call) -> str:
-        """Return the module of the function that a call calls."""
+        """Return the module of the function that a call calls; of what a call made, that of what made it."""
         function = self.value(call.func)
-        owner = self.value(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        made_by = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        owner = self.value(made_by) if isinstance(call.func, ast.Attribute) else None
+        if function is None and isinstance(made_by, ast.Call):
+            return self.module_of(made_by)
         if function is None:
             return _module(type(owner))
         found = getattr(function, "__module__", None)  # which ufuncs may not have

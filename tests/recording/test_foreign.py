@@ -98,7 +98,7 @@ THINGS: dict[str, tuple[Any, str, Callable[[Any], Any], Any]] = {
     "astropy": (V.view(WithUnit), "x.si.value", lambda x: x.si.value, V / 100),
     "pandas": (Labelled(V), "x.to_numpy()", lambda x: x.to_numpy(), V),
     "xarray": (Named(V), "x.to_numpy()", lambda x: x.to_numpy(), V),
-    "masked": (np.ma.masked_array(V, V > 1), "x.filled(…)", lambda x: x.filled(0.0), [0.5, 0, 0]),
+    "masked": (np.ma.masked_array(V, V > 1), "x.filled(0.0)", lambda x: x.filled(0.0), [0.5, 0, 0]),
     "matrix": (V.view(np.matrix), "np.asarray(x)", lambda x: np.asarray(x)[0], V),
     "sparse array": (scipy.sparse.csr_array(np.diag(V)), "A.toarray()", lambda x: x.toarray() @ V, V**2),
     "sparse matrix": (scipy.sparse.csc_matrix(np.diag(V)), "A @ x", lambda x: primad.jit(lambda v: x @ v)(V), V**2),

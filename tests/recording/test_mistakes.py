@@ -243,7 +243,8 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: S * x,
         "S * x: a value of type csr_array cannot meet a traced array\n"
         "  It is sparse: zeros are not among its elements.\n"
-        "  Fix: A @ x and x @ A are recorded; of others use the dense array, A.toarray().",
+        "  Fix: A @ x and x @ A are recorded; entries that depend on traced values are those of primad.scipy.sparse: "
+        "csr_array((s * A.data, A.indices, A.indptr), shape=A.shape); of others use the dense array, A.toarray().",
         lambda x: S.toarray() * x,
     ),
     "a sparse system": (
