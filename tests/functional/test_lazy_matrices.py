@@ -433,6 +433,7 @@ def test_a_whole_that_does_not_fit_names_parts_that_do(name: str, ask: Callable[
         assert part.format(name) in fix
         found = eval(part.format(name), {"np": np, name: whole(x), "v": x, "i": 5})
         assert found.shape == x.shape and found[5] == expected
+    assert f"{name}.sparse()" in fix and whole(x).sparse().nnz == x.size
     assert "inside the function" not in fix and __file__ in str(caught.value)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 import primad
@@ -51,6 +52,12 @@ def power(order: int, factor: float, exponent: int) -> Any:
 
 
 TRUE = {1: lambda c: c ** (-2 / 3) / 3, 2: lambda c: -2 / 9 * c ** (-5 / 3), 3: lambda c: 10 / 27 * c ** (-8 / 3)}
+
+
+def test_an_object_that_is_called_has_the_name_of_its_class() -> None:
+    table = primad.opaque(CubicSpline(X, X), result=lambda x: x)
+    with pytest.raises(primad.NotDifferentiableError, match="wrap CubicSpline in primad.custom_jvp"):
+        primad.grad(lambda x: np.sum(table(x)))(X)
 
 
 @pytest.mark.parametrize("vmap", ["sequential", "vectorized"])

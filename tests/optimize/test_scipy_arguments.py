@@ -225,6 +225,7 @@ def test_optimisers_of_this_module_are_methods_of_minimize(method: Any) -> None:
     np.testing.assert_allclose(found.x, 1.0, atol=1e-3)
     few = ours.minimize(valley, [0, 0], method=method, options={"maxiter": 2})
     assert not few.success and few.status == 1 and few.nit == 2
+    assert few.nit <= few.nfev <= found.nfev
 
 
 @pytest.mark.parametrize("absolute", [False, True])

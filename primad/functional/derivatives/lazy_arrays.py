@@ -157,8 +157,8 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
             name = self._title[0]
             rows = f"{name} @ v and v @ {name} are its products, {name}[i] a row"
             raise error.with_fix(
-                f"ask for the parts that are needed, which are computed alone: {rows}, np.diag({name}) its diagonal; "
-                f"scipy.sparse.linalg's solvers take {name} as it is."
+                f"ask for the parts that are needed, which are computed alone: {rows}, np.diag({name}) its diagonal, "
+                f"{name}.sparse() the entries that may not be zero; scipy.sparse.linalg's solvers take {name} as it is."
             ) from None
 
     # -- as a linear operator ------------------------------------------------------------------------------------------

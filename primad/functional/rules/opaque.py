@@ -106,7 +106,7 @@ class Opaque:
         self.options = {"result": result, "vmap": vmap, "name": name}
         self._function = function
         update_wrapper(self, function, updated=())
-        found = name or getattr(function, "__name__", "")
+        found = name or getattr(function, "__name__", type(function).__name__)
         self.__name__ = found if re.fullmatch(r"[A-Za-z_]\w*", found) else "opaque"
         self.primitive = Primitive(
             name=self.__name__,

@@ -69,7 +69,7 @@ def minimize_by(
         options: "maxiter", "gtol" in place of `tol`, and "disp", whether to show a bar.
 
     Returns:
-        SciPy's result: `x`, `fun`, `jac`, `nit`, `success`, `status` and `message`.
+        SciPy's result: `x`, `fun`, `jac`, `nit`, `nfev`, `success`, `status` and `message`.
 
     Raises:
         TracingError: for arguments and options that it does not take.
@@ -116,6 +116,7 @@ def _result(flat: Plain, found: Result, kind: Any) -> Any:
         success=found.converged,
         status=STATUS[found.reason],
         message=found.message,
+        nfev=int(getattr(found.state, "evaluations", found.state.step)),  # those of Descent compute it once each
     )
 
 
