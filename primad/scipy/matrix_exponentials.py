@@ -9,7 +9,7 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError
-from primad.ops.linalg.factorization import transposed
+from primad.ops.linalg.factorization import adjoint
 from primad.scipy.mirrors import floats, mirrors, square
 
 __all__ = [
@@ -125,24 +125,24 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 @mirrors
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """scipy.linalg.solve_continuous_lyapunov: the x with a x + x aᵀ = q, of shape (…, n, n)."""
+    """scipy.linalg.solve_continuous_lyapunov: the x with a x + x aᴴ = q, of shape (…, n, n)."""
     a, q = _fitting("solve_continuous_lyapunov", a, q)
-    return ops.solve_sylvester(a, transposed(a), q)
+    return ops.solve_sylvester(a, adjoint(a), q)
 
 
 @mirrors
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    """scipy.linalg.solve_discrete_lyapunov: the x with a x aᵀ − x + q = 0, of shape (…, n, n), by the continuous one.
+    """scipy.linalg.solve_discrete_lyapunov: the x with a x aᴴ − x + q = 0, of shape (…, n, n), by the continuous one.
 
-    With b = (a + 1)⁻¹ (a − 1) it is b x + x bᵀ = −2 (a + 1)⁻¹ q (aᵀ + 1)⁻¹; so for both of SciPy's methods.
+    With b = (a + 1)⁻¹ (a − 1) it is b x + x bᴴ = −2 (a + 1)⁻¹ q (aᴴ + 1)⁻¹; so for both of SciPy's methods.
 
-    Source: by multiplying out (a − 1) x (aᵀ + 1) + (a + 1) x (aᵀ − 1) = −2 q.
+    Source: by multiplying out (a − 1) x (aᴴ + 1) + (a + 1) x (aᴴ − 1) = −2 q.
     """
     if method not in (None, "direct", "bilinear"):
         raise ShapeError(f"scipy.linalg.solve_discrete_lyapunov: method={method!r} is not known")
     a, q = _fitting("solve_discrete_lyapunov", a, q)
     one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
     half = pn.linalg.solve(a + one, q)
-    right = transposed(pn.linalg.solve(a + one, transposed(half))) * -2.0
+    right = adjoint(pn.linalg.solve(a + one, adjoint(half))) * -2.0
     b = pn.linalg.solve(a + one, a - one)
-    return ops.solve_sylvester(b, transposed(b), right)
+    return ops.solve_sylvester(b, adjoint(b), right)

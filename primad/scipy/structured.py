@@ -11,7 +11,7 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.linear_systems import system
-from primad.ops.linalg.factorization import transposed
+from primad.ops.linalg.factorization import adjoint
 from primad.scipy.mirrors import by_cholesky, floats, mirrors
 
 __all__ = [
@@ -132,6 +132,6 @@ def solveh_banded(
         raise ShapeError(f"scipy.linalg.solveh_banded: bands of one matrix are the rows of `ab`, got shape {ab.shape}")
     bands = ab.shape[0] - 1
     half = _banded(ab, bands if lower else 0, 0 if lower else bands)
-    a, columns, vector = system("scipy.linalg.solveh_banded", half if lower else transposed(half), b)
+    a, columns, vector = system("scipy.linalg.solveh_banded", half if lower else adjoint(half), b)
     found = by_cholesky(ops.cholesky(a), columns)
     return found[..., 0] if vector else found
