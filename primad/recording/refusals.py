@@ -29,9 +29,9 @@ _ANYWHERE = (
 _OF_SCIPY_LINALG = frozenset((
     "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "expm", "expm_frechet",
     "eig", "eigvals", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve",
-    "solve_banded", "solve_circulant",
-    "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
-    "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
+    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd",
+    "svdvals", "toeplitz",
 ))  # fmt: skip
 """Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
 _OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}

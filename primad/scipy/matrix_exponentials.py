@@ -1,19 +1,23 @@
-"""Of scipy.linalg: exponentials, logarithms and roots of matrices, and Sylvester's and Lyapunov's equations."""
+"""Of scipy.linalg: exponentials, logarithms and roots of matrices; Sylvester's, Lyapunov's and Riccati's equations."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from primad import numpy as pn
 from primad import ops
-from primad.errors import ShapeError
+from primad.errors import MatrixError, ShapeError
+from primad.functional.rules.custom_rules import custom_jvp
+from primad.functional.rules.opaque import opaque
 from primad.ops.linalg.factorization import adjoint
 from primad.scipy.mirrors import floats, mirrors, square
 
 __all__ = [
-    "expm", "expm_frechet", "logm", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "sqrtm",
+    "expm", "expm_frechet", "logm", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_sylvester", "sqrtm",
 ]  # fmt: skip
 
 
@@ -146,3 +150,115 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     right = adjoint(pn.linalg.solve(a + one, adjoint(half))) * -2.0
     b = pn.linalg.solve(a + one, a - one)
     return ops.solve_sylvester(b, adjoint(b), right)
+
+
+# -- Riccati's equations -----------------------------------------------------------------------------------------------
+
+
+def _solved_by_scipy(name: str, a: Any, *matrices: Any) -> Any:
+    try:
+        return getattr(import_module("scipy.linalg"), name)(a, *matrices).astype(a.dtype)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise MatrixError(
+            f"scipy.linalg.{name}: {error}",
+            fix="q and r are Hermitian, r is regular, and u = −k x reaches all that is unstable.",
+        ) from None
+
+
+@custom_jvp
+@opaque(result=lambda a, b, q, r: a, name="continuous_riccati")
+def _continuous(a: Any, b: Any, q: Any, r: Any) -> Any:
+    return _solved_by_scipy("solve_continuous_are", a, b, q, r)
+
+
+@_continuous.defjvp
+def _push_continuous(primals: Any, tangents: Any) -> Any:
+    (a, b, _, r), (da, db, dq, dr) = primals, tangents
+    x = _continuous(*primals)
+    gain = pn.linalg.solve(r, adjoint(b) @ x)
+    closed, change = a - b @ gain, x @ (da - db @ gain)
+    right = change + adjoint(change) + dq + adjoint(gain) @ dr @ gain
+    return x, ops.solve_sylvester(adjoint(closed), closed, -right)
+
+
+@custom_jvp
+@opaque(result=lambda a, b, q, r: a, name="discrete_riccati")
+def _discrete(a: Any, b: Any, q: Any, r: Any) -> Any:
+    return _solved_by_scipy("solve_discrete_are", a, b, q, r)
+
+
+@_discrete.defjvp
+def _push_discrete(primals: Any, tangents: Any) -> Any:
+    (a, b, _, r), (da, db, dq, dr) = primals, tangents
+    x = _discrete(*primals)
+    gain = pn.linalg.solve(r + adjoint(b) @ x @ b, adjoint(b) @ x @ a)
+    closed = a - b @ gain
+    change = adjoint(closed) @ x @ (da - db @ gain)
+    right = change + adjoint(change) + dq + adjoint(gain) @ dr @ gain
+    return x, solve_discrete_lyapunov(adjoint(closed), right)
+
+
+def _riccati(name: str, solution: Any, a: Any, b: Any, q: Any, r: Any, e: Any, s: Any) -> Any:
+    """Solve an equation with `e` and `s` by the one without: y = eᴴ x e solves that of e⁻¹ a, e⁻¹ b, without s.
+
+    Source: by multiplying out, with a − b r⁻¹ sᴴ for a and q − s r⁻¹ sᴴ for q.
+    """
+    a, b, q, r, *rest = floats(a, b, q, r, *[x for x in (e, s) if x is not None])
+    shapes = [x.shape for x in (a, b, q, r, *rest)]
+    n, m = b.shape if b.ndim == 2 else (0, 0)
+    if shapes != [(n, n), (n, m), (n, n), (m, m), *[(n, n)] * (e is not None), *[(n, m)] * (s is not None)]:
+        raise ShapeError(
+            f"scipy.linalg.{name} of traced arrays: matrices of shapes {', '.join(map(str, shapes))} do not fit",
+            fix="a, q and e have the shape (n, n), b and s (n, m), r (m, m); primad.vmap maps stacks of them.",
+        )
+    left = rest[0] if e is not None else None
+    if s is not None:
+        coupled = pn.linalg.solve(r, adjoint(rest[-1]))
+        a, q = a - b @ coupled, q - rest[-1] @ coupled
+    if left is None:
+        return solution(a, b, q, r)
+    y = solution(pn.linalg.solve(left, a), pn.linalg.solve(left, b), q, r)
+    turned = adjoint(left)
+    return adjoint(pn.linalg.solve(turned, adjoint(pn.linalg.solve(turned, y))))
+
+
+@mirrors
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:  # fmt: skip
+    """scipy.linalg.solve_continuous_are: the x ≥ 0 with aᴴ x + x a − x b r⁻¹ bᴴ x + q = 0.
+
+    Its derivative solves Lyapunov's equation of a − b k with the gain k = r⁻¹ bᴴ x of the regulator, to every order.
+
+    Args:
+        a: shape (n, n).
+        b: shape (n, m).
+        q: shape (n, n), Hermitian.
+        r: shape (m, m), Hermitian and regular.
+        e: shape (n, n), for the equation of e ẋ = a x + b u.
+        s: shape (n, m), the weight of products of x and u.
+        balanced: SciPy's option, which says nothing about the result.
+
+    Raises:
+        numpy.linalg.LinAlgError: if there is no such solution.
+
+    Source: Lancaster & Rodman, Algebraic Riccati Equations (1995), differentiated.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> from primad.scipy import linalg
+        >>> one = np.eye(1)
+        >>> cost = lambda weight: linalg.solve_continuous_are(one, one, one, weight * one)[0, 0]
+        >>> round(float(primad.grad(cost)(1.0)), 6)  # of r + √(r² + r), 1 + 3/√8
+        2.06066
+    """
+    return _riccati("solve_continuous_are", _continuous, a, b, q, r, e, s)
+
+
+@mirrors
+def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
+    """scipy.linalg.solve_discrete_are: the x ≥ 0 with aᴴ x a − x − (aᴴ x b) (r + bᴴ x b)⁻¹ (bᴴ x a) + q = 0.
+
+    Arguments and errors are those of `solve_continuous_are`. The derivative solves the discrete equation of Lyapunov.
+    """
+    return _riccati("solve_discrete_are", _discrete, a, b, q, r, e, s)
