@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import MissingAttributeError, ProblemError, warn
+from primad.errors import MissingAttributeError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.numpy.shapes.shaping import concatenate, reshape, stack
@@ -28,6 +28,7 @@ from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import Group
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.enough_conditions import check_posed
+from primad.pde.problem.residual_checks import check_residuals
 from primad.pde.problem.settings import settings_of, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
 from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of
@@ -323,7 +324,7 @@ class Problem:
         return field.on(at)
 
     def _labels(self, term: Term) -> tuple[str, ...]:
-        """Return the names of a term's residuals; check that they are one number a point each."""
+        """Return the names of a term's residuals; check that they are such."""
         row = term.draw(3, (0,))
 
         def recorded(params: Tree, row: Row) -> Any:
@@ -338,19 +339,11 @@ class Problem:
         given = self.init(), row
         program = trace(recorded)(*given)
         inside = set(program.nodes)
-        operands = tree.unflatten(tree.flatten(given)[1], program.inputs)[0]["coefficients"]
-        self.learned |= {name for name, operand in operands.items() if operand in inside}
-        rows = 1 if term.kind == "integral" else len(row["at"])
-        for type in program.out_types:
-            if type.shape != ((rows,) if term.kind != "integral" else ()):
-                raise ProblemError(
-                    f"the residual of {term.name!r} has the shape {type.shape} at {rows} points",
-                    why="A residual is one number at each point.",
-                    fix="return a tuple of several residuals; write u.value where an unknown is meant, not its points, "
-                    "and n·∇u as pde.normal_derivative(u, np.stack(n, axis=-1)) or n @ pde.gradient(u).",
-                )
-        if not program.out_types:
-            raise ProblemError(f"{term.name!r} returns no residual")
+        operands = tree.unflatten(tree.flatten(given)[1], program.inputs)[0]
+        wanted = set(tree.leaves(operands))
+        self.learned |= {name for name, operand in operands["coefficients"].items() if operand in inside}
+        sought = [leaf in wanted for leaf in program.inputs]
+        check_residuals(term.name, program, sought, () if term.kind == "integral" else (len(row["at"]),))
         if len(program.out_types) == 1:
             return (term.name,)
         paths = tree.paths(program.out_tree)
