@@ -45,6 +45,7 @@ LINE = pde.Interval(0, 1)
     ("equation", "conditions", "said"),
     [
         (lambda u: u.xxxx - 1, [pde.Dirichlet(u=0)], "order 4 in x, and has 2 conditions"),
+        (lambda u: u.xxx - 1, [pde.Dirichlet(u=0)], "order 3 in x, and has 2 conditions"),
         (lambda u: u.xx - np.pi, [pde.Neumann(u=1)], "a constant may be added to u"),
         (lambda u, x: u.xx - np.sin(2 * np.pi * x), [pde.Periodic("x")], "a constant may be added to u"),
     ],
@@ -66,6 +67,9 @@ def bent(u):
 
 
 FEW = {
+    "a third derivative": (
+        lambda u: u.xxx - 1, LINE, [pde.Dirichlet(u=0)], pde.Neumann(u=0, on="x+"),
+    ),
     "a swing from its place alone": (
         lambda u: u.tt + u, TIMELY, [pde.Dirichlet(u=1, on="t-"), pde.Free("u")], pde.Neumann(u=0, on="t-"),
     ),
@@ -92,7 +96,7 @@ FEW = {
 @pytest.mark.parametrize("name", FEW)
 def test_what_is_advised_for_too_few_conditions_is_enough(name):
     equation, domain, few, another = FEW[name]
-    with pytest.warns(UserWarning, match=r"is of order [24] in .*, and has 1 condition (at|on)") as told:
+    with pytest.warns(UserWarning, match=r"is of order [234] in .*, and has [12] conditions? (at|on)") as told:
         pde.Problem(equation, domain, few, network=NET)
     meant = eval(str(told[0].message).split("it is meant: ")[1].rstrip("."), {"pde": pde})
     for more in (meant, another):
@@ -117,6 +121,45 @@ def test_what_functions_take_and_do_not_use_is_refused(name):
     conditions = [pde.Dirichlet(u=0, on="x-"), pde.Free(*("uv" if "unknowns" in more else "u"))]
     with pytest.raises(ProblemError, match=said):
         pde.Problem(equation, LINE, conditions, **{"network": NET, **more})
+
+
+ROD = LINE * pde.Time(0, 1)
+UNTOLD = {
+    "a force": (lambda u, k: u.xx - k, LINE, [pde.Dirichlet(u=0)], pde.Neumann(u=0, on="x-")),
+    "a rate": (
+        lambda u, k: u.t + k * u, pde.Time(0, 1), [pde.Initial(u=1)], pde.Data(t=[1.0], u=[0.5]),
+    ),
+    "a diffusivity": (
+        lambda u, k: u.t - k * u.xx, ROD, [pde.Dirichlet(u=0), START], pde.Neumann(u=0, on="x-"),
+    ),
+    "a speed": (
+        lambda u, k: u.tt - k**2 * u.xx, ROD, [pde.Dirichlet(u=0), START, REST],
+        pde.Condition(lambda u: u.xx, on="x+"),
+    ),
+    "a source in a disk": (
+        lambda u, k: pde.laplacian(u) - k, pde.Disk(), [pde.Dirichlet(u=0)], pde.Neumann(u=1),
+    ),
+    "an eigenvalue": (
+        lambda u, k: u.xx + k * u, LINE, [pde.Dirichlet(u=0)], pde.Integral(lambda u: u.value**2, 1.0),
+    ),
+    "a period": (
+        lambda u, k: u.t - k * u.xx, ROD, [pde.Periodic("x"), pde.Initial(u=lambda x: np.sin(2 * np.pi * x))],
+        pde.Dirichlet(u=0, on="x-"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_a_coefficient_that_nothing_tells_is_told_and_one_condition_more_is_enough(name):
+    equation, domain, few, another = UNTOLD[name]
+    more = {"coefficients": {"k": 1.5}, "network": NET}
+    with pytest.warns(UserWarning, match=r"nothing tells the value of k: .*constants=\{\"k\": 1\.5\}"):
+        pde.Problem(equation, domain, few, **more)
+    for told in (another, pde.Free("u")):
+        pde.Problem(equation, domain, [*few, told], **more)
+    pde.Problem(equation, domain, few, constants={"k": 1.5}, network=NET)
+    both = lambda u, k: (equation(u, k), u.value - 1)  # noqa: E731 - an equation more tells it as well
+    pde.Problem(both, domain, few, **more)
 
 
 LACKING = {

@@ -29,7 +29,7 @@ def heat(u, k):
 
 @lru_cache
 def problem(width: int = 4) -> pde.Problem:
-    conditions = [pde.Dirichlet(u=0), pde.Initial(u=lambda x: np.sin(np.pi * x), hard=False)]
+    conditions = [pde.Dirichlet(u=0), pde.Initial(u=lambda x: np.sin(np.pi * x), hard=False), pde.Free("u")]
     return pde.Problem(heat, ROD, conditions, coefficients={"k": 0.1}, network=pde.MLP(width, 1))
 
 

@@ -1,7 +1,8 @@
-"""Whether conditions are as many as the derivatives of the equations ask for."""
+"""Whether conditions are as many as the derivatives of the equations, and the coefficients, ask for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ TRIED = 8
 
 
 def check_posed(problem: Problem) -> None:
-    """Refuse too few conditions in time, and warn of too few in space, and of constants left open.
+    """Refuse too few conditions in time, and warn of too few in space, and of constants and coefficients left open.
 
     Where data, integrals, or freedom that is stated, may stand for a condition, nothing is said.
 
@@ -31,6 +32,7 @@ def check_posed(problem: Problem) -> None:
     """
     _check_there(problem)
     _check_equations(problem)
+    _check_coefficients(problem)
     for name in problem.unknowns:
         said = _of(problem, name)
         if any(isinstance(one, (Data, Integral, Interface)) for one in said):
@@ -68,6 +70,11 @@ def _tells_more(problem: Problem) -> bool:
     return any(isinstance(one, (Data, Integral, Interface)) for one in problem.statement.conditions)
 
 
+def _can_be_counted(problem: Problem) -> bool:
+    """Say whether conditions can be counted: those of one's own may say several things, and data anything."""
+    return not _tells_more(problem) and all(one.kind != "condition" for one in problem.statement.conditions)
+
+
 def _check_there(problem: Problem) -> None:
     """Raise for an unknown or a coefficient that functions take, and do nothing with."""
     there = {name for asked in problem.asked.values() for name, derivatives in asked.items() if derivatives}
@@ -86,7 +93,7 @@ def _check_there(problem: Problem) -> None:
 
 def _check_equations(problem: Problem) -> None:
     """Warn if no choice gives each unknown an equation of its own."""
-    if _tells_more(problem) or any(one.kind == "condition" for one in problem.statement.conditions):
+    if not _can_be_counted(problem):
         return
     rows = [
         [name for name in problem.unknowns if problem.asked[term.name][name]]
@@ -117,6 +124,39 @@ def _check_equations(problem: Problem) -> None:
         )
 
 
+def _check_coefficients(problem: Problem) -> None:
+    """Warn of coefficients where conditions are only as many as derivatives: each value has a solution then."""
+    count = sum(len(problem.labels[term.name]) for term in problem.terms.values() if term.kind == "equation")
+    if not problem.coefficients or count > len(problem.unknowns) or not _can_be_counted(problem):
+        return
+    free = any(isinstance(one, Free) and not one.on for one in problem.statement.conditions)
+    if free or any(_has_one_more(problem, name) for name in problem.unknowns):
+        return
+    names, first = ", ".join(problem.coefficients), problem.unknowns[0]
+    value = next(iter(np.ravel(problem.statement.coefficients[problem.coefficients[0]])))
+    warn(
+        f"nothing tells the value of {names}: the conditions are as many as the equations need, whatever it is, and "
+        f"the loss is low at any. Give pde.Data, pde.Integral(lambda {first}: …, value), or one condition more, "
+        f'pde.Neumann({first}=…) besides pde.Dirichlet({first}=…); or make it known: constants={{"'
+        f'{problem.coefficients[0]}": {value:g}}}; or say that it is meant: pde.Free("{first}").'
+    )
+
+
+def _has_one_more(problem: Problem, name: str) -> bool:
+    """Say whether an unknown has more conditions anywhere than its equations have derivatives there."""
+    domain, parts = problem.domain, _held(problem, name)
+    space, time = space_of(domain), time_of(domain)
+    repeated = problem.statement.periodic([name])
+    rest = set(parts)
+    for coordinate in domain.names:
+        ends = {f"{coordinate}-", f"{coordinate}+", *(["initial"] if coordinate == time else [])}
+        rest -= ends
+        needed = 0 if coordinate in repeated else _order(problem, name, coordinate)
+        if sum(part in ends for part in parts) > needed:
+            return True
+    return any(parts.count(part) > _order_in(problem, name, space) / 2 for part in rest)
+
+
 def _of(problem: Problem, name: str) -> list[Condition]:
     """Return the conditions that say something of an unknown."""
     return [one for one in problem.statement.conditions if name in _names(problem, one)]
@@ -132,6 +172,12 @@ def _order(problem: Problem, name: str, coordinate: str) -> int:
     """Return how often equations differentiate an unknown along a coordinate."""
     asked = [problem.asked[term.name][name] for term in problem.terms.values() if term.kind == "equation"]
     return max([along.count(coordinate) for each in asked for along in each], default=0)
+
+
+def _order_in(problem: Problem, name: str, space: Sequence[str]) -> int:
+    """Return the order of an unknown's equations in several coordinates together."""
+    asked = [problem.asked[term.name][name] for term in problem.terms.values() if term.kind == "equation"]
+    return max([sum(each in space for each in along) for found in asked for along in found], default=0)
 
 
 def _check_time(problem: Problem, name: str) -> None:
@@ -193,10 +239,11 @@ def _check_ends(problem: Problem, name: str) -> None:
         order = _order(problem, name, coordinate)
         left = [end for end in ends if end not in parts]
         count = sum(parts.count(end) for end in ends)
-        asked = order > 1 and len(left) == 1 and not _tells_more(problem) if left else order > 3 and not is_free
+        asked = order > 1 and len(left) == 1 and not _tells_more(problem) if left else order > 2 and not is_free
         if not asked or len(ends) != 2 or coordinate in repeated or count >= order:
             continue
-        at = next((f', on="{end}"' for end in ends if left and end not in left), "")
+        held = [end for end in ends if end not in left] if left else ends[order % 2 :]  # of odd order one end has more
+        at = f', on="{held[0]}"' if len(held) == 1 else ""
         meant = f'pde.Free("{name}", on="{left[0]}")' if left else f'pde.Free("{name}")'
         curved = f'pde.Condition(lambda {name}: {name}.d({f"{coordinate} {coordinate}"!r}), on="{ends[0]}")'
         warn(
@@ -211,9 +258,7 @@ def _check_edges(problem: Problem, name: str) -> None:
     domain, parts = problem.domain, _held(problem, name)
     if _says_several(problem, name):
         return
-    space = space_of(domain)
-    asked = [problem.asked[term.name][name] for term in problem.terms.values() if term.kind == "equation"]
-    order = max([sum(each in space for each in along) for found in asked for along in found], default=0)
+    order = _order_in(problem, name, space_of(domain))
     ends = [f"{coordinate}{end}" for coordinate in domain.names for end in "-+"]
     for part in domain.parts:
         count = parts.count(part)
