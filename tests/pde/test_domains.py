@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from primad import pde
-from primad.errors import ProblemError
+from primad.errors import ProblemError, ShapeError
 from primad.pde.geometry.sampling import Sequences
 
 SQUARE = pde.Box(x=(0, 2), y=(-1, 1))
@@ -220,3 +220,19 @@ def test_a_polygon_may_repeat_its_first_corner_as_closed_rings_do():
     ring = pde.Polygon([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
     assert ring.parts == ("edge 0", "edge 1", "edge 2", "edge 3")
     assert all(np.all(np.isfinite(ring.boundary(part, 4).normals)) for part in ring.parts)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_points_are_taken_in_every_form_and_of_other_coordinates_refused(name: str) -> None:
+    domain = DOMAINS[name][0]
+    points = domain.interior(6)
+    forms = [points.at, points, points.at.tolist(), points[::-1][::-1]]
+    if len(domain.names) == 1:
+        forms.append(points.at[:, 0])
+    for form in forms:
+        assert np.all(domain.contains(form)), form
+    np.testing.assert_array_equal(np.asarray(points), points.at)
+    np.testing.assert_array_equal(points[2], points.at[2])
+    for wrong in (np.zeros((3, len(domain.names) + 1)), np.zeros((2, 3, len(domain.names))), 0.5):
+        with pytest.raises(ShapeError, match="where each row is one of"):
+            domain.contains(wrong)

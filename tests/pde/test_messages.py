@@ -71,6 +71,8 @@ MESSAGES = {
     "an unknown that is none": (lambda: solution().w, "its unknowns are u"),
     "points of other columns": (lambda: solution().at(np.zeros((4, 3)), "u"), "pass np.stack([x, y], axis=1)"),
     "one point": (lambda: solution().at(np.zeros(2), "u"), "pass np.stack([x, y], axis=1)"),
+    "a residual of no equation": (lambda: solution().residual_at(ROWS, "heat"), "there are equation"),
+    "a point outside of a box": (lambda: SQUARE.contains([0.5, 0.5]), "pass np.stack([x, y], axis=1)"),
     "an unknown elsewhere": (lambda: solution().at(ROWS, "w"), "there are u"),
     "an operator of values": (lambda: pde.laplacian(solution().u(X, Y)), "of a solution, add up derivatives"),
     "an operator of an unknown": (lambda: pde.gradient(solution().u), 'solution.u.d("xx")(x, y)'),
@@ -163,6 +165,15 @@ def test_the_ways_out_work() -> None:
     np.testing.assert_array_equal(solution().at(ROWS.tolist(), "u", "xy"), u.d("xy")(X, Y).ravel())
     assert repr(pde.Box((0, 1), (0, 2), (-1, 1))) == "Box(x=(0, 1), y=(0, 2), z=(-1, 1))"
     assert pde.Ball((0, 0, 0)).radius == 1.0
+
+
+def test_a_solution_takes_points_in_every_form() -> None:
+    found, points = solution(), SQUARE.interior(7)
+    exact = lambda x, y: x + y  # noqa: E731
+    for form in (points, points.at.tolist(), points[:]):
+        np.testing.assert_array_equal(found.at(form, "u"), found.u(points["x"], points["y"]))
+        np.testing.assert_array_equal(found.residual_at(form, "equation"), found.residual_at(points.at, "equation"))
+        assert found.error(form, u=exact) == found.error(points.at, u=exact)
 
 
 def test_plain_forms_of_derivatives_and_normals_are_what_the_others_are() -> None:

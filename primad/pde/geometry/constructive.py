@@ -59,16 +59,16 @@ class Combined(Domain):
     def __repr__(self) -> str:
         return f"({self.first!r} {self.word} {self.second!r})"
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie in the domain."""
-        first, second = self.first.contains(at), self.second.contains(at)
+        first, second = self.first.inside(at), self.second.inside(at)
         found: Array = {"|": first | second, "&": first & second, "-": first & ~second}[self.word]
         return found
 
     def inner(self, unit: Array) -> Image:
         """Map a cube to the larger domain, and keep what is in this one."""
         image = self._whole.inner(unit)
-        return Image(image.at, None, image.keeps & self.contains(image.at))
+        return Image(image.at, None, image.keeps & self.inside(image.at))
 
     def edge(self, part: str, unit: Array) -> Image:
         """Map a cube to a part of one domain's boundary, and keep what separates in from out."""
@@ -76,10 +76,10 @@ class Combined(Domain):
         image = domain.edge(own, unit)
         normals = np.asarray(image.normals)
         step = 1e-7 * float(np.max(np.ptp(self.bounds, axis=1)))
-        before, after = self.contains(image.at - step * normals), self.contains(image.at + step * normals)
+        before, after = self.inside(image.at - step * normals), self.inside(image.at + step * normals)
         kept = image.keeps & (before != after)
         if domain is self.second:  # where both boundaries are one, it is the first one's
-            same = self.first.contains(image.at - step * normals) != self.first.contains(image.at + step * normals)
+            same = self.first.inside(image.at - step * normals) != self.first.inside(image.at + step * normals)
             kept &= ~same
         return Image(image.at, np.where(after[:, None], -normals, normals), kept)
 
@@ -121,7 +121,7 @@ class Combined(Domain):
 
     def _share(self) -> float:
         image = self._whole.inner(unit_points("sobol", PROBES, self._whole.spread, generator(0)))
-        return float(np.sum(image.keeps & self.contains(image.at)) / np.sum(image.keeps))
+        return float(np.sum(image.keeps & self.inside(image.at)) / np.sum(image.keeps))
 
     def _part_share(self, part: str) -> float:
         unit = unit_points("sobol", 1024, self.edge_spread(part), generator(0))
@@ -168,9 +168,9 @@ class Named(Domain):
             found[np.broadcast_to(by_name(condition, columns), len(at))] = name
         return found
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie in the domain."""
-        return self.domain.contains(at)
+        return self.domain.inside(at)
 
     def inner(self, unit: Array) -> Image:
         """Map a cube to the domain."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.point_arguments import ConstantValue, Point
-from primad.pde.geometry.sampling import Array, Points, gauss, generator, joined, unit_points
+from primad.pde.geometry.sampling import Array, Points, as_rows, gauss, generator, joined, unit_points
 
 __all__ = ["Domain"]
 
@@ -66,9 +66,17 @@ class Domain(ABC):
     cut_from: Domain | None = None
     """The domain whose coordinates these are, where it was cut, joined or named."""
 
+    def contains(self, points: Any) -> Array:
+        """Say which points, one a row, lie in the domain or on its boundary.
+
+        Raises:
+            ShapeError: if they have other columns than the coordinates.
+        """
+        return self.inside(as_rows(points, self.names))
+
     @abstractmethod
-    def contains(self, at: Array) -> Array:
-        """Say which points, one a row, lie in the domain or on its boundary."""
+    def inside(self, at: Array) -> Array:
+        """Say of an array with a row for each point what `contains` says."""
 
     @abstractmethod
     def inner(self, unit: Array) -> Image:
@@ -281,12 +289,12 @@ class Product(Domain):
         """Return which factor a part of the boundary belongs to."""
         return next(i for i, factor in enumerate(self.factors) if part in factor.parts)
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie in all factors."""
         found = np.ones(len(at), bool)
         start = 0
         for factor in self.factors:
-            found &= factor.contains(at[:, start : start + factor.dimension])
+            found &= factor.inside(at[:, start : start + factor.dimension])
             start += factor.dimension
         return found
 

@@ -65,7 +65,7 @@ class Interval(Domain):
     def _ends(name: str) -> tuple[str, ...]:
         return (f"{name}-", f"{name}+")
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie between the ends, both included."""
         found: Array = (at[:, 0] >= self.low) & (at[:, 0] <= self.high)
         return found
@@ -167,9 +167,9 @@ class Parameters(Domain):
     def __repr__(self) -> str:
         return f"Parameters{str(self._box).removeprefix('Box')}"
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which values lie in the ranges."""
-        return self._box.contains(at)
+        return self._box.inside(at)
 
     def inner(self, unit: Array) -> Image:
         """Map the unit cube to the ranges."""

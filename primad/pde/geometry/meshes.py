@@ -126,7 +126,7 @@ class Mesh(Domain):
     def __repr__(self) -> str:
         return f"Mesh of {len(self._cells)} cells"
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie in a cell."""
         found = np.zeros(len(at), bool)
         step = max(1, BLOCK // len(self._cells))

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError, suggestion
+from primad.errors import ProblemError, ShapeError, suggestion
+from primad.recording.foreign import plain
 
 __all__ = ["Points"]
 
@@ -21,7 +22,7 @@ SOBOL_MOST = 21201
 
 @dataclass(frozen=True)
 class Points:
-    """Points of a domain or of its boundary.
+    """Points of a domain or of its boundary; where an array is wanted, their coordinates, one point a row.
 
     Attributes:
         names: of the coordinates.
@@ -44,7 +45,12 @@ class Points:
     def __len__(self) -> int:
         return len(self.at)
 
-    def __getitem__(self, name: str) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.at, dtype) if copy else np.asarray(self.at, dtype)
+
+    def __getitem__(self, name: Any) -> Array:
+        if not isinstance(name, str):
+            return np.asarray(self.at[name])
         if name not in self.names:
             raise ProblemError(
                 f"points with the coordinates {', '.join(self.names)} have no coordinate {name!r}",
@@ -56,6 +62,23 @@ class Points:
         """Return some of the points, by a mask or indices."""
         normals = None if self.normals is None else self.normals[which]
         return Points(self.names, self.at[which], normals, None if self.weights is None else self.weights[which])
+
+
+def as_rows(points: Any, names: Sequence[str]) -> Array:
+    """Return points as an array, one a row; of one coordinate its values are taken, too.
+
+    Raises:
+        ShapeError: if they have other columns than the coordinates.
+    """
+    rows: Array = plain(points, np.float64)
+    if rows.ndim == len(names) == 1:
+        return rows[:, None]
+    if rows.ndim != 2 or rows.shape[1] != len(names):
+        raise ShapeError(
+            f"points of shape {rows.shape}, where each row is one of {', '.join(names)}",
+            fix=f"pass np.stack([{', '.join(names)}], axis=1), of arrays of one axis.",
+        )
+    return rows
 
 
 def joined(parts: Sequence[Points]) -> Points:

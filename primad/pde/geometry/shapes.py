@@ -62,7 +62,7 @@ class Ball(Domain):
         center = ", ".join(f"{part:g}" for part in self.center[:4]) + (", …" if self.dimension > 4 else "")
         return f"{type(self).__name__}(({center}), {self.radius:g})"
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points are no further from the centre than the radius."""
         found: Array = np.sum((at - self.center) ** 2, axis=1) <= self.radius**2 * (1 + 1e-14)
         return found
@@ -180,7 +180,7 @@ class Polygon(Domain):
     def __repr__(self) -> str:
         return f"Polygon of {len(self.corners)} corners"
 
-    def contains(self, at: Array) -> Array:
+    def inside(self, at: Array) -> Array:
         """Say which points lie inside or on an edge."""
         a, b = self.corners, np.roll(self.corners, -1, axis=0)
         x, y = at[:, :1], at[:, 1:]

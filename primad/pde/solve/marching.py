@@ -15,11 +15,12 @@ from primad.errors import ProblemError
 from primad.nn.saving import load, told
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Time, clock, time_of
+from primad.pde.geometry.sampling import as_rows
 from primad.pde.problem.enough_conditions import check_handed_on
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.history import History
-from primad.pde.solve.solution import Solution, as_rows
+from primad.pde.solve.solution import Solution
 from primad.pde.solve.solution_files import check_described, save_parameters
 from primad.recording.foreign import plain
 from primad.system.tracebacks import entrance
@@ -125,6 +126,7 @@ class Marched(Solution):
 
     def residual_at(self, points: Array, term: str) -> Array:
         """Return the residuals of an equation at points: a row for each point."""
+        points = as_rows(points, self.coordinates)
         return self._by_window(points, lambda solution, chosen: solution.residual_at(chosen, term))
 
     def mean_squares(self) -> list[tuple[str, int, float]]:

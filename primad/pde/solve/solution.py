@@ -17,6 +17,7 @@ from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.fields.coordinate_names import derivative_text
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
+from primad.pde.geometry.sampling import as_rows
 from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report import html_report as report
 from primad.pde.report import plots, run_plots
@@ -219,7 +220,16 @@ class Solution:
         Args:
             points: one a row.
             term: name of the equation.
+
+        Raises:
+            ShapeError: if points have other columns.
+            ProblemError: if there is no such equation.
         """
+        equations = [name for name, one in self.problem.terms.items() if one.kind == "equation"]
+        if term not in equations:
+            fix = suggestion(term, equations) or f"there are {', '.join(equations)}."
+            raise ProblemError(f"{term!r} is no equation of the problem", fix=fix)
+        points = as_rows(points, self.coordinates)
         return np.asarray(self.problem.evaluated(self.params, {term: {"at": points}})[term])
 
     def mean_squares(self) -> list[tuple[str, int, float]]:
@@ -314,21 +324,6 @@ class Solution:
         """How the search ended, in words."""
         steps = f"loss {self.loss:.3g} after {len(self.history)} steps, " if len(self.history) else ""
         return f"{steps}{self.message or self.reason}"
-
-
-def as_rows(points: Any, names: Sequence[str]) -> Array:
-    """Return points as an array, one a row.
-
-    Raises:
-        ShapeError: if they have other columns than the coordinates.
-    """
-    rows: Array = plain(points, np.float64)
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise ShapeError(
-            f"points of shape {rows.shape}, where each row is one of {', '.join(names)}",
-            fix=f"pass np.stack([{', '.join(names)}], axis=1), of arrays of one axis.",
-        )
-    return rows
 
 
 def _given(coordinates: Sequence[Any], named: Mapping[str, Any]) -> str:
