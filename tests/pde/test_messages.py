@@ -167,6 +167,34 @@ def test_the_ways_out_work() -> None:
     assert pde.Ball((0, 0, 0)).radius == 1.0
 
 
+def both(u, v):
+    return u.xx + u.yy, v.xx + v.yy
+
+
+NAMED = {
+    "unknowns": lambda names: problem(pde.Free("u v"), both, unknowns=names("u", "v")).unknowns,
+    "what is free": lambda names: pde.Free(names("u", "v"), on="x-").unknowns,
+    "what repeats": lambda names: pde.Periodic("x", unknowns=names("u", "v")).unknowns,
+    "along what it repeats": lambda names: pde.Periodic(names("x", "y")).coordinates,
+    "coordinates of a disk": lambda names: pde.Disk(names=names("u", "v")).names,
+    "coordinates of a triangle": lambda names: pde.Polygon([(0, 0), (1, 0), (0, 1)], names("u", "v")).names,
+    "coordinates of a mesh": lambda names: pde.Mesh(np.eye(3)[:, :2], np.arange(3)[None], names=names("u", "v")).names,
+    "components": lambda names: pde.Field(lambda x: np.stack([x, x]), "x", names("u", "v")).components,
+    "space": lambda names: pde.Field(lambda x, y: x * y, "x y", space=names("x", "y")).space,
+    "what an operator is about": lambda names: pde.laplacian(
+        pde.Field(lambda x, y: x**2 * y, "x y")(1.0, 2.0), names("x", "y")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_names_are_written_in_one_text_or_one_by_one(what: str) -> None:
+    """Whatever takes several names takes them as `unknowns="u v"` does."""
+    forms = (lambda *n: " ".join(n), lambda *n: ", ".join(n), lambda *n: list(n), lambda *n: n)
+    first, *others = [NAMED[what](form) for form in forms]
+    assert first and all(other == first for other in others)
+
+
 def test_a_solution_takes_points_in_every_form() -> None:
     found, points = solution(), SQUARE.interior(7)
     exact = lambda x, y: x + y  # noqa: E731

@@ -88,6 +88,7 @@ def test_a_map_shows_the_solution_and_nothing_outside(room: pde.Solution) -> Non
     assert values[4, 30] == pytest.approx(room.u(x[4], x[30], 0.25), rel=1e-12)
     assert room.plot_residual("other", y=0.1).get_xlabel() == "x"
     assert room.plot_slices(unknown="v", along="y", x=0.1).get_ylabel() == "v"
+    assert room.plot(along="y x").get_xlabel() == room.plot(along=["y", "x"]).get_xlabel() == "y"
 
 
 EDGES = {

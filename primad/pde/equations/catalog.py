@@ -13,6 +13,7 @@ import sympy
 
 from primad.errors import ShapeError
 from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.written_names import names_in
 
 __all__ = [
     "advection_diffusion",
@@ -43,7 +44,7 @@ Symbols = Sequence[Any]
 
 
 def _space(coordinates: str | Sequence[str]) -> list[Any]:
-    names = coordinates.replace(",", " ").split() if isinstance(coordinates, str) else list(coordinates)
+    names = names_in(coordinates)
     if not names or "t" in names:
         raise ShapeError(f"the coordinates of space, got {coordinates!r}", fix="name them without the time: 'x y'.")
     return [sympy.Symbol(name) for name in names]

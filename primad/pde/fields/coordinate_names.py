@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from primad.errors import ShapeError, suggestion
+from primad.pde.written_names import names_in
 from primad.programs.jacobians.differential_operators import Direction
 
 _ARGUMENT = re.compile(r"\(([^()]*)\)|([^\W\d]\w*)\[(\d+)\]|([^\W\d]\w*)|([\s,]+)|(.)")
@@ -38,7 +39,7 @@ class Coordinates:
         Raises:
             ShapeError: if the name is not made of coordinates, or in more than one way.
         """
-        parts = tuple(derivative.replace(",", " ").split())
+        parts = names_in(derivative)
         if len(parts) == 1 and parts[0] not in self.directions:
             found = self._readings(parts[0])
             if len(found) > 1:
@@ -111,10 +112,7 @@ def coordinates(text: str | Sequence[str]) -> Coordinates:
             )
         if space:
             continue
-        arguments.append(
-            name
-            or (tuple(f"{vector}{i}" for i in range(int(count))) if vector else tuple(group.replace(",", " ").split()))
-        )
+        arguments.append(name or (tuple(f"{vector}{i}" for i in range(int(count))) if vector else names_in(group)))
     names = tuple(name for each in arguments for name in ((each,) if isinstance(each, str) else each))
     twice = [name for name, times in Counter(names).items() if times > 1]
     if not names or twice or not all(arguments):

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from primad.errors import ShapeError
+from primad.pde.written_names import names_in
 
 Vector = Sequence[Any]
 
@@ -40,7 +41,7 @@ class CoordinateSystem:
         cartesian: Callable[..., Sequence[Any]] | Sequence[Any],
         scales: Callable[..., Sequence[Any]] | None = None,
     ) -> None:
-        given = coordinates.replace(",", " ").split() if isinstance(coordinates, str) else list(coordinates)
+        given = names_in(coordinates)
         self.symbols: tuple[Any, ...] = tuple(
             [sympy.Symbol(each, real=True) if isinstance(each, str) else each for each in given]
         )

@@ -17,6 +17,7 @@ from primad.pde.fields import field_display
 from primad.pde.fields.coordinate_names import Coordinates, coordinates, derivative_text
 from primad.pde.fields.field_recording import recorded
 from primad.pde.fields.field_refusals import called, likely, no_component, written
+from primad.pde.written_names import names_in
 from primad.programs.jacobians.differential_operators import Term, grouped, partial_
 from primad.recording.traced_array import is_traced
 from primad.recording.tracing import check_function
@@ -63,9 +64,9 @@ class Field:
         check_function(function, "Field: ")
         self.function = function
         self.coordinates = _coordinates(coordinates)
-        self.components = _names(components or ())
+        self.components = names_in(components or ())
         self.batched, self.time = batched, time
-        self.space = _names([n for n in self.coordinates.names if n != time] if space is None else space)
+        self.space = names_in([n for n in self.coordinates.names if n != time] if space is None else space)
         taken = [name for name in self.components if name in self.coordinates.directions]
         taken += [name for name in (*self.coordinates.names, *self.components) if hasattr(FieldAt, name)]
         if taken:
@@ -331,10 +332,6 @@ class FieldAt:
     def __repr__(self) -> str:
         part = "" if self.component is None else f", component {self.component}"
         return f"<{self.field!r} at points of shape {self.shape_of_points}{part}>"
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(given.replace(",", " ").split() if isinstance(given, str) else given)
 
 
 def _coordinates(given: Any) -> Coordinates:

@@ -13,6 +13,7 @@ from primad.errors import ShapeError
 from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.field_refusals import no_field
 from primad.pde.fields.named_fields import FieldAt
+from primad.pde.written_names import names_in
 from primad.symbolic.from_expressions import from_sympy
 
 Names = str | Sequence[str] | None
@@ -25,7 +26,7 @@ def space(u: FieldAt, wrt: Names = None) -> tuple[str, ...]:
     known = u.field.coordinates
     if wrt is None:
         return u.field.space
-    chosen = tuple(wrt.replace(",", " ").split() if isinstance(wrt, str) else wrt)
+    chosen = names_in(wrt)
     for name in chosen:
         if known.split(name) != (name,):
             raise ShapeError(f"{name!r} is no coordinate of the field; they are {', '.join(known.names)}")

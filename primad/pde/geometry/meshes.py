@@ -13,6 +13,7 @@ from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image, check_names
 from primad.pde.geometry.sampling import Array, Points, in_triangles
 from primad.pde.solve.optional_packages import needed
+from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 __all__ = ["Mesh"]
@@ -58,7 +59,7 @@ class Mesh(Domain):
             raise ProblemError(f"a mesh consists of {kind}, got cells of the shape {corners.shape}")
         if corners.min() < 0 or corners.max() >= len(at):
             raise ProblemError(f"a cell of the mesh has the corner {corners.max()}, and there are {len(at)} points")
-        self.names = ("x", "y", "z")[:size] if names is None else tuple(names)
+        self.names = ("x", "y", "z")[:size] if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != size:
             raise ProblemError(f"a mesh with {size} coordinates got {len(self.names)} names")

@@ -12,6 +12,7 @@ from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image, check_names
 from primad.pde.geometry.point_arguments import Point, as_vector
 from primad.pde.geometry.sampling import Array, Points, in_triangles
+from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 __all__ = ["Ball", "Disk", "Polygon"]
@@ -49,7 +50,7 @@ class Ball(Domain):
             raise ProblemError(f"a ball of radius {radius} is empty", fix="give it a positive radius.")
         size = self.center.size
         default = ("x", "y", "z")[:size] if size <= 3 else tuple([f"x{i}" for i in range(size)])
-        self.names = default if names is None else tuple(names)
+        self.names = default if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != size:
             raise ProblemError(f"a ball in {size} dimensions has {size} coordinates, got {len(self.names)} names")
@@ -161,6 +162,7 @@ class Polygon(Domain):
                 + f" and {1 + len(more)} further arguments" * bool(more),
                 fix="write Polygon([(0, 0), (1, 0), (0, 1)]).",
             )
+        names = names_in(names)
         check_names(names)
         if np.array_equal(at[0], at[-1]):  # as closed rings are written
             at = at[:-1]
@@ -168,7 +170,7 @@ class Polygon(Domain):
         if not area:
             raise ProblemError("the corners of a polygon lie on a line: it is empty")
         self.corners = at if area > 0 else at[::-1]
-        self.names, self.measure = tuple(names), abs(area)
+        self.names, self.measure = names, abs(area)
         self.parts = tuple([f"edge {i}" for i in range(len(at))])
         self._order = range(len(at)) if area > 0 else [*range(len(at) - 2, -1, -1), len(at) - 1]
         self.bounds = np.stack([at.min(axis=0), at.max(axis=0)], axis=1)

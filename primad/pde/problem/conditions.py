@@ -10,6 +10,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.sampling import Points
+from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 __all__ = [
@@ -211,17 +212,18 @@ class Periodic(Condition):
     A further condition on one of the ends fixes what repetition leaves open: `Dirichlet(u=0, on="x-")`.
 
     Args:
-        *coordinates: of intervals and boxes.
+        *coordinates: of intervals and boxes: `"x"`, `"x y"`.
         unknowns: which unknowns repeat; all by default.
     """
 
     kind = "periodic condition"
 
-    def __init__(self, *coordinates: str, unknowns: Sequence[str] | None = None, **named: Any) -> None:
+    def __init__(self, *coordinates: str, unknowns: str | Sequence[str] | None = None, **named: Any) -> None:
+        coordinates = names_in(coordinates)
         if named or not coordinates or not all(isinstance(name, str) for name in coordinates):
             raise ProblemError("a periodic condition needs names of coordinates", fix='write Periodic("x").')
         self.coordinates, self.name = coordinates, None
-        self.unknowns = tuple(unknowns or ())
+        self.unknowns = names_in(unknowns or ())
         self._place([part for name in coordinates for part in (f"{name}-", f"{name}+")], None)
 
 
@@ -229,7 +231,7 @@ class Free(Condition):
     """Nothing is said of unknowns on parts of the boundary, on purpose: `Free("p")`, `Free("u", on="x+")`.
 
     Args:
-        *unknowns: their names.
+        *unknowns: their names: `"u"`, `"u v"`.
         on: the part of the boundary, or several; None for all parts, the initial one included, on which no other
             condition says anything of them.
     """
@@ -237,6 +239,7 @@ class Free(Condition):
     kind = "freedom"
 
     def __init__(self, *unknowns: str, on: str | Sequence[str] | None = None, **named: Any) -> None:
+        unknowns = names_in(unknowns)
         if named or not unknowns or not all(isinstance(name, str) for name in unknowns):
             raise ProblemError("Free needs names of unknowns", fix=f'write Free("{next(iter(named), "p")}").')
         self.unknowns, self.name = unknowns, None

@@ -23,6 +23,7 @@ from primad.pde.problem.boundary_checks import check_boundary
 from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neumann, Periodic, Robin
 from primad.pde.problem.inner_conditions import Integral, Interface, Within
 from primad.pde.problem.named_arguments import check_arguments
+from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 
@@ -137,12 +138,11 @@ def _groups(
     unknowns: str | Sequence[str] | Mapping[str, Network], network: Network
 ) -> tuple[tuple[tuple[str, ...], Network], ...]:
     if isinstance(unknowns, Mapping):
-        pairs = [(tuple(names.replace(",", " ").split()), one) for names, one in unknowns.items()]
+        pairs = [(names_in(names), one) for names, one in unknowns.items()]
     else:
-        names = unknowns.replace(",", " ").split() if isinstance(unknowns, str) else unknowns
-        if not isinstance(names, Sequence):
-            raise TracingError(f"unknowns have names, got {names!r}", fix='write unknowns="u v".')
-        pairs = [(tuple(names), network)]
+        if not isinstance(unknowns, Sequence):
+            raise TracingError(f"unknowns have names, got {unknowns!r}", fix='write unknowns="u v".')
+        pairs = [(names_in(unknowns), network)]
     flat = [name for names, _ in pairs for name in names]
     if not flat or not all(isinstance(name, str) and name.isidentifier() for name in flat):
         raise ProblemError(f"unknowns need names that can be arguments of functions, got {unknowns!r}")

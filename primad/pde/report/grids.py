@@ -14,6 +14,7 @@ from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report.outlines import moved_to_edge, outline
+from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
@@ -91,10 +92,11 @@ def grid(
         ProblemError: if a coordinate is not known, both shown and fixed, or fixed outside of the domain.
     """
     domain = solution.problem.domain
+    axes = None if axes is None else names_in(axes)
     for name in (*(axes or ()), *fixed):
         if name not in domain.names:
             raise ProblemError(f"there is no coordinate {name!r}", fix=suggestion(name, domain.names))
-    shown = _shown([name for name in domain.names if name not in fixed], domain, most) if axes is None else tuple(axes)
+    shown = _shown([name for name in domain.names if name not in fixed], domain, most) if axes is None else axes
     if not shown or len(shown) > most or set(shown) & set(fixed):
         known, other = ", ".join(shown) or "no coordinate", ", ".join(fixed) or "none"
         raise ProblemError(f"there is no picture along {known} with fixed {other}")
