@@ -62,6 +62,39 @@ WRITTEN = {
     "DropoutUncertainty": "solution.confidence() of coefficients",
 }
 """By name."""
+SETTINGS = {
+    "epochs": "steps=1000",
+    "iterations": "steps=1000",
+    "num_epochs": "steps=1000",
+    "max_iter": "steps=1000",
+    "maxiter": "steps=1000",
+    "lr": "optimizer=optimize.Descent(nn.Adam(1e-3))",
+    "learning_rate": "optimizer=optimize.Descent(nn.Adam(1e-3))",
+    "method": "optimizer=optimize.LBFGS()",
+    "num_domain": "points=1000",
+    "batch_size": "points=1000, resample=1, which draws them anew for each step",
+    "num_boundary": "boundary_points=200",
+    "num_initial": "boundary_points=200",
+    "num_test": "solution.error(points=1000, u=lambda x: …) afterwards",
+    "loss_weights": 'weights={"equation": 1.0}',
+    "train_distribution": 'pde.Problem(…, points_order="sobol")',
+    "callbacks": "callback=f, of one function",
+    "tol": "target=1e-8",
+    "display_every": 'progress=True, or log="run.jsonl"',
+    "verbose": "progress=False",
+    "model_save_path": 'checkpoint="folder"',
+    "model_restore_path": 'checkpoint="folder"',
+}
+"""Settings of runs by the names of DeepXDE and others, and those of `Problem.solve`."""
+ANSWERS = {
+    "predict": 'solution.at(points, "u"), or solution.u(x, y)',
+    "restore": "problem.load(file)",
+    "train": "problem.solve(params=solution.params), to go on",
+    "train_step": "problem.solve(steps=1, params=solution.params)",
+    "losshistory": "solution.history",
+    "state_dict": "solution.params",
+}
+"""Attributes of their models, and those of a `Solution`."""
 
 
 def missing(name: str, known: list[str]) -> PrimadError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import tempfile
 from functools import lru_cache
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 
 import primad
-from primad import optimize, pde
+from primad import nn, optimize, pde
 from primad.errors import PrimadError
-from primad.pde.deepxde_names import WRITTEN
+from primad.pde.deepxde_names import ANSWERS, SETTINGS, WRITTEN
 
 SQUARE, NETWORK = pde.Box((0, 1), (0, 1)), pde.MLP(4, 1)
 X, Y = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 4))
@@ -214,6 +215,30 @@ def test_plain_forms_of_derivatives_and_normals_are_what_the_others_are() -> Non
     one = problem([flow, pde.Dirichlet(u=0, on=["x-", "y-", "y+"])])
     rows = one.points(9)
     np.testing.assert_allclose(np.asarray(one.values(one.init(), rows)["condition on x+"]), 0.0, atol=1e-15)
+
+
+def test_settings_of_others_are_answered_by_settings_that_are_there() -> None:
+    known = {field.name for field in dataclasses.fields(pde.Settings)}
+    for name, written in SETTINGS.items():
+        assert name not in known
+        named = re.findall(r"(?:^|, |or )(\w+)=", written)
+        assert set(named) <= known | {"u", "points_order"} and (named or "pde." in written or "solution." in written), name
+        with pytest.raises(PrimadError, match=re.escape(f"write {written}")):
+            problem().solve(**{name: 1})
+    for name, written in ANSWERS.items():
+        with pytest.raises(PrimadError, match=re.escape(f"write {written}")):
+            getattr(solution(), name)
+        for owner, attribute in re.findall(r"(problem|solution)\.(\w+)", written):
+            assert hasattr(problem() if owner == "problem" else solution(), attribute), written
+
+
+def test_rules_that_are_looked_for_among_optimisers_are_found() -> None:
+    rules = [name for name in dir(nn) if hasattr(getattr(nn, name), "update")]
+    assert "Adam" in rules
+    for name in rules:
+        with pytest.raises(PrimadError, match=f"optimize.Descent\\(nn.{name}\\("):
+            getattr(optimize, name)
+        assert optimize.Descent(getattr(nn, name)(1e-3)).compile
 
 
 def test_names_of_deepxde_are_answered_by_names_that_are_there() -> None:

@@ -1,9 +1,10 @@
-"""Names of scipy.optimize that primad.optimize does not have, and what to take instead."""
+"""Names of scipy.optimize and primad.nn that primad.optimize does not have, and what to take instead."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from primad import nn
 from primad.errors import MissingAttributeError, no_attribute
 
 INSTEAD = {
@@ -39,4 +40,6 @@ def missing(name: str, known: Sequence[str]) -> MissingAttributeError:
     fix = INSTEAD.get(name, "")
     if not fix and name in optimize.__all__:
         fix = f"scipy.optimize.{name} takes primad's functions, compiled by primad.jit, and derivatives by primad.grad."
+    if not fix and hasattr(getattr(nn, name, None), "update"):
+        fix = f"it is a rule of primad.nn, and optimize.Descent(nn.{name}(1e-3)) an optimiser by it."
     return no_attribute("primad.optimize", name, known, fix)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.errors import ProblemError, TracingError, suggestion
+from primad.pde.deepxde_names import SETTINGS
 
 __all__ = ["Settings"]
 
@@ -141,6 +142,9 @@ def settings_of(given: Mapping[str, Any]) -> Settings:
     for name in given:
         if name not in known:
             raise ProblemError(
-                f"solve has no setting {name!r}", fix=suggestion(name, known) or f"there are {', '.join(known)}."
+                f"solve has no setting {name!r}",
+                fix=f"write {SETTINGS[name]}."
+                if name in SETTINGS
+                else suggestion(name, known) or f"there are {', '.join(known)}.",
             )
     return Settings(**given)

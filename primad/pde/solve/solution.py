@@ -13,6 +13,7 @@ import numpy as np
 from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, suggestion
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
+from primad.pde.deepxde_names import ANSWERS
 from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.fields.coordinate_names import derivative_text
 from primad.pde.geometry.containment import outside, place_of
@@ -160,8 +161,8 @@ class Solution:
         if name in self.unknowns:
             return Unknown(self, name)
         known = (*dir(self), *self.unknowns)
-        unknowns = f"its unknowns are {', '.join(self.unknowns)}."
-        raise no_attribute("a solution", name, known, suggestion(name, known) or unknowns)
+        fix = f"write {ANSWERS[name]}." if name in ANSWERS else suggestion(name, known)
+        raise no_attribute("a solution", name, known, fix or f"its unknowns are {', '.join(self.unknowns)}.")
 
     def at(self, points: Array, unknown: str, derivative: str = "", *, extrapolate: bool = False) -> Array:
         """Return an unknown, or a derivative of it, at points, one a row.
