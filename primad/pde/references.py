@@ -79,7 +79,10 @@ def periodic(
     """
     times = np.asarray(times, np.float64)
     if times.ndim != 1 or np.any(np.diff(times) <= 0) or (times.size and times[0] < 0):
-        raise ShapeError("the times of a solution must increase, from 0 on")
+        raise ShapeError(
+            "the times of a solution must increase, from 0 on",
+            fix="pass np.linspace(0, 1, 11), say.",
+        )
     axes = tuple(range(-dimensions, 0))
     shares = np.meshgrid(*(np.fft.fftfreq(count) for count in np.shape(start)[-dimensions:]), indexing="ij")
     k = [2 * np.pi / length * share * count for share, count in zip(shares, np.shape(start)[-dimensions:], strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 import tempfile
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import primad
-from primad import nn, optimize, pde
+from primad import errors, nn, optimize, pde
 from primad.errors import PrimadError
 from primad.pde.deepxde_names import ANSWERS, SETTINGS, WRITTEN
 
@@ -222,7 +223,9 @@ def test_settings_of_others_are_answered_by_settings_that_are_there() -> None:
     for name, written in SETTINGS.items():
         assert name not in known
         named = re.findall(r"(?:^|, |or )(\w+)=", written)
-        assert set(named) <= known | {"u", "points_order"} and (named or "pde." in written or "solution." in written), name
+        assert set(named) <= known | {"u", "points_order"} and (named or "pde." in written or "solution." in written), (
+            name
+        )
         with pytest.raises(PrimadError, match=re.escape(f"write {written}")):
             problem().solve(**{name: 1})
     for name, written in ANSWERS.items():
@@ -318,3 +321,16 @@ def test_a_solution_is_not_asked_outside_of_the_domain_unless_that_is_said(name:
     rows = np.stack(np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 7)), axis=-1).reshape(-1, 2)
     inside = domain.contains(np.stack([rows[:, 0], rows[:, 1]], axis=1))
     np.testing.assert_array_equal(found.at(rows[inside], "u"), found.at(rows, "u", extrapolate=True)[inside])
+
+
+def test_every_error_of_problems_says_what_to_do() -> None:
+    """The source is read: an error that is raised without a way out is found before anybody meets it."""
+    without = []
+    for path in sorted(Path(pde.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                known = getattr(errors, node.func.id, None)
+                is_error = isinstance(known, type) and issubclass(known, PrimadError)
+                if is_error and not any(word.arg == "fix" for word in node.keywords):
+                    without.append(f"{path.name}:{node.lineno}")
+    assert not without

@@ -73,7 +73,10 @@ def _vector(values: Any, space: Symbols, what: str) -> list[Any]:
     if len(found) == 1 and len(space) > 1 and found[0] == 0:
         return found * len(space)
     if len(found) != len(space):
-        raise ShapeError(f"{what} has {len(found)} components in {len(space)} dimensions")
+        raise ShapeError(
+            f"{what} has {len(found)} components in {len(space)} dimensions",
+            fix=f"pass {len(space)} of them, in a list.",
+        )
     return found
 
 
@@ -264,7 +267,10 @@ def eikonal(slowness: Any = 1, coordinates: str | Sequence[str] = "x y") -> Equa
 
 def _names(space: Symbols) -> str:
     if len(space) > 3:
-        raise ShapeError(f"there are names for the components of vectors in three dimensions, not in {len(space)}")
+        raise ShapeError(
+            f"there are names for the components of vectors in three dimensions, not in {len(space)}",
+            fix="write the equation with SymPy.",
+        )
     return "uvw"[: len(space)]
 
 

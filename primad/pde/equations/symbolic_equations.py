@@ -66,7 +66,10 @@ class Equation:
         places = [symbol for unknown in self.unknowns for symbol in unknown.args]
         for place in places:
             if not isinstance(place, sympy.Symbol):
-                raise TracingError(f"Equation: the unknown functions are taken at {place}, which is no coordinate")
+                raise TracingError(
+                    f"Equation: the unknown functions are taken at {place}, which is no coordinate",
+                    fix="primad.residual_of takes such equations, as u(0, t) and u(2 * x, t).",
+                )
         self.coordinates: tuple[Any, ...] = tuple(dict.fromkeys(places))
         symbols = {symbol for each in self._flat for symbol in each.free_symbols}
         self.coefficients: tuple[Any, ...] = tuple(sorted(symbols - set(self.coordinates), key=str))
@@ -108,7 +111,10 @@ class Equation:
         try:
             given = self.__signature__.bind(*fields, **values).arguments
         except TypeError as error:
-            raise ShapeError(f"{self!r} takes {self.__signature__}: {error}") from None
+            raise ShapeError(
+                f"{self!r} takes {self.__signature__}: {error}",
+                fix="pass a field at points for each unknown, and coefficients by name.",
+            ) from None
         found: dict[Any, FieldAt] = {}
         for unknown in self.unknowns:
             value = given[str(unknown.func)]
@@ -146,7 +152,10 @@ class Equation:
         named = {str(getattr(key, "func", key)): value for key, value in solution.items()}
         missing = [unknown for unknown in self.unknowns if str(unknown.func) not in named]
         if missing:
-            raise TracingError(f"{self!r}: there is no expression for {missing[0]}")
+            raise TracingError(
+                f"{self!r}: there is no expression for {missing[0]}",
+                fix=f"pass {{'{missing[0].func}': …}}, an expression of SymPy for each unknown.",
+            )
         chosen = {unknown: sympy.sympify(named[str(unknown.func)], strict=True) for unknown in self.unknowns}
         return tree.map(lambda each: each.subs(chosen, simultaneous=True).doit(integrals=False), self.residuals)
 

@@ -53,6 +53,7 @@ class Coordinates:
             raise ShapeError(
                 f"{unknown[0]!r} is no coordinate, in the derivative {derivative!r}",
                 why=suggestion(unknown[0], self.names) or f"The coordinates are {', '.join(self.names)}.",
+                fix=f"write derivatives with {', '.join(self.names)}.",
             )
         return tuple(sorted(parts, key=self.names.index))
 
@@ -116,7 +117,10 @@ def coordinates(text: str | Sequence[str]) -> Coordinates:
     names = tuple(name for each in arguments for name in ((each,) if isinstance(each, str) else each))
     twice = [name for name, times in Counter(names).items() if times > 1]
     if not names or twice or not all(arguments):
-        raise ShapeError(f"the coordinates {text!r} have " + (f"{twice[0]} twice" if twice else "an empty place"))
+        raise ShapeError(
+            f"the coordinates {text!r} have " + (f"{twice[0]} twice" if twice else "an empty place"),
+            fix="write each name once: 'x t', or '(x y) t' where x and y are in one array.",
+        )
     directions: dict[str, Direction] = {}
     for place, each in enumerate(arguments):
         directions.update(

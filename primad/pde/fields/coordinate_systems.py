@@ -49,10 +49,16 @@ class CoordinateSystem:
         self.cartesian = tuple(map(sympy.sympify, cartesian(*self.symbols) if callable(cartesian) else cartesian))
         n = len(self.symbols)
         if len(self.cartesian) != n:
-            raise ShapeError(f"CoordinateSystem: {n} coordinates and {len(self.cartesian)} Cartesian ones")
+            raise ShapeError(
+                f"CoordinateSystem: {n} coordinates and {len(self.cartesian)} Cartesian ones",
+                fix=f"return {n} expressions from the map.",
+            )
         others = set().union(*(each.free_symbols for each in self.cartesian)) - set(self.symbols)
         if others:
-            raise ShapeError(f"CoordinateSystem: the map contains {', '.join(sorted(map(str, others)))}")
+            raise ShapeError(
+                f"CoordinateSystem: the map contains {', '.join(sorted(map(str, others)))}",
+                fix="write it with the symbols that it gets, and with numbers.",
+            )
         self._scales = None if scales is None else scales(*self.symbols)
 
     @cached_property
@@ -105,7 +111,10 @@ class CoordinateSystem:
         """Return the matrix of ∂ⱼvᵢ."""
         n = len(self.symbols)
         if len(v) != n:
-            raise ShapeError(f"a vector in {n} dimensions has not {len(v)} components")
+            raise ShapeError(
+                f"a vector in {n} dimensions has not {len(v)} components",
+                fix="pass one for each coordinate.",
+            )
         if not self.is_orthogonal:
             return sympy.Matrix(list(v)).jacobian(self.symbols) * self.inverse
         h, q = self.scales, self.symbols
@@ -128,7 +137,10 @@ class CoordinateSystem:
         if len(self.symbols) == 2:
             return sign * (slopes[1, 0] - slopes[0, 1])
         if len(self.symbols) != 3:
-            raise ShapeError(f"curl: a vector in {len(self.symbols)} dimensions has none")
+            raise ShapeError(
+                f"curl: a vector in {len(self.symbols)} dimensions has none",
+                fix="the curl is that of a vector in the plane or in space.",
+            )
         return [sign * (slopes[(i + 2) % 3, (i + 1) % 3] - slopes[(i + 1) % 3, (i + 2) % 3]) for i in range(3)]
 
     def laplacian(self, u: Any) -> Any:

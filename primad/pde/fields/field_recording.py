@@ -36,7 +36,10 @@ def recorded(field: Field, arguments: Sequence[Any]) -> Call:
         )  # fmt: skip
     names = field.components
     if names and types[0].shape[1:] != (len(names),):
-        raise ShapeError(f"{field!r}: the function has a result of shape {types[0].shape[1:]} at a point")
+        raise ShapeError(
+            f"{field!r}: the function has a result of shape {types[0].shape[1:]} at a point",
+            fix="return an array with a component for each name.",
+        )
     if field.batched and count > 1:
         _check_apart(field, call)
     return call

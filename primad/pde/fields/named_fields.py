@@ -75,7 +75,10 @@ class Field:
             )
         for name in self.space:
             if name not in self.coordinates.directions:
-                raise ShapeError(f"Field: {name!r} of space is no coordinate; they are {self.coordinates.text}")
+                raise ShapeError(
+                    f"Field: {name!r} of space is no coordinate; they are {self.coordinates.text}",
+                    fix="name coordinates of the field in space=.",
+                )
 
     def __call__(self, *arguments: Any) -> FieldAt:
         """Return the field at points.
@@ -100,13 +103,19 @@ class Field:
             shape = pnp.shape(array)
             if not isinstance(group, str):
                 if not shape or shape[-1] != len(group):
-                    raise ShapeError(f"the last axis of {shape} must be {', '.join(group)}")
+                    raise ShapeError(
+                        f"the last axis of {shape} must be {', '.join(group)}",
+                        fix="pass np.stack(…, axis=-1) of the coordinates.",
+                    )
                 shape = shape[:-1]
             shapes.append(shape)
         try:
             points = np.broadcast_shapes(*shapes)
         except ValueError:
-            raise ShapeError(f"coordinates of shapes {', '.join(map(str, shapes))} do not fit together") from None
+            raise ShapeError(
+                f"coordinates of shapes {', '.join(map(str, shapes))} do not fit together",
+                fix="pass arrays of one shape, or arrays that broadcast.",
+            ) from None
         count = int(np.prod(points, dtype=int))
         flat = []
         for array, group in zip(arrays, groups, strict=True):
@@ -237,7 +246,10 @@ class FieldAt:
 
     def _count(self, what: str) -> int:
         if self.component is not None or not self._has_components:
-            raise ShapeError(f"the field has no {what}: its result is a number at each point")
+            raise ShapeError(
+                f"the field has no {what}: its result is a number at each point",
+                fix="write the field itself; components have names: Field(f, 'x y', 'u v').",
+            )
         return self._call.program.out_types[0].shape[-1]
 
     def _derivative(self, names: tuple[str, ...]) -> Any:

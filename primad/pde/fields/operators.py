@@ -29,7 +29,10 @@ def space(u: FieldAt, wrt: Names = None) -> tuple[str, ...]:
     chosen = names_in(wrt)
     for name in chosen:
         if known.split(name) != (name,):
-            raise ShapeError(f"{name!r} is no coordinate of the field; they are {', '.join(known.names)}")
+            raise ShapeError(
+                f"{name!r} is no coordinate of the field; they are {', '.join(known.names)}",
+                fix="name coordinates of the field.",
+            )
     return chosen
 
 
@@ -107,7 +110,10 @@ def curl(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None) 
         (u, x), (w, y) = parts
         return w.d(x) - u.d(y)
     if len(parts) != 3:
-        raise ShapeError(f"curl: a vector in {len(parts)} dimensions has none")
+        raise ShapeError(
+            f"curl: a vector in {len(parts)} dimensions has none",
+            fix="the curl is that of a vector in the plane or in space.",
+        )
 
     def across(i: int) -> Any:
         (second, y), (third, z) = parts[(i + 1) % 3], parts[(i + 2) % 3]
@@ -249,7 +255,10 @@ def diffusion(u: FieldAt, weight: Any, wrt: Names = None) -> Any:
     if not isinstance(weight, (list, tuple)) and pnp.ndim(weight) == 0:
         return weight * laplacian(u, names)
     if len(weight) != len(names) or any(len(row) != len(names) for row in weight):
-        raise ShapeError(f"diffusion: a matrix for {len(names)} coordinates has that many rows and columns")
+        raise ShapeError(
+            f"diffusion: a matrix for {len(names)} coordinates has that many rows and columns",
+            fix="pass a list of rows, or a number or a field at points.",
+        )
     terms = []
     for row, x in zip(weight, names, strict=True):
         for entry, y in zip(row, names, strict=True):
@@ -289,7 +298,10 @@ def _parts(v: Any, count: int, what: str) -> list[Any]:
     if not found:
         found = [v[..., i] for i in range(pnp.shape(v)[-1] if pnp.ndim(v) else 0)]
     if len(found) != count:
-        raise ShapeError(f"a {what} for {count} coordinates of space has {len(found)} components")
+        raise ShapeError(
+            f"a {what} for {count} coordinates of space has {len(found)} components",
+            fix="pass a component for each, or name the coordinates: divergence(v, 'x y').",
+        )
     return found
 
 
@@ -300,10 +312,16 @@ def _in_system(u: FieldAt, system: CoordinateSystem, operator: Callable[[Any], A
     """Return what a linear operator of a system is at points: the sum of derivatives with coefficients."""
     missing = [name for name in system.names if name not in u.field.coordinates.names]
     if missing:
-        raise ShapeError(f"the field has no coordinate {missing[0]}, which the system has: {system!r}")
+        raise ShapeError(
+            f"the field has no coordinate {missing[0]}, which the system has: {system!r}",
+            fix=f"name the field's coordinates {' '.join(system.names)}.",
+        )
     parts: tuple[Any, ...] = u.components if _is_vector(u) else (u,)
     if _is_vector(u) and len(parts) != len(system.names):
-        raise ShapeError(f"a vector in {len(system.names)} dimensions has not {len(parts)} components")
+        raise ShapeError(
+            f"a vector in {len(system.names)} dimensions has not {len(parts)} components",
+            fix="give the field one for each coordinate.",
+        )
     unknowns = [sympy.Function(f"u{i}")(*system.symbols) for i in range(len(parts))]
     result = operator(unknowns if _is_vector(u) else unknowns[0])
     shape = np.shape(result) if isinstance(result, (list, sympy.MatrixBase)) else ()

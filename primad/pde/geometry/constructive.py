@@ -154,7 +154,10 @@ class Named(Domain):
                     self._pieces.setdefault(name or part, {})[part] = share
         for name in where:
             if name not in self._pieces:
-                raise ProblemError(f"no piece of the boundary of {domain!r} is in {name!r}: it is empty")
+                raise ProblemError(
+                    f"no piece of the boundary of {domain!r} is in {name!r}: it is empty",
+                    fix="return true for the points of a piece: named(inlet=lambda x, y: x < 1e-9).",
+                )
         self.parts = tuple(self._pieces)
 
     def __repr__(self) -> str:

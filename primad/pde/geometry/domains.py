@@ -13,6 +13,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.point_arguments import ConstantValue, Point
 from primad.pde.geometry.sampling import Array, Points, as_rows, gauss, generator, joined, unit_points
+from primad.pde.written_names import check_names
 
 __all__ = ["Domain"]
 
@@ -142,7 +143,10 @@ class Domain(ABC):
         if part is None:
             sizes = np.array([self.part_measure(name) for name in self.parts])
             if not sizes.size:
-                raise ProblemError(f"{self!r} has no boundary")
+                raise ProblemError(
+                    f"{self!r} has no boundary",
+                    fix="draw points inside: domain.interior(100).",
+                )
             shares = np.maximum(1, np.round(count * sizes / sizes.sum()).astype(int))
             return joined([self.boundary(p, int(n), how, seed) for p, n in zip(self.parts, shares, strict=True)])
         self.check_part(part)
@@ -276,7 +280,8 @@ class Product(Domain):
         self.parts = tuple([part for factor in self.factors for part in factor.parts])
         if len(set(self.parts)) < len(self.parts):
             raise ProblemError(
-                f"the factors of a product have boundary parts of the same name: {', '.join(map(repr, self.parts))}"
+                f"the factors of a product have boundary parts of the same name: {', '.join(map(repr, self.parts))}",
+                fix="name the parts of one of them otherwise: domain.named(…).",
             )
         self.bounds = np.concatenate([factor.bounds for factor in self.factors])
         self.measure = math.prod(factor.measure for factor in self.factors)
@@ -383,16 +388,3 @@ class Product(Domain):
             return None if more is None or before is None else before + more
 
         return upto(len(self.factors), point)
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise unless coordinates have different names that can be arguments.
-
-    Raises:
-        ProblemError: if not.
-    """
-    for name in names:
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ProblemError(f"a coordinate needs a name that can be an argument of a function, got {name!r}")
-    if len(set(names)) < len(names):
-        raise ProblemError(f"coordinates need different names, got {', '.join(names)}")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.geometry.domains import Domain, Image, Product, check_names
+from primad.pde.geometry.domains import Domain, Image, Product
 from primad.pde.geometry.point_arguments import Point, moved
 from primad.pde.geometry.sampling import Array, Points
+from primad.pde.written_names import check_names
 
 __all__ = ["Box", "Interval", "Parameters", "Time"]
 
@@ -48,7 +49,10 @@ class Interval(Domain):
                 fix=f"write {type(self).__name__}(0, 1).",
             ) from None
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise ProblemError(f"the interval of {name} from {low} to {high} has no end")
+            raise ProblemError(
+                f"the interval of {name} from {low} to {high} has no end",
+                fix="give finite numbers; far ends stand for infinity, and Dirichlet conditions there for decay.",
+            )
         if not self.low < self.high:
             raise ProblemError(
                 f"the interval of {name} from {low} to {high} is empty", fix="write the lower end first."
@@ -177,7 +181,10 @@ class Parameters(Domain):
 
     def edge(self, part: str, unit: Array) -> Image:
         """Raise: parameters have no boundary."""
-        raise ProblemError(f"{self!r} has no boundary")
+        raise ProblemError(
+            f"{self!r} has no boundary",
+            fix="multiply it with a domain of space: pde.Interval(0, 1) * pde.Parameters(nu=(1, 2)).",
+        )
 
     def edge_spread(self, part: str) -> int:
         """Return nothing: parameters have no boundary."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.geometry.domains import Domain, Image, check_names
+from primad.pde.geometry.domains import Domain, Image
 from primad.pde.geometry.sampling import Array, Points, in_triangles
 from primad.pde.solve.optional_packages import needed
-from primad.pde.written_names import names_in
+from primad.pde.written_names import check_names, names_in
 from primad.recording.foreign import plain
 
 __all__ = ["Mesh"]
@@ -52,21 +52,36 @@ class Mesh(Domain):
     ) -> None:
         at, corners = plain(points, np.float64), plain(cells)
         if at.ndim != 2 or at.shape[1] not in (2, 3) or not np.all(np.isfinite(at)):
-            raise ProblemError(f"a mesh has points in the plane or in space, one a row, got the shape {at.shape}")
+            raise ProblemError(
+                f"a mesh has points in the plane or in space, one a row, got the shape {at.shape}",
+                fix="pass an array with a row for each point.",
+            )
         size = at.shape[1]
         if corners.ndim != 2 or not corners.size or corners.shape[1] != size + 1 or corners.dtype.kind not in "iu":
             kind = "triangles" if size == 2 else "tetrahedra"
-            raise ProblemError(f"a mesh consists of {kind}, got cells of the shape {corners.shape}")
+            raise ProblemError(
+                f"a mesh consists of {kind}, got cells of the shape {corners.shape}",
+                fix="pass an array with the corners of a cell in each row.",
+            )
         if corners.min() < 0 or corners.max() >= len(at):
-            raise ProblemError(f"a cell of the mesh has the corner {corners.max()}, and there are {len(at)} points")
+            raise ProblemError(
+                f"a cell of the mesh has the corner {corners.max()}, and there are {len(at)} points",
+                fix="corners are counted from 0: pass cells - 1 where yours begin with 1.",
+            )
         self.names = ("x", "y", "z")[:size] if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != size:
-            raise ProblemError(f"a mesh with {size} coordinates got {len(self.names)} names")
+            raise ProblemError(
+                f"a mesh with {size} coordinates got {len(self.names)} names",
+                fix="pass a name for each coordinate.",
+            )
         self._cells = at[corners]
         self._sizes = np.abs(np.linalg.det(self._cells[:, 1:] - self._cells[:, :1])) / (2 if size == 2 else 6)
         if not np.all(self._sizes > 0):
-            raise ProblemError(f"cell {int(np.argmin(self._sizes))} of the mesh is flat")
+            raise ProblemError(
+                f"cell {int(np.argmin(self._sizes))} of the mesh is flat",
+                fix="leave it out: the corners lie on a line, or in a plane.",
+            )
         self.measure, self.spread = float(np.sum(self._sizes)), size + 1
         used = at[np.unique(corners)]
         self.bounds = np.stack([used.min(axis=0), used.max(axis=0)], axis=1)
@@ -89,7 +104,10 @@ class Mesh(Domain):
             missing = [key for key in keys if key not in left]
             if missing or (not keys and name != "boundary"):
                 what = f"corners {missing[0]}" if missing else "nothing"
-                raise ProblemError(f"the part {name!r} of the mesh has {what}: no piece of the boundary that is left")
+                raise ProblemError(
+                    f"the part {name!r} of the mesh has {what}: no piece of the boundary that is left",
+                    fix="give each edge, or face, of the boundary to one part.",
+                )
             if keys:
                 pieces = [left.pop(key) for key in keys]
                 ends = at[np.array([facet for facet, _ in pieces])]
@@ -114,7 +132,10 @@ class Mesh(Domain):
         try:
             found = meshio.read(path)
         except (OSError, ValueError, KeyError, SystemExit, meshio.ReadError) as error:
-            raise ProblemError(f"the mesh {os.fspath(path)} cannot be read: {error}") from None
+            raise ProblemError(
+                f"the mesh {os.fspath(path)} cannot be read: {error}",
+                fix="write it by meshio, meshio.read(path) says what it takes, or pass Mesh(points, cells).",
+            ) from None
         kinds = {"tetra": ("triangle", 3), "triangle": ("line", 2)}
         for kind, (facet, size) in kinds.items():
             cells = [block.data for block in found.cells if block.type == kind]
@@ -122,7 +143,11 @@ class Mesh(Domain):
                 parts = _groups(found, facet)
                 return cls(np.asarray(found.points)[:, :size], np.concatenate(cells), names, parts)
         have = ", ".join(sorted({block.type for block in found.cells})) or "none"
-        raise ProblemError(f"the mesh {os.fspath(path)} has no triangles or tetrahedra", why=f"Its cells are {have}.")
+        raise ProblemError(
+            f"the mesh {os.fspath(path)} has no triangles or tetrahedra",
+            why=f"Its cells are {have}.",
+            fix="export the cells of the area or volume, not of its boundary alone.",
+        )
 
     def __repr__(self) -> str:
         return f"Mesh of {len(self._cells)} cells"

@@ -112,7 +112,10 @@ def unit_points(how: str, count: int, dimension: int, rng: np.random.Generator) 
         ProblemError: for no points, or another order.
     """
     if count < 1:
-        raise ProblemError(f"a sample has at least one point, got {count}")
+        raise ProblemError(
+            f"a sample has at least one point, got {count}",
+            fix="ask for one or more.",
+        )
     if dimension == 0:
         return np.zeros((1 if how == "grid" else count, 0))
     if how == "uniform" or (how == "sobol" and dimension > SOBOL_MOST):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.geometry.domains import Domain, Image, check_names
+from primad.pde.geometry.domains import Domain, Image
 from primad.pde.geometry.point_arguments import Point, as_vector
 from primad.pde.geometry.sampling import Array, Points, in_triangles
-from primad.pde.written_names import names_in
+from primad.pde.written_names import check_names, names_in
 from primad.recording.foreign import plain
 
 __all__ = ["Ball", "Disk", "Polygon"]
@@ -53,7 +53,10 @@ class Ball(Domain):
         self.names = default if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != size:
-            raise ProblemError(f"a ball in {size} dimensions has {size} coordinates, got {len(self.names)} names")
+            raise ProblemError(
+                f"a ball in {size} dimensions has {size} coordinates, got {len(self.names)} names",
+                fix="pass a name for each coordinate.",
+            )
         self.bounds = np.stack([self.center - self.radius, self.center + self.radius], axis=1)
         log = size / 2 * math.log(math.pi) - math.lgamma(size / 2 + 1) + size * math.log(self.radius)
         self.measure = math.exp(log)  # a ball of many dimensions is too small for a number: 0
@@ -168,7 +171,10 @@ class Polygon(Domain):
             at = at[:-1]
         area = 0.5 * float(np.sum(at[:, 0] * np.roll(at[:, 1], -1) - np.roll(at[:, 0], -1) * at[:, 1]))
         if not area:
-            raise ProblemError("the corners of a polygon lie on a line: it is empty")
+            raise ProblemError(
+                "the corners of a polygon lie on a line: it is empty",
+                fix="give corners that go around an area.",
+            )
         self.corners = at if area > 0 else at[::-1]
         self.names, self.measure = names, abs(area)
         self.parts = tuple([f"edge {i}" for i in range(len(at))])
@@ -299,6 +305,9 @@ def _triangulated(corners: Array) -> Array:
                 del left[i]
                 break
         else:
-            raise ProblemError("a polygon touches itself and cannot be cut into triangles")
+            raise ProblemError(
+                "a polygon touches itself and cannot be cut into triangles",
+                fix="give the corners in the order in which the edge runs, each once.",
+            )
     found.append([corners[k] for k in left])
     return np.array(found)

@@ -334,7 +334,10 @@ class Data(Condition):
                     fix=suggestion(name, known) or f"there are {', '.join(known)}.",
                 )
         if not values:
-            raise ProblemError(f"the data have no values of {', '.join(unknowns)}")
+            raise ProblemError(
+                f"the data have no values of {', '.join(unknowns)}",
+                fix=f"pass {next(iter(unknowns))}=… as well.",
+            )
         at = np.stack([self.columns[name] for name in coordinates], axis=1)
         return Points(tuple(coordinates), at), values
 
@@ -350,7 +353,10 @@ def weight_of(value: Any, what: str) -> float | None:
 
 def _positive(value: Any, what: str) -> float:
     if not (isinstance(value, (int, float, np.number)) and 0 < float(value) < np.inf):
-        raise ProblemError(f"{what} must be a positive number, got {value!r}")
+        raise ProblemError(
+            f"{what} must be a positive number, got {value!r}",
+            fix="write a number greater than 0.",
+        )
     return float(value)
 
 

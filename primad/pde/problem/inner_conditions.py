@@ -74,10 +74,16 @@ class Integral(Condition):
         order: int = 20,
         name: str | None = None,
     ) -> None:
-        if not np.isfinite(value):
-            raise ProblemError(f"the value of an integral must be a number, got {value}")
+        if not (isinstance(value, (int, float, np.number)) and np.isfinite(value)):
+            raise ProblemError(
+                f"the value of an integral must be a number, got {value!r}",
+                fix="write pde.Integral(lambda u: u.value, 1.0); what is not known is a coefficient in the integrand.",
+            )
         if order < 1:
-            raise ProblemError(f"an integral needs at least one point, got order={order}")
+            raise ProblemError(
+                f"an integral needs at least one point, got order={order}",
+                fix="leave `order` out, or ask for 20.",
+            )
         super().__init__(integrand, on, weight=weight, name=name or "integral")
         self.value, self.order = float(value), order
 

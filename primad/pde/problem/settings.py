@@ -81,13 +81,22 @@ class Settings:
                 self._at_least(name, 1)
         self._at_least("resample", 0)
         if self.seconds is not None and not self.seconds > 0:
-            raise ProblemError(f"solve: seconds must be more than 0, got {self.seconds}: there would be no step")
+            raise ProblemError(
+                f"solve: seconds must be more than 0, got {self.seconds}: there would be no step",
+                fix="leave it out for no limit.",
+            )
         for name in ("target", "causal", "checkpoint_every"):
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
-                raise ProblemError(f"solve: {name} must not be negative, got {value}")
+                raise ProblemError(
+                    f"solve: {name} must not be negative, got {value}",
+                    fix="leave it out, or pass 0 or more.",
+                )
         if not 0 <= self.refine < 1:
-            raise ProblemError(f"solve: refine is a share of the points, at least 0 and less than 1, got {self.refine}")
+            raise ProblemError(
+                f"solve: refine is a share of the points, at least 0 and less than 1, got {self.refine}",
+                fix="pass refine=0.5.",
+            )
         if self.refine and not self.resample:
             raise ProblemError(
                 "solve: points are refined when they are drawn anew, which they never are", fix="pass resample=20, say."

@@ -145,9 +145,15 @@ def _groups(
         pairs = [(names_in(unknowns), network)]
     flat = [name for names, _ in pairs for name in names]
     if not flat or not all(isinstance(name, str) and name.isidentifier() for name in flat):
-        raise ProblemError(f"unknowns need names that can be arguments of functions, got {unknowns!r}")
+        raise ProblemError(
+            f"unknowns need names that can be arguments of functions, got {unknowns!r}",
+            fix='write unknowns="u v".',
+        )
     if len(set(flat)) < len(flat):
-        raise ProblemError(f"unknowns need different names, got {', '.join(flat)}")
+        raise ProblemError(
+            f"unknowns need different names, got {', '.join(flat)}",
+            fix="name each once.",
+        )
     for _, one in pairs:
         if not isinstance(one, Network):
             raise TracingError(
@@ -189,7 +195,10 @@ def _known(
             if name in found:
                 raise ProblemError(f"{name!r} is among the {found[name]} and the {kind}", fix="rename one of them.")
             if kind in ("coordinates", "unknowns") and hasattr(FieldAt, name):
-                raise ProblemError(f"the name {name!r} is taken: fields have an attribute of that name")
+                raise ProblemError(
+                    f"the name {name!r} is taken: fields have an attribute of that name",
+                    fix="choose another name.",
+                )
             found[name] = kind
     return found
 
@@ -216,10 +225,16 @@ def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
                 fix="write def equation(u, x): return u.xx + …",
             )
         if where.names != domain.names:
-            raise ProblemError(f"the equation {name!r} holds in a domain with other coordinates than the problem's")
+            raise ProblemError(
+                f"the equation {name!r} holds in a domain with other coordinates than the problem's",
+                fix="make the domain of Within with the names of the problem's coordinates, time included.",
+            )
         found.append(StatedEquation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
     if not found:
-        raise ProblemError("a problem has at least one equation")
+        raise ProblemError(
+            "a problem has at least one equation",
+            fix="write pde.Problem(lambda u: u.xx - 1, domain, conditions).",
+        )
     return tuple(found)
 
 
@@ -330,7 +345,10 @@ def _robin(condition: Condition) -> tuple[Any, ...]:
 
 def _check_interface(condition: Interface, domain: Domain) -> None:
     if condition.of.names != domain.names:
-        raise ProblemError(f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}")
+        raise ProblemError(
+            f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}",
+            fix="make it with the same names of coordinates, time included.",
+        )
     for part in condition.on or ():
         condition.of.check_part(part)
 

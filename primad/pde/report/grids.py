@@ -99,7 +99,10 @@ def grid(
     shown = _shown([name for name in domain.names if name not in fixed], domain, most) if axes is None else axes
     if not shown or len(shown) > most or set(shown) & set(fixed):
         known, other = ", ".join(shown) or "no coordinate", ", ".join(fixed) or "none"
-        raise ProblemError(f"there is no picture along {known} with fixed {other}")
+        raise ProblemError(
+            f"there is no picture along {known} with fixed {other}",
+            fix=f'show one or two coordinates of {", ".join(domain.names)}, and fix others: plot(along="x", t=0.5).',
+        )
     bounds = dict(zip(domain.names, domain.bounds, strict=True))
     lines = [np.linspace(bounds[name][0], bounds[name][1], POINTS if len(shown) > 1 else 2 * POINTS) for name in shown]
     rest = {name: float(np.mean(bounds[name])) for name in domain.names if name not in shown}
@@ -117,7 +120,10 @@ def grid(
     moved, visible = moved_to_edge(inside, lines, mask)
     if fixed and not (may_be_empty or np.any(visible)):
         where = ", ".join(f"{name} = {value:.4g}" for name, value in rest.items())
-        raise ProblemError(f"there is nothing to show at {where}: {domain!r} has no point there")
+        raise ProblemError(
+            f"there is nothing to show at {where}: {domain!r} has no point there",
+            fix="fix the coordinates elsewhere.",
+        )
     along = dict(zip(shown, moved, strict=True))
     columns = {name: along[name] if name in along else np.full(mask.shape, rest[name]) for name in domain.names}
     return Grid(shown, columns, visible, rest, tuple(lines), tuple(edges))

@@ -35,7 +35,10 @@ def plot_losses(solution: Solution, *, axes: Any = None, against: str = "step") 
     """
     history, axes = _steps(solution), given_axes(axes)
     if against not in ("step", "seconds"):
-        raise ProblemError(f"losses are drawn against step or seconds, not {against!r}")
+        raise ProblemError(
+            f"losses are drawn against step or seconds, not {against!r}",
+            fix='pass against="step".',
+        )
     x = np.arange(1, len(history) + 1) if against == "step" else np.array(history.seconds)
     for name in history.names:
         axes.semilogy(x, history.of(name), label=name)
@@ -62,7 +65,10 @@ def plot_coefficients(
     history, axes = _steps(solution), given_axes(axes)
     traces = {name: np.array(trace) for name, trace in history.coefficients.items() if np.ndim(trace[0]) == 0}
     if not traces:
-        raise ProblemError("there are no coefficients to draw: the problem learns none that are numbers")
+        raise ProblemError(
+            "there are no coefficients to draw: the problem learns none that are numbers",
+            fix='give the problem coefficients={"k": 1.0}.',
+        )
     known = confidence(solution) if level is not None and solution.is_sure else None
     bands = known.intervals(level) if level is not None and known and not known.doubts else {}
     for i, (name, trace) in enumerate(traces.items()):

@@ -51,7 +51,10 @@ class Confidence:
             ProblemError: if the level is no probability.
         """
         if not 0 < level < 1:
-            raise ProblemError(f"the level of confidence is a probability, got {level}")
+            raise ProblemError(
+                f"the level of confidence is a probability, got {level}",
+                fix="pass 0.95, say.",
+            )
         from scipy.special import stdtrit  # loads when intervals are asked for
 
         factor = np.nan if self.doubts else float(stdtrit(self.freedom, 0.5 + level / 2))
@@ -75,7 +78,10 @@ def confidence(solution: Solution) -> Confidence:
     problem, params = solution.problem, solution.params
     space = Space.of(params)
     if not problem.coefficients:
-        raise ProblemError("no coefficient is learned: there is nothing to be confident of")
+        raise ProblemError(
+            "no coefficient is learned: there is nothing to be confident of",
+            fix='give the problem coefficients={"k": 1.0}.',
+        )
     if not solution.has_data:
         raise ProblemError(
             "the confidence of coefficients comes from errors of data, and the problem has none",

@@ -260,7 +260,8 @@ class _Windows:
         self.now = self.problem(Time(float(self.times[number]), float(self.times[number + 1])), start)
         if self.now.domain.dimension - 1 not in MOST or time_of(self.now.domain) is None:
             raise ProblemError(
-                f"march: time and one to three coordinates of space, got {', '.join(self.now.domain.names)}"
+                f"march: time and one to three coordinates of space, got {', '.join(self.now.domain.names)}",
+                fix="multiply a domain of space with the time of the window: pde.Interval(0, 1) * time.",
             )
         self._check_time()
         check_handed_on(self.now)

@@ -39,7 +39,10 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ProblemError(f"the checkpoint's folder {self.folder} cannot be made: {error}") from None
+            raise ProblemError(
+                f"the checkpoint's folder {self.folder} cannot be made: {error}",
+                fix="name a folder that you may write to.",
+            ) from None
 
     def load(self) -> dict[str, Array] | None:
         """Return the arrays of the state; None if there is none.

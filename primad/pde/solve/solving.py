@@ -126,7 +126,10 @@ class Run:
             if name not in found:
                 raise ProblemError(f"solve: there is no term {name!r}", fix=f"there are {', '.join(map(repr, found))}.")
             if not weight > 0:
-                raise ProblemError(f"solve: the weight of {name!r} must be positive, got {weight}")
+                raise ProblemError(
+                    f"solve: the weight of {name!r} must be positive, got {weight}",
+                    fix="leave the term out of weights=, or pass a number greater than 0.",
+                )
             found[name] = float(weight)
         return found
 
