@@ -123,3 +123,45 @@ def test_the_code_of_the_page_on_scaling_runs():
     names["xs"] = RNG.normal(size=(6, 3))
     exec(code, names)
     assert names["weights"].grad.shape == (3, 8)
+
+
+def test_complex_tensors_have_pytorchs_gradients():
+    """They are the conjugates of primad's; a loss in both systems' functions goes through, to second order."""
+
+    def ours(z, w, x):
+        return np.fft.fft(z * np.exp(1j * x)) * np.conj(w), np.sum(np.abs(z * w) ** 2)
+
+    def theirs(z, w, x):
+        return torch.fft.fft(z * torch.exp(1j * x)) * torch.conj(w), torch.sum(torch.abs(z * w) ** 2)
+
+    def draw(dtype):
+        both = RNG.normal(size=4), RNG.normal(size=4)
+        return torch.tensor(both[0] + 1j * both[1] if dtype is complex else both[0], requires_grad=True)
+
+    z, w, x = draw(complex), draw(complex), draw(float)
+    f = primad.to_torch(ours)
+
+    def g(spectrum, size):
+        return torch.sum((spectrum.conj() * 2j).imag ** 3) * size**2
+
+    derivatives = []
+    for h in (f, theirs):
+        first = torch.autograd.grad(g(*h(z, w, x)), (z, w, x), create_graph=True)
+        again = torch.autograd.grad(sum(torch.sum(torch.abs(d) ** 2) for d in first), (z, w, x))
+        derivatives.append((*first, *again))
+    for found, wanted in zip(*derivatives, strict=True):
+        assert found.dtype == wanted.dtype
+        torch.testing.assert_close(found, wanted)
+    assert torch.autograd.gradcheck(f, (z, w, x), check_forward_ad=True)
+    torch.testing.assert_close(f(z.detach().conj(), w.detach(), x.detach())[1], theirs(z.conj(), w, x)[1].detach())
+
+
+def test_complex_tensors_in_transforms_of_torch_func():
+    f = primad.to_torch(lambda z: np.sum(np.abs(z) ** 2 * np.angle(z)))
+    z = torch.tensor(RNG.normal(size=(3, 4)) + 1j * RNG.normal(size=(3, 4)))
+
+    def g(z):
+        return torch.sum(torch.abs(z) ** 2 * torch.angle(z))
+
+    torch.testing.assert_close(torch.func.grad(f)(z[0]), torch.func.grad(g)(z[0]))
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(f))(z), torch.func.vmap(torch.func.grad(g))(z))

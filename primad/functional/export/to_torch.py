@@ -63,7 +63,8 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns:
         a function of tensors, arrays, Python numbers and pytrees of them, whose result has tensors for arrays. Tensors
-        of any shape and strides, of the dtypes that NumPy has, share their memory with primad.
+        of any shape and strides, of the dtypes that NumPy has, share their memory with primad. Gradients by complex
+        tensors are PyTorch's, ∂f/∂x + i ∂f/∂y, the conjugates of `primad.grad`'s.
 
     Raises:
         TracingError: if PyTorch is not installed; for a tensor of another device or of a dtype that NumPy lacks.
@@ -159,11 +160,15 @@ class Differentiated:
 
     @cached_property
     def pullback(self) -> Differentiated:
-        """The function of its arrays and of cotangents of its float results that returns cotangents of its floats."""
+        """The function of its arrays and of cotangents of its float results that returns cotangents of its floats.
+
+        PyTorch's cotangents of complex numbers are the conjugates of primad's.
+        """
 
         def pulled(given: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
             floats, of_floats, cotangents = self._of_floats(given, numbers)
-            return vjp(of_floats, *floats)[1](cotangents)
+            pulled_back = vjp(of_floats, *floats)[1](tuple(map(_conjugate, cotangents)))
+            return tuple(map(_conjugate, pulled_back))
 
         return Differentiated(pulled)
 
@@ -194,14 +199,15 @@ class Differentiated:
         return [arrays[place] for place in places], of_floats, rest
 
 
-def _refuse_complex(found: Sequence[bool]) -> None:
-    """Raise where there are complex tensors, whose gradients PyTorch has conjugated."""
-    if any(found):
-        raise TracingError(
-            "to_torch: complex tensors are not supported",
-            why="PyTorch's gradients of them are the conjugates of primad's.",
-            fix="pass the parts, torch.view_as_real(z), and compute with x[..., 0] + 1j * x[..., 1].",
-        )
+def _conjugate(x: Array) -> Array:
+    """Return the conjugates of complex numbers, and real ones as they are."""
+    return np.conj(x) if type_of(x).is_complex else x
+
+
+def _moves(tensor: Tensor) -> bool:
+    """Say whether a tensor has tangents: numbers with a fraction, real or complex."""
+    found: bool = tensor.is_floating_point() or tensor.is_complex()
+    return found
 
 
 @made_once()
@@ -215,23 +221,20 @@ def _applied() -> tuple[Any, Any]:
 
     def computed(function: Differentiated, structure: Structure, numbers: tuple[Any, ...], *tensors: Tensor) -> Any:
         function.n = len(tensors)
-        _refuse_complex([tensor.is_complex() for tensor in tensors])
         value = function.run(tuple([_array(tensor) for tensor in tensors]), numbers)
         if type(value) is np.ndarray or type(value) is np.float64:
-            _refuse_complex([np.iscomplexobj(value)])
             structure.tree = ALONE
             return (torch.from_numpy(np.asarray(value)),)
         leaves, structure.tree = tree.flatten(value)
-        _refuse_complex([np.iscomplexobj(leaf) for leaf in leaves])
         return tuple([torch.from_numpy(np.asarray(leaf)) for leaf in leaves])
 
     def keep(ctx: Any, inputs: tuple[Any, ...], results: tuple[Tensor, ...]) -> None:
         ctx.function, _, ctx.numbers, *tensors = inputs
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
-        ctx.floats = [result.is_floating_point() for result in results]
+        ctx.floats = [_moves(result) for result in results]
         if not all(ctx.floats):
-            ctx.mark_non_differentiable(*[result for result in results if not result.is_floating_point()])
+            ctx.mark_non_differentiable(*[result for result in results if not _moves(result)])
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         results = computed(*inputs)
@@ -242,14 +245,14 @@ def _applied() -> tuple[Any, Any]:
         tensors = ctx.saved_tensors
         given = [ct for ct, float_ in zip(cotangents, ctx.floats, strict=True) if float_]
         pulled = iter(ctx.function.pullback.applied(ctx.numbers, [*tensors, *given]))
-        return None, None, None, *[next(pulled) if tensor.is_floating_point() else None for tensor in tensors]
+        return None, None, None, *[next(pulled) if _moves(tensor) else None for tensor in tensors]
 
     def pushed(ctx: Any, *tangents: Tensor | None) -> Any:
         tensors = ctx.saved_tensors
         given = [
             torch.zeros_like(tensor) if tangent is None else tangent
             for tensor, tangent in zip(tensors, tangents[3:], strict=True)
-            if tensor.is_floating_point()
+            if _moves(tensor)
         ]
         results = iter(ctx.function.pushforward.applied(ctx.numbers, [*tensors, *given]))
         return tuple([next(results) if float_ else None for float_ in ctx.floats])
@@ -320,7 +323,7 @@ def _array(tensor: Tensor) -> Array:
         TracingError: if there is none.
     """
     try:
-        return tensor.detach().numpy()
+        return tensor.detach().resolve_conj().resolve_neg().numpy()
     except (TypeError, RuntimeError) as error:
         raise TracingError(
             f"a tensor of type {tensor.dtype} on {tensor.device} cannot be an array of NumPy: {error}",
