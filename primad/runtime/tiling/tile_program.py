@@ -158,21 +158,25 @@ def partition_of(program: Program, dimension: Tileable, donated: Donated) -> Til
     )
 
 
-def with_costly(program: Program, first: Sequence[Node], tiled: Collection[Node]) -> list[Node]:
+def with_costly(
+    program: Program, first: Sequence[Node], tiled: Collection[Node], mixed: Collection[Node] = ()
+) -> list[Node]:
     """Return what a first stage computes, with what it would cost more to compute again than to keep.
 
     Args:
         program: what is computed in stages.
         first: what the first stage must compute.
         tiled: values along the dimension that is cut, which are not kept: memory would grow with it.
+        mixed: values that are kept all the same: each of their elements is made of many.
     """
     early = needed_between(program.inputs, first)
     kept = list(first)
     for node in reversed(program.nodes):
-        if node not in early or node in tiled or isinstance(node.type, TupleType) or isinstance(node.op, Leaf):
+        if node not in early or isinstance(node.type, TupleType) or isinstance(node.op, Leaf) or node in kept:
             continue
         maker, _ = application(node)
-        if maker.op.cost(maker).flops >= CORE.flops_of_byte * node.type.nbytes and node not in kept:
+        costs = maker.op.cost(maker).flops >= CORE.flops_of_byte * node.type.nbytes
+        if node in mixed or (costs and node not in tiled):
             later = needed_between([*program.inputs, *kept], program.outputs)
             kept += [node] if node in later else []
     return kept

@@ -19,6 +19,7 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.native.llvm.compile_limits import BUDGET
+from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import Donated, Hint
 from primad.runtime.loops.row_streams import budget_of, streams_of
 from primad.runtime.plan.fusion import is_pointwise
@@ -44,7 +45,7 @@ from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
 from primad.transforms.axis_split import Separated, told_apart
-from primad.transforms.dimensions import dependents
+from primad.transforms.dimensions import axis_map, dependents
 from primad.transforms.lowering import calls, without_calls
 
 TILE_BYTES = SECOND_CACHE.share(1, 2)
@@ -206,9 +207,10 @@ def _staged(
     stages: int,
     donated: Donated,
     along: Hint | None = None,
+    mixed: Collection[Node] = (),
 ) -> PlannedProgram:
     """Return a plan that computes some values first, and the rest from them; of `tiled` ones, none is kept for cost."""
-    first = with_compared(program, with_costly(program, first, tiled))
+    first = with_compared(program, with_costly(program, first, tiled, mixed))
     cut = [] if along is None else [program.inputs[along[0]]]
     given = needed_of(program.inputs, first, cut)
     taken = [program.inputs[place] for _, place in donated]
@@ -245,8 +247,16 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     first = list(dict.fromkeys(ends))
     if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
-    staged = _staged(program, first, dimension.axis.keys() - dimension.whole, stages, donated, along)
+    mixed = {node for node in dimension.axis if is_computed(node) and _mixes(node)}
+    staged = _staged(program, first, dimension.axis.keys() - dimension.whole, stages, donated, along, mixed)
     return staged if _gains(staged) else None
+
+
+def _mixes(node: Node) -> bool:
+    """Say whether an op makes each element of many along some axis, in arithmetic, as a Fourier transform does."""
+    maker, result = application(node)
+    map = axis_map(maker)
+    return any(map.role(label, result) == "mixed" for label in map.results[result])
 
 
 def _chosen(program: Program, along: Hint) -> list[Tileable]:
