@@ -11,7 +11,7 @@ from typing import Any
 import numpy as _numpy
 
 from primad.numpy import fft, linalg, names, objects, polynomial, special, ufunc_methods
-from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, ufuncs
+from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, square_roots, ufuncs
 from primad.numpy.elementwise.bits import *
 from primad.numpy.elementwise.complex_numbers import *
 from primad.numpy.elementwise.logic import *
@@ -51,6 +51,8 @@ concat, permute_dims, pow, row_stack = concatenate, transpose, power, vstack
 
 COMPOSITES = (
     *ufuncs.COMPOSITES,
+    *square_roots.COMPOSITES,
+    *fft.COMPOSITES,
     *rounding.COMPOSITES,
     *reductions.COMPOSITES,
     *scans.COMPOSITES,

@@ -15,13 +15,16 @@ from primad.ir.array_types import real_dtype
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.promotion import convert, implements, normalize_axis, refuse_out
 from primad.numpy.shapes.shaping import roll
-from primad.ops.arrays.fourier import SWAPPED
+from primad.ops.arrays.fourier_laws import SWAPPED
+from primad.ops.arrays.frequency_pairs import weigh_pairs
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
     "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
+
+COMPOSITES = [weigh_pairs]
 
 fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq  # plain arrays, of lengths
 
@@ -76,7 +79,7 @@ def _lengths(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int | None], li
 
 def _along(name: str, x: Any, lengths: Sequence[int | None], axes: Sequence[int], inverse: bool, norm: Any) -> Any:
     """Transform complex numbers along axes, one after the other where one is there twice."""
-    norm, x = _norm(name, norm), convert(x, _complex_of(x.dtype))
+    norm, dtype = _norm(name, norm), _complex_of(x.dtype)
     left = list(zip(lengths, axes, strict=True))
     while left:
         last: dict[int, int | None] = {}
@@ -85,8 +88,8 @@ def _along(name: str, x: Any, lengths: Sequence[int | None], axes: Sequence[int]
             last[axis] = n
         for axis, n in last.items():
             x = resized(x, axis, _length(name, n, x.shape[axis]))
-        x = ops.fft(x, axes=tuple(sorted(last)), inverse=inverse, norm=norm)
-    return x
+        x = ops.fft(convert(x, dtype), axes=tuple(sorted(last)), inverse=inverse, norm=norm)
+    return convert(x, dtype)
 
 
 def _real(name: str, x: Any) -> Any:

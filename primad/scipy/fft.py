@@ -17,7 +17,7 @@ from primad.errors import ShapeError
 from primad.numpy import fft as numpy_fft
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.promotion import any_traced, convert, traced_operands
-from primad.ops.arrays.fourier import SWAPPED
+from primad.ops.arrays.fourier_laws import SWAPPED
 from primad.scipy import other_names, real_transforms
 from primad.scipy.mirrors import mirrors_of
 from primad.scipy.real_transforms import *

@@ -16,7 +16,7 @@ from primad.numpy.fft import resized
 from primad.numpy.promotion import convert, normalize_axis, traced_operands
 from primad.numpy.shapes.shaping import flip
 from primad.ops.arrays.cosine_sine_transforms import INVERSE
-from primad.ops.arrays.fourier import SWAPPED
+from primad.ops.arrays.fourier_laws import SWAPPED
 from primad.scipy.mirrors import floats, mirrors_of
 
 __all__ = ["dct", "dctn", "dst", "dstn", "fht", "idct", "idctn", "idst", "idstn", "ifht"]

@@ -1,11 +1,11 @@
 """Laws that belong to no single op, with the statements that `primad.verify` proves.
 
 The first families are applied by constructors, as the ops that are kept outermost say
-(`primad.ops.record.fields.Outermost`), the second, in `direction_laws`, by the pass that moves sums over directions
-towards the inputs (`primad.simplify.collapse`), the third by that for sums of derivatives
-(`primad.simplify.factor_linear`), the fourth to programs about to be planned (`primad.simplify.outer_products`), the
-fifth to these and to programs about to be differentiated (`primad.simplify.slice_pushdown`), the sixth to what is
-planned, last of all (`primad.simplify.like_terms`).
+(`primad.ops.record.fields.Outermost`), or views whose operands have laws for being consumed, the second, in
+`direction_laws`, by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third
+by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to programs about to be planned
+(`primad.simplify.outer_products`), the fifth to these and to programs about to be differentiated
+(`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all (`primad.simplify.like_terms`).
 """
 
 from __future__ import annotations
@@ -99,6 +99,36 @@ _OUTERMOST = (
         "bitwise",
         lambda c, x: (wide(ops.mask(c > 0, x)), ops.mask(wide(c > 0), wide(x))),
         ((3,), (3,)),
+    ),
+)
+
+
+def _seen(x: Any) -> Any:
+    return ops.slice_(x, start=(0,), stop=(2,), step=(1,))
+
+
+def _squared(x: Any) -> Any:
+    """Convolve an array with itself."""
+    there = {"axes": (0,), "norm": "backward"}
+    z = ops.fft(ops.cast(x, dtype="complex128"), inverse=False, **there)
+    return ops.fft(ops.mul(z, z), inverse=True, **there)
+
+
+_SEEN = (
+    Law(
+        "what is seen of a value is consumed as the value is: squares of lengths",
+        "real",
+        lambda x, y: (
+            ops.mul(_seen(ops.hypot(x, y)), _seen(ops.hypot(x, y))),
+            _seen(ops.add(ops.mul(x, x), ops.mul(y, y))),
+        ),
+        ((3,), (3,)),
+    ),
+    Law(
+        "what is seen of a value is consumed as the value is: real parts",
+        "real",
+        lambda x: (ops.real_part(_seen(_squared(x))), _seen(ops.real_part(_squared(x)))),
+        ((4,),),
     ),
 )
 
@@ -250,4 +280,4 @@ _TERMS = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)
+PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)

@@ -31,7 +31,7 @@ Shape = tuple[int, ...]
 def is_drawn(case: Case) -> bool:
     """Say whether programs may contain the op."""
     through = case.through is None or case.through.is_composite
-    return not case.op.derivative.only_transposed and not case.op.holds_program and through
+    return through and not (case.internal or case.op.derivative.only_transposed or case.op.holds_program)
 
 
 @cache

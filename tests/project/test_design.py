@@ -63,7 +63,7 @@ CLAIMS = {
     ),
     "they are equal for finite values only": "test_verify.py::test_laws",
     "Laws of the first two classes are applied": "test_verify.py::test_no_law_is_left_out_where_it_applies",
-    "Finite ones are applied only to zeros": "test_design.py::test_finite_laws_are_of_masks_identities_and_windows",
+    "Finite ones are applied only to zeros": "test_design.py::test_finite_laws_are_of_masks_identities_and_linear_ops",
     "`verify` holds each law, alone, to its class": "test_special_verification.py::test_laws_at_special_values",
     "a broadcast leaves every pointwise op": "test_design.py::test_a_broadcast_leaves_every_pointwise_op",
     "a mask every pointwise op that is linear": "test_design.py::test_a_mask_leaves_every_linear_op_and_view",
@@ -336,7 +336,7 @@ def laws() -> list[Law]:
     return [*(law for case in CASES.values() for law in (*case.op.laws.own, *case.op.laws.consumed)), *PASS_LAWS]
 
 
-def test_finite_laws_are_of_masks_identities_and_windows() -> None:
+def test_finite_laws_are_of_masks_identities_and_linear_ops() -> None:
     finite = [law for law in laws() if law.holds == "finite"]
     assert finite
     for law in finite:
@@ -344,7 +344,7 @@ def test_finite_laws_are_of_masks_identities_and_windows() -> None:
             program = trace(lambda *xs, law=law: law.statement(*xs)[0])(
                 *[ArrayType(shape, np.float64) for shape in law.shapes]
             )
-        assert {node.op for node in program.nodes} & {ops.mask, ops.eye, ops.overlap_add}, law.name
+        assert {node.op for node in program.nodes} & {ops.mask, ops.eye, ops.overlap_add, ops.fft, ops.rfft}, law.name
 
 
 POINTWISE = [name for name, case in CASES.items() if case.op.axes.pointwise and case.op.laws.outermost is None]

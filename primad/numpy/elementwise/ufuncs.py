@@ -281,14 +281,6 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return ops.select(d > 0, x + ops.softplus(-d), y + ops.softplus(d))
 
 
-def safe_sqrt(x: Any) -> Any:
-    """√x with derivative 0 at 0 (the convention for norms and standard deviations), for x ≥ 0."""
-    zero = x == 0
-    one = x.__class__(x.node.trace.literal(1, x.type))
-    nothing = x.__class__(x.node.trace.literal(0, x.type))
-    return ops.select(zero, nothing, ops.sqrt(ops.select(zero, one, x)))
-
-
 COMPOSITES = [square, reciprocal, logaddexp]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from primad.ir.array_types import is_float, real_dtype
 from primad.numpy.elementwise.complex_numbers import real, squares
 from primad.numpy.elementwise.logic import isnan
-from primad.numpy.elementwise.ufuncs import defined_where, safe_sqrt, where
+from primad.numpy.elementwise.square_roots import safe_sqrt
+from primad.numpy.elementwise.ufuncs import defined_where, where
 from primad.numpy.promotion import convert, implements, refuse_out
 from primad.numpy.reduce.reductions import (
     all,

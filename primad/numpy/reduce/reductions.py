@@ -13,7 +13,8 @@ from primad.ir.array_types import is_float, real_dtype
 from primad.ir.node import Node, Trace
 from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.logic import isnan
-from primad.numpy.elementwise.ufuncs import safe_sqrt, where
+from primad.numpy.elementwise.square_roots import safe_sqrt
+from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import (
     accumulator,
     any_traced,
@@ -127,10 +128,28 @@ var_: Primitive = composite(
     lower=_variance,
     doc="Mean squared deviation, dividing by n − ddof.",
 )
+
+
+def _deviation(op: Primitive, x: Any) -> Any:
+    return op(x, axes=(0,), ddof=0)
+
+
 std_: Primitive = composite(
     "std",
     numpy=lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof),
     lower=lambda x, *, axes, ddof: safe_sqrt(var_(x, axes=axes, ddof=ddof)),
+    consumed=[
+        Law(
+            "std·std = var, whose second derivatives are smooth",
+            "real",
+            lambda x: (ops.mul(_deviation(std_, x), _deviation(std_, x)), _deviation(var_, x)),
+            ((3,),),
+            lambda trace, inputs, params: (
+                apply(trace, var_, *inputs[0].inputs, **dict(inputs[0].params)) if inputs[0] is inputs[1] else None
+            ),
+            ("mul",),
+        )
+    ],
     doc="√var, with derivative 0 where it is 0.",
 )
 prod_: Primitive = composite(

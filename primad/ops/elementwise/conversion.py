@@ -14,7 +14,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, complex_dtype, real_dtype
 from primad.ir.node import LITERAL, Node, Trace, literal_value
-from primad.ops.elementwise.arithmetic import neg
+from primad.ops.elementwise.arithmetic import add, neg
 from primad.ops.record.fields import CHEAP, Law, MemoryUse, always
 from primad.ops.record.kinds import linear, piecewise_constant
 from primad.ops.record.operand_types import same_type
@@ -177,7 +177,7 @@ real_part: Primitive = linear(
             _part_law(0),
             ("complex_of", "literal", "cast", "conj"),
             complex="bitwise",
-        )
+        ),
     ],
     doc="The real parts of complex numbers.",
 )
@@ -243,6 +243,20 @@ def _complex_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     return None
 
 
+def _sum_of_parts(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+    place = next((i for i, z in enumerate(inputs) if z.op is complex_of and _is_zero(z.inputs[0])), None)
+    if place is None:
+        return None
+    made, other = inputs[place], inputs[1 - place]
+    if other.op is not cast or other.inputs[0].type.is_complex:
+        return None
+    return apply(trace, complex_of, apply(trace, real_part, other), made.inputs[1])
+
+
+def _is_zero(x: Node) -> bool:
+    return x.op is LITERAL and literal_value(x) == 0
+
+
 complex_of: Primitive = linear(
     "complex_of",
     numpy=_complex,
@@ -259,6 +273,17 @@ complex_of: Primitive = linear(
             ((3,), (3,)),
             _complex_law,
             ("real_part", "literal"),
+        )
+    ],
+    consumed=[
+        Law(
+            "an imaginary number and a real one are the parts of their sum",
+            "real",
+            lambda x, y: (add(complex_of(full(0.0, x), x), cast(y, dtype="complex128")), complex_of(y, x)),
+            ((3,), (3,)),
+            _sum_of_parts,
+            ("add",),
+            complex="real",
         )
     ],
     doc="x + iy, of real parts x and y.",

@@ -122,6 +122,7 @@ def linear(
     adapt: AdaptRule = same_params,
     operands: Sequence[int] | None = (0,),
     laws: Sequence[Law] = (),
+    consumed: Sequence[Law] = (),
     outermost: Outermost | None = None,
     domain: DomainOfDefinition | None = None,
     indexing: Indexing = Indexing(),
@@ -142,6 +143,7 @@ def linear(
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         operands: positions of the linear operands; None for all.
         laws: constructor identities.
+        consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         outermost: how it leaves ops that are applied to it (see `primad.ops.record.fields`).
         domain: the values for which it is defined, if it raises an error for others.
         indexing: which rows or windows it reads or writes (see `primad.ops.record.fields`).
@@ -170,7 +172,7 @@ def linear(
         domain=domain,
         derivative=DerivativeRules(jvp=jvp, transpose=rule, linear_operands=linear_operands),
         axes=_axes(axes, adapt),
-        laws=Laws(own=tuple(laws), outermost=outermost),
+        laws=Laws(own=tuple(laws), consumed=tuple(consumed), outermost=outermost),
         indexing=indexing,
         memory=memory,
         work=work,
@@ -294,6 +296,7 @@ def custom(
     axes: AxisRule = pointwise,
     adapt: AdaptRule = same_params,
     laws: Sequence[Law] = (),
+    consumed: Sequence[Law] = (),
     domain: DomainOfDefinition | None = None,
     memory: MemoryUse = MemoryUse(),
     work: Work = Work(),
@@ -315,6 +318,7 @@ def custom(
         axes: the axis map (see `primad.ir.axes`); pointwise by default.
         adapt: the params after axes were inserted, dropped or resized (see `primad.ir.axes`); the same by default.
         laws: constructor identities.
+        consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         domain: the values for which it is defined, if it raises an error for others.
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
@@ -336,7 +340,7 @@ def custom(
             partials=() if callable(jvp) else tuple(jvp),
         ),
         axes=_axes(axes, adapt),
-        laws=Laws(own=tuple(laws)),
+        laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
         memory=memory,
         work=work,
         complex=complex,

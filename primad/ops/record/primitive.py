@@ -134,11 +134,11 @@ class Primitive:
         names = {SAME if op is SAME else op.name for op in context}
         laws = [law for law in self.laws.own if law.may_apply(names) and (law.complex is not None or not over_complex)]
         own = [law.rewrite for law in laws if law.rewrite is not None]
-        if over_complex:
-            return (*self.families(ops).values(), *own)
-        consumed = [rewrite for op in dict.fromkeys(ops) for rewrite in consuming(self, op)]
-        if project in ops:
+        consumed = [rewrite for op in dict.fromkeys(ops) for rewrite in consuming(self, op, over_complex)]
+        if project in ops and not over_complex:
             consumed.append(partial(_consume_results, self))
+        if self.axes.pointwise and _is_view(ops[0]) and len({*ops}) == 1:
+            consumed.append(partial(_consume_seen, self))
         return (*consumed, *self.families(ops).values(), *own)
 
     def families(self, operands: Sequence[Any]) -> dict[Any, Rewrite]:
@@ -239,10 +239,11 @@ def application(node: Node) -> tuple[Node, int]:
     return (node.inputs[0], node.params[0][1]) if node.op is project else (node, 0)
 
 
-def consuming(op: Primitive, operand: Any) -> list[Rewrite]:
+def consuming(op: Primitive, operand: Any, over_complex: bool = False) -> list[Rewrite]:
     """Return the constructor forms of laws that another op has for being an operand of this one."""
     laws = () if isinstance(operand, Leaf) else operand.laws.consumed
-    return [law.rewrite for law in laws if law.rewrite is not None and law.may_apply((op.name,))]
+    held = [law for law in laws if law.complex is not None or not over_complex]
+    return [law.rewrite for law in held if law.rewrite is not None and law.may_apply((op.name,))]
 
 
 def _consume_results(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -252,6 +253,29 @@ def _consume_results(op: Primitive, trace: Trace, inputs: tuple[Node, ...], para
             found = rewrite(trace, inputs, params)
             if found is not None:
                 return found
+    return None
+
+
+def _is_view(op: Any) -> bool:
+    return not isinstance(op, Leaf) and op.memory.views and op is not project
+
+
+def _consume_seen(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
+    """What is seen of a value, by the same view of all operands, is consumed as the value is."""
+    view = inputs[0]
+    if len(view.inputs) != 1 or any(x.params != view.params for x in inputs):
+        return None
+    wholes = tuple([x.inputs[0] for x in inputs])
+    first = wholes[0]
+    if isinstance(first.op, Leaf) or any(x.op is not first.op or x.type != first.type for x in wholes):
+        return None
+    rewriters = consuming(op, first.op, first.type.is_complex)
+    if _is_view(first.op):
+        rewriters.append(partial(_consume_seen, op))
+    for rewrite in rewriters:
+        found = rewrite(trace, wholes, params)
+        if found is not None:
+            return apply(trace, view.op, found, **dict(view.params))
     return None
 
 

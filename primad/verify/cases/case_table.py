@@ -10,6 +10,7 @@ import numpy as np
 from primad import nn, ops
 from primad import numpy as pnp
 from primad.ir.array_types import ArrayType
+from primad.numpy.elementwise.square_roots import safe_sqrt
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases import array_examples as arrays
 from primad.verify.cases.complex_cases import COMPLEX_CASES
@@ -249,6 +250,7 @@ MORE_EXAMPLES = {
 
 
 OTHERS = (
+    Case(safe_sqrt, pointwise(POSITIVE), 4, internal=True, bounded=True),  # at 0 its derivative is a convention
     *COMPLEX_CASES,
     *SPECIAL_CASES,
     *FACTORIZATION_CASES,

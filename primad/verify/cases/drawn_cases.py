@@ -113,6 +113,7 @@ class Case:
         numeric: whether the op's formulas are too long for SymPy: it is checked at numbers of high precision.
         through: for an op that takes the results of another one, that op: it makes the operand from the example's.
         slow: whether numbers of hundreds of digits are too slow in its meaning, a special function's.
+        internal: whether only rules and other ops' definitions apply it: programs that are drawn have it through these.
         bounded: whether the bounds of its operands are all that is known of where it is defined, as of a user's op.
     """
 
@@ -125,6 +126,7 @@ class Case:
     numeric: bool = False
     through: Primitive | None = None
     slow: bool = False
+    internal: bool = False
     bounded: bool = False
     others: Mapping[Primitive, Callable[..., Any]] = field(default_factory=dict)
 

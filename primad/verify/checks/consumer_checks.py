@@ -33,7 +33,7 @@ def _consumers(x: Any, v: Any) -> list[tuple[str, Any, Any]]:
         letters = "abcdef"[: x.ndim]
         labels = f"{letters},{letters[axis]}->{letters.replace(letters[axis], '')}"
         if n == 2:
-            found.append((f"contract along {axis}", ops.contract, ((x, v), {"labels": labels})))
+            found.append((f"contract along {axis}", ops.contract, ((x, v.astype(x.dtype)), {"labels": labels})))
         for other in range(axis):
             if x.shape[other] == n:
                 params = {"axis1": other, "axis2": axis}

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Node, literal_value
+from primad.ops.arrays.frequency_pairs import weigh_pairs
 from primad.ops.record.fields import LawClass, Rewrite
 from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
@@ -95,6 +96,7 @@ def forms_of(trial: Trial, arrays: Sequence[Any], refused: bool = False) -> list
             found.append([x])  # indices, of which other forms might be out of range
         else:
             found.append(_forms(x, z, *both))
+            found[-1] += _transformed(trial, x, z) if x.dtype.kind == "c" else []
             if refused and x.dtype.kind != "b":
                 found[-1] += _refused(x, z, *both, trial.op.axes.pointwise)
         position += 1
@@ -137,7 +139,26 @@ def _of_parts(x: Any, z: Any) -> list[Any]:
     """Return complex numbers that are made of parts, and of real ones."""
     part, other = ops.real_part(x), ops.imaginary_part(z)
     forms = [ops.conj(x), ops.complex_of(part, other), ops.conj(ops.complex_of(part, other))]
+    if x.ndim and x.size:
+        forms.append(ops.flip(ops.fft(x, axes=(0,), inverse=False, norm="ortho"), axes=(0,)))
     return [*forms, ops.cast(part, dtype=str(x.dtype))]
+
+
+def _transformed(trial: Trial, x: Any, z: Any) -> list[Any]:
+    """Return transforms along the axes of an example, if laws of its op look for them, and conjugates of products."""
+    names = {name for law in trial.op.laws.own for name in law.at or ()}
+    params = trial.example.params
+    forms = [ops.conj(ops.mul(ops.conj(x), z))] if "conj" in names else []
+    if "fft" in names:
+        norms = ("forward", "ortho")
+        forms += [ops.fft(x, **{**params, "inverse": back, "norm": norm}) for back in (False, True) for norm in norms]
+    if "rfft" in names:
+        back = ops.irfft(x, axis=params["axis"], n=params["n"], norm="backward")
+        forms.append(ops.rfft(back, axis=params["axis"], norm="ortho"))
+    if "weigh_pairs" in names:
+        lengths = [(axis, n) for axis in range(x.ndim) for n in (2 * x.shape[axis] - 2, 2 * x.shape[axis] - 1) if n]
+        forms += [weigh_pairs(x, axis=axis, n=n, factor=2.0) for axis, n in lengths]
+    return forms
 
 
 def _literals(x: Any, values: Sequence[complex]) -> list[Any]:

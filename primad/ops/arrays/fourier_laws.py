@@ -1,0 +1,245 @@
+"""How Fourier transforms are simplified: pairs that undo each other, and transforms of which a half says all.
+
+The transform of real numbers is Hermitian, h(−k) is the conjugate of h(k), and so are products, sums and conjugates of
+such. What is transformed to real numbers needs the first half only, which transforms of real numbers compute and take.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from primad.ir.array_types import ArrayType, real_dtype
+from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
+from primad.ops.arrays.broadcasting import broadcast
+from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.elementwise.arithmetic import add, mul, neg, sub
+from primad.ops.elementwise.conversion import cast, complex_of, conj, imaginary_part, real_part
+from primad.ops.elementwise.division import div
+from primad.ops.elementwise.elementary import exp
+from primad.ops.elementwise.plane import hypot
+from primad.ops.record.primitive import Primitive, apply
+
+Inputs = tuple[Node, ...]
+Params = dict[str, Any]
+Rewrite = Callable[[Trace, Inputs, Params], Node | None]
+Later = Callable[[], Primitive]
+"""A transform, whose record holds the laws about it."""
+SWAPPED = MappingProxyType({"backward": "forward", "ortho": "ortho", "forward": "backward"})
+"""The name of the scale that the transform there has in that direction, for the transform back."""
+_POWERS = MappingProxyType({"backward": 0.0, "ortho": -0.5, "forward": -1.0})
+"""Of the number of elements: the scale of a transform there."""
+
+
+def _scaled(trace: Trace, x: Node, count: int, power: float) -> Node:
+    """Multiply by a power of a number of elements."""
+    return x if power == 0 or count == 1 else apply(trace, mul, x, trace.literal(float(count) ** power, x.type))
+
+
+# -- there and back ----------------------------------------------------------------------------------------------------
+
+
+def undone(fft: Later) -> Rewrite:
+    """Make the constructor form of a transform of what was transformed the other way."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        if z.op is not fft():
+            return None
+        given = dict(z.params)
+        common = [axis for axis in params["axes"] if axis in given["axes"]]
+        if not common or given["inverse"] == params["inverse"]:
+            return None
+        (x,) = z.inputs
+        for each in (given, params):
+            axes = tuple([axis for axis in each["axes"] if axis not in common])
+            x = apply(trace, fft(), x, **{**each, "axes": axes}) if axes else x
+        powers = [_POWERS[SWAPPED[each["norm"]] if each["inverse"] else each["norm"]] for each in (given, params)]
+        return _scaled(trace, x, math.prod([z.type.shape[axis] for axis in common]), 1 + sum(powers))
+
+    return rewrite
+
+
+def conjugate_outside(fft: Later) -> Rewrite:
+    """Make the constructor form of a transform of conjugates: the conjugates of that the other way."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        return apply(trace, conj, _back(fft(), trace, z.inputs[0], params)) if z.op is conj else None
+
+    return rewrite
+
+
+def weights_outside(fft: Later) -> Rewrite:
+    """Make the constructor form of a transform of weighted frequencies along another axis."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        if z.op is not weigh_pairs or (given := dict(z.params))["axis"] in params["axes"]:
+            return None
+        return apply(trace, weigh_pairs, apply(trace, fft(), z.inputs[0], **params), **given)
+
+    return rewrite
+
+
+def _back(fft: Primitive, trace: Trace, z: Node, params: Params) -> Node:
+    """Transform the other way: of conjugates it is the conjugate."""
+    turned = {"inverse": not params["inverse"], "norm": SWAPPED[params["norm"]]}
+    return apply(trace, fft, z, **{**params, **turned})
+
+
+def real_undone(rfft: Later) -> Rewrite:
+    """Make the constructor form of real numbers from their transform."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        if z.op is not rfft() or (given := dict(z.params))["axis"] != params["axis"]:
+            return None
+        (x,) = z.inputs
+        if x.type.shape[params["axis"]] != params["n"]:
+            return None
+        return _scaled(trace, x, params["n"], 1 + _POWERS[given["norm"]] + _POWERS[SWAPPED[params["norm"]]])
+
+    return rewrite
+
+
+def turned_factors(fft: Later, irfft: Later) -> Rewrite:
+    """Make the constructor form of what is transformed to real numbers, where the sign of a zero says nothing."""
+
+    def turned(trace: Trace, z: Node) -> Node | None:
+        """Return the conjugate of a product with a conjugate, or of its transform."""
+        if z.op is mul and any(x.op is conj for x in z.inputs):
+            return apply(trace, mul, *[apply(trace, conj, x) for x in z.inputs])
+        inner = turned(trace, z.inputs[0]) if z.op is fft() else None
+        return None if inner is None else _back(fft(), trace, inner, dict(z.params))
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        found = turned(trace, z.inputs[0]) if z.op is conj else None
+        return None if found is None else apply(trace, irfft(), found, **params)
+
+    return rewrite
+
+
+# -- halves ------------------------------------------------------------------------------------------------------------
+
+
+DEPTH = 64
+"""Steps from a transform back to those of real numbers, at most, on which the symmetry is looked for. Chosen: filters
+take less than ten."""
+_HERMITIAN = (mul, div, add, sub, neg, exp)
+"""Functions of Hermitian numbers that are Hermitian; not those with a branch cut: √h(0) is imaginary where h(0) < 0."""
+_SIGNS = MappingProxyType({mul: math.prod, div: math.prod, neg: math.prod, hypot: lambda signs: 1})
+"""What is even (1) or odd (-1) of operands that are even or odd, where these need not be alike."""
+
+
+class Halves:
+    """The first halves, along the last of some axes, of numbers that are Hermitian along these.
+
+    Args:
+        fft, rfft: the ops.
+        trace: where they are built.
+        axes: along which the transform goes.
+    """
+
+    def __init__(self, fft: Primitive, rfft: Primitive, trace: Trace, axes: Sequence[int]) -> None:
+        self._fft, self._rfft, self._trace = fft, rfft, trace
+        self._axes = tuple(sorted(axes))
+        self._known: dict[tuple[Node, bool], Node | None] = {}
+        self._depth = 0
+
+    def of(self, z: Node, turned: bool) -> Node | None:
+        """Return the half of a value, or of its conjugate; None where it is not Hermitian by what it is made of."""
+        key = (z, turned)
+        if key not in self._known:
+            self._depth += 1
+            self._known[key] = self._found(z, turned) if self._depth <= DEPTH else None
+            self._depth -= 1
+        return self._known[key]
+
+    def _found(self, z: Node, turned: bool) -> Node | None:
+        if z.op is LITERAL:
+            return None if literal_value(z).imag else self._filled(z)
+        if z.op is conj:
+            return self.of(z.inputs[0], not turned)
+        if z.op in _HERMITIAN:
+            halves = [self.of(x, turned) for x in z.inputs]
+            known = [half for half in halves if half is not None]
+            return apply(self._trace, z.op, *known) if len(known) == len(halves) else None
+        if z.op is broadcast and z.inputs[0].op is cast and not z.inputs[0].inputs[0].type.is_complex:
+            return self._filled(z) if {*self._axes} <= {*dict(z.params)["axes"]} else None
+        if z.op is cast and not z.inputs[0].type.is_complex:
+            even = self._even_or_odd(z.inputs[0])
+            return apply(self._trace, cast, even[0], **dict(z.params)) if even is not None and even[1] == 1 else None
+        if z.op is complex_of:
+            even, odd = (self._even_or_odd(x) for x in z.inputs)
+            if even is None or odd is None or (even[1], odd[1]) != (1, -1):
+                return None
+            return apply(self._trace, complex_of, even[0], apply(self._trace, neg, odd[0]) if turned else odd[0])
+        return self._of_transform(z, turned) if z.op is self._fft else None
+
+    def _even_or_odd(self, x: Node) -> tuple[Node, int] | None:
+        """Return the half of real numbers, and 1 where they are even, -1 where they are odd; None for others."""
+        self._depth += 1
+        try:
+            return self._symmetric(x) if self._depth <= DEPTH else None
+        finally:
+            self._depth -= 1
+
+    def _symmetric(self, x: Node) -> tuple[Node, int] | None:
+        if x.op is LITERAL or (x.op is broadcast and {*self._axes} <= {*dict(x.params)["axes"]}):
+            return self._filled(x), 1
+        if x.op in (real_part, imaginary_part):
+            half = self.of(x.inputs[0], False)
+            return None if half is None else (apply(self._trace, x.op, half), 1 if x.op is real_part else -1)
+        if isinstance(x.op, Leaf) or not x.op.axes.pointwise or not x.inputs:
+            return None
+        found = [self._even_or_odd(operand) for operand in x.inputs]
+        known = [each for each in found if each is not None]
+        signs = [sign for _, sign in known]
+        expected = 1 if x.op not in (add, sub) else signs[0] if signs else 1
+        if len(known) < len(found) or (x.op not in _SIGNS and {*signs} != {expected}):
+            return None
+        sign = _SIGNS[x.op](signs) if x.op in _SIGNS else expected
+        return apply(self._trace, x.op, *[half for half, _ in known], **dict(x.params)), sign
+
+    def _filled(self, x: Node) -> Node:
+        """Return the half of what is the same along the axes."""
+        shape = list(x.type.shape)
+        shape[self._axes[-1]] = shape[self._axes[-1]] // 2 + 1
+        if x.op is LITERAL:
+            return self._trace.literal(literal_value(x), ArrayType(tuple(shape), x.type.dtype))
+        return apply(self._trace, broadcast, x.inputs[0], **{**dict(x.params), "shape": tuple(shape)})
+
+    def _of_transform(self, z: Node, turned: bool) -> Node | None:
+        """Return the half of the transform of real numbers: the inverse one is the conjugate of that with its scale."""
+        params, (x,) = dict(z.params), z.inputs
+        if x.op is not cast or x.inputs[0].type.is_complex or tuple(sorted(params["axes"])) != self._axes:
+            return None
+        inverse, norm = params["inverse"], params["norm"]
+        norm = SWAPPED[norm] if inverse else norm
+        found = apply(self._trace, cast, x.inputs[0], dtype=str(real_dtype(z.type.dtype)))
+        found = apply(self._trace, self._rfft, found, axis=self._axes[-1], norm=norm)
+        if self._axes[:-1]:
+            found = apply(self._trace, self._fft, found, axes=self._axes[:-1], inverse=False, norm=norm)
+        return found if inverse is turned else apply(self._trace, conj, found)
+
+
+def to_real(fft: Later, rfft: Later, irfft: Later) -> Rewrite:
+    """Make the constructor form of the real part of a transform, where the transform is real."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        given = dict(z.params)
+        axes, inverse, norm = tuple(sorted(given["axes"])), given["inverse"], given["norm"]
+        found = Halves(fft(), rfft(), trace, axes).of(z.inputs[0], not inverse)
+        if found is None:
+            return None
+        norm = norm if inverse else SWAPPED[norm]
+        if axes[:-1]:
+            found = apply(trace, fft(), found, axes=axes[:-1], inverse=True, norm=norm)
+        return apply(trace, irfft(), found, axis=axes[-1], n=z.type.shape[axes[-1]], norm=norm)
+
+    return rewrite
