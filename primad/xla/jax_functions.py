@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -154,6 +155,7 @@ def functions() -> dict[str, Function]:
     return {
         **{op.name: _called_back(op) for op in ops.ALL if op.axes.pointwise},
         **by_name,
+        **{name: _on_its_side(by_name[name], *signs) for name, signs in _SIDES.items()},
         "leg": lambda x: jnp.sqrt(1 - x) * jnp.sqrt(1 + x) if jnp.iscomplexobj(x) else jnp.sqrt((1 - x) * (1 + x)),
         "sech2": _sech2,
         "direction": _direction,
@@ -201,6 +203,31 @@ def functions() -> dict[str, Function]:
         **linear_algebra(),
         "project": lambda results, *, index: results[index],
     }
+
+
+_SIDES = MappingProxyType({
+    "sqrt": (0, 1), "arcsin": (1, 1), "arccos": (0, -1), "arctan": (1, 1), "arcsinh": (1, 1), "arccosh": (0, 1),
+    "arctanh": (1, 1),
+})  # fmt: skip
+"""Functions with branch cuts on an axis: whether the parts of the value have the signs of the parts of the number (1),
+or the others (-1). XLA loses the side of the cut that the sign of a zero says."""
+
+
+def _on_its_side(function: Function, real: int, imaginary: int) -> Function:
+    """Return a function whose complex values are on the side of a branch cut where NumPy has them."""
+    import jax.numpy as jnp
+    from jax import lax
+
+    def sided(x: Any) -> Any:
+        found = function(x)
+        if not jnp.iscomplexobj(x):
+            return found
+        parts = [jnp.copysign(part, sign * of) if sign else part for part, sign, of in (
+            (found.real, real, x.real), (found.imag, imaginary, x.imag)
+        )]  # fmt: skip
+        return lax.complex(*parts)
+
+    return sided
 
 
 def _by_matrices(op: Primitive) -> Function:
