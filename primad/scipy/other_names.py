@@ -12,6 +12,9 @@ INSTEAD = {
     "scipy.linalg": {
         "lstsq": "np.linalg.lstsq is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
+        "funm": "expm, logm and sqrtm are recorded; of another function, `w, v = np.linalg.eig(a)` and then "
+        "`(v * f(w)) @ np.linalg.inv(v)` is f(a) where the eigenvalues are simple. SciPy takes f for a function of "
+        "numbers that it knows nothing else of, whose derivatives equal eigenvalues would need.",
     },
     "scipy.fft": {},
     "scipy.stats": {},
