@@ -113,6 +113,16 @@ def _sech2(x: Any) -> Any:
     return 4 * e / ((1 + e) * (1 + e))
 
 
+def _leg(x: Any) -> Any:
+    import jax.numpy as jnp
+    from jax import lax
+
+    if not jnp.iscomplexobj(x):
+        return jnp.sqrt((1 - x) * (1 + x))
+    root = _on_its_side(jnp.sqrt, *_SIDES["sqrt"])
+    return root(lax.complex(1 - x.real, -x.imag)) * root(lax.complex(1 + x.real, x.imag))
+
+
 def _direction(x: Any, y: Any) -> Any:
     import jax.numpy as jnp
 
@@ -156,7 +166,7 @@ def functions() -> dict[str, Function]:
         **{op.name: _called_back(op) for op in ops.ALL if op.axes.pointwise},
         **by_name,
         **{name: _on_its_side(by_name[name], *signs) for name, signs in _SIDES.items()},
-        "leg": lambda x: jnp.sqrt(1 - x) * jnp.sqrt(1 + x) if jnp.iscomplexobj(x) else jnp.sqrt((1 - x) * (1 + x)),
+        "leg": _leg,
         "sech2": _sech2,
         "direction": _direction,
         "polygamma": lambda x, *, n: special.polygamma(n, x).astype(x.dtype) if n else special.digamma(x),

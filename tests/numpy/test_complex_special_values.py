@@ -68,3 +68,31 @@ def test_special_values_are_numpys(backend: str) -> None:
             if not good.all():
                 wrong[name] = [tuple(x[i].item() for x in given) for i in np.flatnonzero(~good.all(axis=0))]
     assert not wrong
+
+
+ON_CUTS: list[tuple[Callable[[Any], Any], complex]] = [
+    *[(f, -2.0) for f in (np.sqrt, np.log, np.log10, np.log2, lambda z: z**2.5, lambda z: np.power(z, 1j))],
+    *[(f, x) for f in (np.arcsin, np.arccos, np.arctanh) for x in (2.0, -2.0)],
+    (np.log1p, -3.0),
+    (np.arccosh, 0.5),
+    (np.arccosh, -2.0),
+    *[(f, y) for f in (np.arctan, np.arcsinh) for y in (2j, -2j)],
+]
+"""Functions, and numbers on their branch cuts."""
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_on_a_branch_cut_value_and_derivative_are_those_of_the_side(backend: str) -> None:
+    """The sign of a zero says on which side a number is."""
+    sides = [(f, z, sign) for f, z in ON_CUTS for sign in (0.0, -0.0)]
+    at = [complex(z.real, sign) if z.imag == 0 else complex(sign, z.imag) for _, z, sign in sides]
+    steps = [complex(0, np.copysign(1e-9, s)) if z.imag == 0 else np.copysign(1e-9, s) + 0j for _, z, s in sides]
+
+    def values_and_slopes(points: Any) -> Any:
+        slopes = [primad.grad(f, holomorphic=True)(z) for (f, _, _), z in zip(sides, points, strict=True)]
+        return [f(z) for (f, _, _), z in zip(sides, points, strict=True)], slopes
+
+    values, slopes = primad.jit(values_and_slopes, backend=backend)(at)
+    for (f, _, _), z, step, value, slope in zip(sides, at, steps, values, slopes, strict=True):
+        assert np.isclose(value, f(z), rtol=1e-12)
+        assert np.isclose(slope, (f(z + 2 * step) - f(z + step)) / step, rtol=1e-5)
