@@ -27,11 +27,14 @@ from primad.ops.arrays.fourier_laws import (
     weights_outside,
 )
 from primad.ops.arrays.frequency_pairs import weigh_pairs
-from primad.ops.elementwise.arithmetic import mul
+from primad.ops.arrays.reshaping import flip
+from primad.ops.arrays.slicing import concatenate, slice_
+from primad.ops.elementwise.arithmetic import add, mul
 from primad.ops.elementwise.conversion import cast, complex_of, conj, real_part
 from primad.ops.record.fields import Law, MemoryUse, Work, always
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive, full
+from primad.recording.traced_array import TracedArray
 from primad.system.machine import FIRST_CACHE
 
 __all__ = ["fft", "irfft", "rfft"]
@@ -111,6 +114,20 @@ def _wide_transform(x: Any) -> Any:
     return fft(cast(x, dtype="complex128"), **_FORWARD)
 
 
+def _filter(x: Any) -> Any:
+    """Return three complex numbers, traced if x is."""
+    values = np.array([1.0 + 2.0j, 0.5 - 1.0j, -3.0 + 0.25j])
+    return TracedArray(x.node.trace.capture(values)) if isinstance(x, TracedArray) else values
+
+
+def _hermitian(k: Any) -> Any:
+    """Return the first two of three numbers, each with the conjugate of the one at the opposite place, halved."""
+    one, rest = (slice_(k, start=(a,), stop=(b,), step=(1,)) for a, b in ((0, 1), (2, 3)))
+    opposite = concatenate(one, flip(rest, axes=(0,)), axis=0)
+    total = add(slice_(k, start=(0,), stop=(2,), step=(1,)), conj(opposite))
+    return mul(total, full(0.5, total))
+
+
 fft: Primitive = custom(
     "fft",
     numpy=_fft,
@@ -173,7 +190,19 @@ fft: Primitive = custom(
             to_real(lambda: fft, lambda: rfft, lambda: irfft),
             ("real_part",),
             complex="real",
-        )
+        ),
+        Law(
+            "of a filter between transforms of real numbers to real numbers the Hermitian part counts",
+            "real",
+            lambda x: (
+                real_part(fft(mul(_wide_transform(x), _filter(x)), axes=(0,), inverse=True, norm="backward")),
+                irfft(mul(rfft(x, axis=0, norm="backward"), _hermitian(_filter(x))), axis=0, n=3, norm="backward"),
+            ),
+            ((3,),),
+            to_real(lambda: fft, lambda: rfft, lambda: irfft),
+            ("real_part",),
+            complex="real",
+        ),
     ],
     doc="The discrete Fourier transform along axes, Σⱼ zⱼ exp(−2πi jk/n), or its inverse, scaled as `norm` says.",
 )

@@ -15,6 +15,8 @@ from primad.ir.array_types import ArrayType, real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ops.arrays.broadcasting import broadcast
 from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.reshaping import flip
+from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.elementwise.arithmetic import add, mul, neg, sub
 from primad.ops.elementwise.conversion import cast, complex_of, conj, imaginary_part, real_part
 from primad.ops.elementwise.division import div
@@ -180,6 +182,61 @@ class Halves:
             return apply(self._trace, complex_of, even[0], apply(self._trace, neg, odd[0]) if turned else odd[0])
         return self._of_transform(z, turned) if z.op is self._fft else None
 
+    def of_part(self, z: Node, turned: bool) -> Node | None:
+        """Return the half of the Hermitian part of a value, (z(k) + the conjugate of z(−k))/2, or of its conjugate's.
+
+        Returns:
+            None where no factor is Hermitian: then nothing is gained.
+        """
+        found = self.of(z, turned)
+        if found is not None or self._depth > DEPTH:
+            return found
+        self._depth += 1
+        try:
+            return self._part(z, turned)
+        finally:
+            self._depth -= 1
+
+    def _part(self, z: Node, turned: bool) -> Node | None:
+        if z.op is conj:
+            return self.of_part(z.inputs[0], not turned)
+        if z.op in (add, sub, neg):
+            parts = [self.of_part(x, turned) for x in z.inputs]
+            known = [part for part in parts if part is not None]
+            return apply(self._trace, z.op, *known) if len(known) == len(parts) else None
+        if z.op is not mul:
+            return None
+        for x, other in (z.inputs, z.inputs[::-1]):
+            factor = self.of(x, turned)
+            if factor is not None:
+                part = self._of_filter(other, turned) if isinstance(other.op, Leaf) else self.of_part(other, turned)
+                return None if part is None else apply(self._trace, mul, factor, part)
+        return None
+
+    def _of_filter(self, z: Node, turned: bool) -> Node:
+        """Return the half of the Hermitian part of any numbers."""
+        *others, last = self._axes
+        mirrored = z
+        for axis in others:
+            mirrored = self._mirrored(mirrored, axis, z.type.shape[axis])
+        count = z.type.shape[last] // 2 + 1
+        kept, mirrored = self._cut(z, last, 0, count), apply(self._trace, conj, self._mirrored(mirrored, last, count))
+        total = apply(self._trace, add, kept, mirrored)
+        half = apply(self._trace, mul, total, self._trace.literal(0.5, total.type))
+        return apply(self._trace, conj, half) if turned else half
+
+    def _mirrored(self, z: Node, axis: int, count: int) -> Node:
+        """Return what stands at −k along an axis, for the first k."""
+        n = z.type.shape[axis]
+        first, rest = self._cut(z, axis, 0, 1), self._cut(z, axis, n - count + 1, n)
+        return apply(self._trace, concatenate, first, apply(self._trace, flip, rest, axes=(axis,)), axis=axis)
+
+    def _cut(self, z: Node, axis: int, first: int, end: int) -> Node:
+        shape = z.type.shape
+        start = tuple([first if i == axis else 0 for i in range(len(shape))])
+        stop = tuple([end if i == axis else n for i, n in enumerate(shape)])
+        return apply(self._trace, slice_, z, start=start, stop=stop, step=(1,) * len(shape))
+
     def _even_or_odd(self, x: Node) -> tuple[Node, int] | None:
         """Return the half of real numbers, and 1 where they are even, -1 where they are odd; None for others."""
         self._depth += 1
@@ -228,13 +285,13 @@ class Halves:
 
 
 def to_real(fft: Later, rfft: Later, irfft: Later) -> Rewrite:
-    """Make the constructor form of the real part of a transform, where the transform is real."""
+    """Make the constructor form of the real part of a transform, where that of a factor is real."""
 
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
         (z,) = inputs
         given = dict(z.params)
         axes, inverse, norm = tuple(sorted(given["axes"])), given["inverse"], given["norm"]
-        found = Halves(fft(), rfft(), trace, axes).of(z.inputs[0], not inverse)
+        found = Halves(fft(), rfft(), trace, axes).of_part(z.inputs[0], not inverse)
         if found is None:
             return None
         norm = norm if inverse else SWAPPED[norm]
