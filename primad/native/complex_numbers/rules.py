@@ -67,7 +67,7 @@ def _of_reals(rule: Rule, operand: bool) -> Callable[[Node], Rule | Missing]:
 
 
 _LONG = Missing(
-    f"Fourier transforms are SciPy's, but those of 2, 4, 8, 16, … numbers in arrays of at most {transforms.MOST}"
+    f"Fourier transforms are NumPy's, but those of 2, 4, 8, 16, … numbers in arrays of at most {transforms.MOST}"
 )
 
 

@@ -119,7 +119,7 @@ def _may_be_outside(node: Node) -> bool:
 
 EACH = ElementForm(write_each, _length_of_each)
 WITHOUT_CODE: dict[Primitive, Missing] = {
-    **dict.fromkeys((ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are SciPy's")),
+    **dict.fromkeys((ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft), Missing("Fourier transforms are NumPy's")),
     **dict.fromkeys(
         (ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of), Missing("complex numbers are left to NumPy")
     ),
