@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from primad.functional.export.distribute import compiler_of
 from primad.optimize.endings import Reason, ending, reason_of
 from primad.optimize.gauss_newton.residual_models import Loss, Residuals, finite
 from primad.optimize.parameter_vectors import Space, Tree, check_plain, not_finite
+from primad.optimize.real_coordinates import RealCoordinates
 from primad.parallel.job import is_awaited
 from primad.system.live_display import LiveDisplay
 from primad.system.quantities import several
@@ -73,7 +74,7 @@ class Descent:
         Raises:
             ShapeError: if a parameter is not a float array.
         """
-        size = Space.of(params).size
+        size = Space.of(RealCoordinates.of(params).split(params)).size
         return DescentState(np.int64(0), np.float64(np.nan), np.zeros(size), self.rule.init(params), np.bool_(False))
 
     def update(
@@ -85,10 +86,11 @@ class Descent:
             ShapeError: if the state belongs to other parameters.
             NotFiniteError: if the loss or its gradient is NaN or infinite at the parameters.
         """
-        space = Space.of(params)
+        coordinates = RealCoordinates.of(params)
+        space = Space.of(coordinates.split(params))
         space.check_state(state.gradient)
         value, gradient = value_and_grad(params, *data)
-        vector = space.vector(gradient)
+        vector = space.vector(coordinates.slopes(gradient))
         if not finite(float(value), vector):
             raise not_finite("Descent", params, data, [("the loss", value), ("the gradient ", gradient)])
         rate = None if self.schedule is None else self.schedule(int(state.step))
@@ -148,7 +150,8 @@ def solve(
         rule: an optimiser of this module: `LevenbergMarquardt` and `GaussNewtonCG` take residuals, the others losses.
         function: a function (parameters, *data) of residuals (an array or a tree) or of one number; also a `Residuals`
             or a `Loss` that was made of it.
-        params: where to start, a tree of float arrays.
+        params: where to start, a tree of float or complex arrays. Of complex ones the search, and so the state, is
+            among the parts, of which an array has one more axis; of a `Descent`, its rule takes them as they are.
         data: the function's other arguments; or a function of the number of steps made that returns them, for points
             that are drawn anew. Give the same data for the same number, and a resumed run is the same run.
         steps: the most steps of this call.
@@ -177,6 +180,15 @@ def solve(
         ('target', True)
     """
     _check(rule, data, steps)
+    coordinates = RealCoordinates.of(params)
+    if coordinates.are_parts and not isinstance(rule, Descent):
+        _refuse_compiled(function)
+        found = solve(
+            rule, coordinates.function(function), coordinates.split(params), data, steps=steps, state=state,
+            target=target, tolerance=tolerance, progress=progress,
+            callback=None if callback is None else lambda p, state: callback(coordinates.joined(p), state),
+        )  # fmt: skip
+        return replace(found, params=coordinates.joined(found.params))
     compiled = function if isinstance(function, (Loss, Residuals)) else rule.compile(function)
     draws = data if callable(data) else None
     fixed = () if draws is not None else tuple(data)  # type: ignore[arg-type]
@@ -231,6 +243,16 @@ def _check(rule: Any, data: Any, steps: int) -> None:
         raise TracingError(
             f"solve: data is a tuple of the function's other arguments, got {type(data).__name__}",
             fix="write data=(x,) for one of them.",
+        )
+
+
+def _refuse_compiled(function: Any) -> None:
+    """Raise for a compiled function of complex parameters, which is none of their parts."""
+    if isinstance(function, (Loss, Residuals)):
+        raise TracingError(
+            f"solve: a {type(function).__name__} of complex parameters",
+            why="What is compiled is a function of their parts.",
+            fix="pass the function itself.",
         )
 
 

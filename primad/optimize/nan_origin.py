@@ -52,4 +52,4 @@ def _at(operand: Any, shape: tuple[int, ...], place: Any) -> Any:
 
 def _finite(value: Any) -> bool:
     arrays = value if isinstance(value, (tuple, list)) else (value,)
-    return all(np.asarray(a).dtype.kind != "f" or bool(np.all(np.isfinite(a))) for a in arrays)
+    return all(np.asarray(a).dtype.kind not in "fc" or bool(np.all(np.isfinite(a))) for a in arrays)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, NotFiniteError, ShapeError
-from primad.ir.array_types import ArrayType, check_real
+from primad.ir.array_types import ArrayType
 from primad.parallel.job import ranks
 from primad.parallel.shares import Share, shares_in
 from primad.recording import tree
@@ -70,7 +70,12 @@ def float_types(params: Tree) -> list[ArrayType]:
     """
     types = [type_of(leaf) for leaf in tree.leaves(params)]
     for type in types:
-        check_real(type.dtype)
+        if type.is_complex:
+            raise ShapeError(
+                f"a step of an optimiser needs real parameters, got {type}",
+                why="It searches among the parts of complex ones.",
+                fix="call primad.optimize.solve(rule, function, params), which takes these; steps=1 makes one step.",
+            )
         if not type.is_float:
             raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
     if not sum(type.size for type in types):
@@ -142,7 +147,7 @@ def first_bad(what: str, values: Tree) -> str | None:
     found = None
     for path, leaf in zip(tree.paths(structure), leaves, strict=True):
         array = leaf.part if isinstance(leaf, Share) else plain(leaf)
-        if array.dtype.kind != "f" or np.all(np.isfinite(array)):
+        if array.dtype.kind not in "fc" or np.all(np.isfinite(array)):
             continue
         index = np.argwhere(~np.isfinite(array))[0].tolist()
         value = array[tuple(index)]

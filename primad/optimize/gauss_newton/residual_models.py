@@ -27,6 +27,7 @@ from primad.optimize.gauss_newton.residual_blocks import (
     types_of,
 )
 from primad.optimize.parameter_vectors import Space, Tree, Vector, flat, not_finite
+from primad.optimize.real_coordinates import real_parts
 from primad.parallel.job import checksum, ranks
 from primad.parallel.shares import Share, over_ranks, shares_in
 from primad.recording import tree
@@ -52,8 +53,8 @@ class Residuals:
     that the function closes over instead of taking them as arguments) are computed as a whole.
 
     Args:
-        function: a function (parameters, *data) that returns an array or a tree of arrays: the residuals. What it reads
-            besides is taken when it is first called.
+        function: a function (parameters, *data) that returns an array or a tree of arrays: the residuals, of complex
+            ones their parts. What it reads besides is taken when it is first called.
         block: how many points to take at a time; by default what makes 16 MiB of the Jacobian.
         memory: bytes that `linearized` may keep for products.
 
@@ -70,7 +71,12 @@ class Residuals:
     def __init__(self, function: Function, block: int | None = None, memory: int = SPARE_BYTES) -> None:
         if block is not None and block < 1:
             raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
-        function, run = compiler_of(function)
+        given, run = compiler_of(function)
+
+        def in_parts(params: Tree, *data: Any) -> Tree:
+            return tree.map(real_parts, given(params, *data))
+
+        function = in_parts
         self.function, self.block, self.memory = function, block, memory
         self._shared = run is not jit
         half, product = _half_and_product(function)

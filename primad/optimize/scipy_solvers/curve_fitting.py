@@ -210,7 +210,8 @@ def covariance(
         compiled: whether `fun` is recorded.
 
     Returns:
-        a matrix with a row for each number of the parameters, in the order of the leaves. The roots of its diagonal are
+        a matrix with a row for each number of the parameters, in the order of the leaves, and two for the parts of a
+        complex one. The roots of its diagonal are
         the standard deviations.
 
     Raises:
@@ -230,7 +231,7 @@ def covariance(
         >>> print(np.sqrt(np.diag(c)).round(3))
         [0.038 0.065]
     """
-    flat = Plain(fun, x, args, "covariance", compiled, kwargs)
+    flat = Plain(fun, x, args, "covariance", compiled, kwargs, parts=True)
     residuals, rows = flat.values()(flat.start), flat.matrix()(flat.start)
     if not (np.all(np.isfinite(residuals)) and np.all(np.isfinite(rows))):
         raise flat.not_finite(flat.start, "at the parameters", rows=rows)

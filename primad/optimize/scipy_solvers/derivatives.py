@@ -93,6 +93,8 @@ def _value(flat: Plain, function: Function) -> Callable[[Vector], float]:
 
 def _both(flat: Plain, is_pair: bool) -> Callable[[Vector], tuple[float, Vector]]:
     """Return the function of a vector that gives the value and the gradient, which may be the user's."""
+    if is_pair:
+        flat.coordinates.refuse("minimize: jac=True")
     pair = flat.plain(lambda x: _pair(flat.call(x))) if is_pair else flat.ready(with_gradient(flat.number))
 
     def both(x: Vector) -> tuple[float, Vector]:

@@ -16,9 +16,10 @@ from primad.ir.array_types import check_dtype, check_real
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space, Tree, Vector, check_plain, first_bad
+from primad.optimize.real_coordinates import RealCoordinates, real_parts
 from primad.recording import tree
 from primad.recording.foreign import plain
-from primad.recording.tracing import check_function, trace
+from primad.recording.tracing import check_function, trace, type_of
 
 Function = Callable[..., Any]
 
@@ -55,6 +56,9 @@ class Plain:
         what: the solver, for messages.
         compiled: whether functions are recorded once; otherwise at each call, and may branch on values.
         kwargs: the other arguments that have names.
+        parts: whether complex results are their parts, as of residuals; otherwise they are refused.
+
+    Methods take and return vectors and trees of `coordinates`, real arrays, of which `point` makes the user's tree.
     """
 
     def __init__(
@@ -65,33 +69,46 @@ class Plain:
         what: str,
         compiled: bool,
         kwargs: Mapping[str, Any] | None = None,
+        parts: bool = False,
     ) -> None:
         check_function(function, f"{what}: ")
         check_args(what, args)
         check_plain(what, (args, kwargs))
         start = parameters(start, what)
-        self.space, self.what, self._function = Space.of(start), what, function
+        self.coordinates = RealCoordinates.of(start)
+        start = self.coordinates.split(start)
+        self.space, self.what, self._function, self._parts = Space.of(start), what, function, parts
         self._args, self._kwargs = tuple(args), dict(kwargs or {})
         self.start = self.space.vector(start)
         self._compiled = compiled
 
     def call(self, x: Tree) -> Any:
         """Return the function of a tree."""
-        return self._function(x, *self._args, **self._kwargs)
+        return self._function(self.coordinates.joined(x), *self._args, **self._kwargs)
 
     def number(self, x: Tree) -> Any:
         """Return the function of a tree whose result is one number; an array of one element is one, as in SciPy."""
-        found = self.call(x)
+        return self._number(self.call(x))
+
+    def number_at(self, point: Tree) -> Any:
+        """Return the same of the user's tree."""
+        return self._number(self._function(point, *self._args, **self._kwargs))
+
+    def _number(self, found: Any) -> Any:
         leaves = tree.leaves(found)
-        if len(leaves) == 1 and leaves[0] is found and np.shape(found) == ():
-            return found
         if len(leaves) != 1 or np.size(leaves[0]) != 1:
             kind = f"the shape {np.shape(leaves[0])}" if len(leaves) == 1 else f"{len(leaves)} results"
             raise ShapeError(
                 f"{self.what}: fun returns {kind}, not one number",
                 fix="np.sum adds the terms of an array up; least_squares takes residuals as they are.",
             )
-        return reshape(leaves[0], ())
+        number = reshape(leaves[0], ())
+        if type_of(number).is_complex:
+            raise ShapeError(
+                f"{self.what}: fun returns a complex number, and complex numbers have no least one",
+                fix="return a real number, as np.abs(z) ** 2 or z.real.",
+            )
+        return number
 
     def ready(self, function: Function) -> Function:
         """Return a function compiled, or as it is."""
@@ -135,15 +152,25 @@ class Plain:
 
     def given(self, function: Function) -> Function:
         """Return a function that the user gives, of the tree and the other arguments, as a function of a vector."""
+        self.coordinates.refuse(f"{self.what}: a derivative of your own")
         return self.plain(lambda x, *rest: function(self.tree(x), *rest, *self._args, **self._kwargs))
 
     def tree(self, vector: Any) -> Tree:
         """Return a vector as a tree."""
         return self.space.tree(np.asarray(vector, np.float64))
 
+    def point(self, vector: Any) -> Tree:
+        """Return a vector as the user's tree, in which numbers may be complex."""
+        return self.coordinates.joined(self.tree(vector))
+
+    def gradient(self, vector: Any) -> Tree:
+        """Return slopes along the coordinates as the gradient by the user's tree."""
+        return self.coordinates.gradient(self.tree(vector))
+
     def joined(self, x: Tree) -> Any:
         """Return the function's result as one vector."""
-        found = [reshape(leaf, (-1,)) for leaf in tree.leaves(self.call(x))]
+        leaves = tree.leaves(self.call(x))
+        found = [reshape(real_parts(leaf) if self._parts else leaf, (-1,)) for leaf in leaves]
         return concatenate(found) if found else np.zeros(0)
 
     def values(self, as_it_is: bool = False) -> Callable[[Vector], Vector]:
@@ -240,7 +267,7 @@ def as_array(value: Any) -> Any:
 
 
 def parameters(start: Tree, what: str) -> Tree:
-    """Return where to start as a tree of float arrays.
+    """Return where to start as a tree of float or complex arrays.
 
     Numbers, and lists and tuples that hold numbers only, are one array, with one axis at least, as in SciPy. Integers
     become floats.
@@ -251,7 +278,7 @@ def parameters(start: Tree, what: str) -> Tree:
 
     Raises:
         ShapeError: for lists of different lengths.
-        TracingError: for elements that are no real numbers, and arrays that are more than their elements.
+        TracingError: for elements that are no numbers, and arrays that are more than their elements.
         NotDifferentiableError: for traced arrays.
     """
     check_plain(what, start)
@@ -269,13 +296,13 @@ def as_floats(values: Tree, what: str) -> Tree:
     """Return a tree of arrays of which integers became floats.
 
     Raises:
-        TracingError: for elements that are no real numbers, and arrays that are more than their elements.
+        TracingError: for elements that are no numbers, and arrays that are more than their elements.
     """
 
     def leaf(given: Any) -> Any:
         found = plain(given)
-        check_real(check_dtype(found.dtype))
-        return found if found.dtype.kind == "f" else found.astype(np.float64)
+        check_dtype(found.dtype)
+        return found if found.dtype.kind in "fc" else found.astype(np.float64)
 
     return tree.map(leaf, values)
 

@@ -9,6 +9,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.functional.derivatives.higher_order import hvp
 from primad.optimize.parameter_vectors import Space, Tree, Vector
+from primad.optimize.real_coordinates import RealCoordinates
 from primad.optimize.scipy_solvers.derivatives import BY_VALUES
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, as_array, as_floats, spread
 
@@ -40,7 +41,12 @@ def bounds_of(flat: Plain, given: Any, by_element: bool) -> Any:
         items = [] if isinstance(given, (dict, str)) else list(given)
     except TypeError:
         items = []
-    if by_element and flat.space.structure.is_leaf() and _are_pairs(flat, given, items):
+    if (
+        by_element
+        and flat.space.structure.is_leaf()
+        and not flat.coordinates.are_parts
+        and _are_pairs(flat, given, items)
+    ):
         lower, upper = ([_infinite(pair[side], sign) for pair in items] for side, sign in ((0, -1.0), (1, 1.0)))
         return Bounds(*_checked(flat, np.array(lower), np.array(upper)))
     if len(items) != 2:
@@ -72,7 +78,8 @@ def _infinite(bound: Any, sign: float) -> Any:
 def _checked(flat: Plain, lower: Any, upper: Any) -> tuple[Vector, Vector]:
     """Return bounds as vectors."""
     what = f"{flat.what}: bounds"
-    lower, upper = (spread(flat.space, _infinite(b, s), what) for b, s in ((lower, -1.0), (upper, 1.0)))
+    given = [flat.coordinates.bound(_infinite(b, s), what) for b, s in ((lower, -1.0), (upper, 1.0))]
+    lower, upper = (spread(flat.space, bound, what) for bound in given)
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise ShapeError(f"{flat.what}: a bound is NaN", fix="write -np.inf or np.inf where there is none.")
     if np.any(lower > upper):
@@ -95,11 +102,11 @@ def constraint_of(given: Any, x0: Tree, compiled: bool, method: str) -> Any:
     from scipy.optimize import LinearConstraint, NonlinearConstraint
 
     if isinstance(given, LinearConstraint):
-        size = Space.of(x0).size
+        size = Space.of(RealCoordinates.of(x0).split(x0)).size
         if np.ndim(given.A) > 2 or np.shape(given.A)[-1:] != (size,):
             raise ShapeError(
                 f"minimize: a LinearConstraint of shape {np.shape(given.A)} for {size} parameters",
-                fix="give the matrix a column for each number of x0, in the order of its leaves.",
+                fix="give the matrix a column for each number of x0, two for a complex one, in the order of leaves.",
             )
         return given
     if isinstance(given, NonlinearConstraint):
@@ -112,7 +119,8 @@ def constraint_of(given: Any, x0: Tree, compiled: bool, method: str) -> Any:
             fix='write {"type": "ineq", "fun": f} for f(x) ≥ 0, or NonlinearConstraint(f, lower, upper).',
         )
     args = given.get("args", ())
-    flat = Plain(given["fun"], x0, args if isinstance(args, tuple) else (args,), "minimize: constraints", compiled)
+    args = args if isinstance(args, tuple) else (args,)
+    flat = Plain(given["fun"], x0, args, "minimize: constraints", compiled, parts=kind == "eq")
     values, jac = _values(flat, given.get("jac"), method)
     if method != "trust-constr":
         return {"type": kind, "fun": values, "jac": jac}

@@ -94,11 +94,12 @@ def minimize_by(
             fix=f"its options are {sorted(known)}; other numbers are fields of the optimiser: method={name}(…).",
         )
     settings = {**known, **(options or {})}
-    flat.plain(flat.number)(flat.tree(flat.start))  # a traced array that fun captures is refused here
+    start = flat.point(flat.start)
+    flat.plain(flat.number_at)(start)  # a traced array that fun captures is refused here
     found = solve(
         rule,
-        flat.number,
-        flat.tree(flat.start),
+        flat.number_at,
+        start,
         steps=settings["maxiter"],
         tolerance=settings["gtol"],
         progress=bool(settings["disp"]),
@@ -111,7 +112,7 @@ def _result(flat: Plain, found: Result, kind: Any) -> Any:
     return kind(
         x=found.params,
         fun=found.value,
-        jac=flat.tree(found.state.gradient),
+        jac=flat.gradient(found.state.gradient),
         nit=len(found.values),
         success=found.converged,
         status=STATUS[found.reason],

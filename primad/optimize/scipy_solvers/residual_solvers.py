@@ -58,12 +58,14 @@ def least_squares(
     It takes what SciPy's takes. `diff_step` and `workers` speak of differences only, and have no effect.
 
     Args:
-        fun: a function (x, *args, **kwargs) of the residuals, an array or a tree, written with NumPy.
+        fun: a function (x, *args, **kwargs) of the residuals, an array or a tree, written with NumPy; of complex ones
+            the parts are squared.
         x0: where to start. Numbers, and lists and tuples of numbers, are an array, as in SciPy; anything else is a tree
-            of arrays. Integers become floats.
+            of arrays. Integers become floats. Complex arrays are searched by their parts.
         jac: as SciPy's. A function (x, *args, **kwargs) that returns the matrix (a row for each residual) is used, and
             `fun` is called as it is; the names of differences ask for a derivative: it is exact.
-        bounds: (lower, upper), each a number or a tree like x0; or `Bounds`.
+        bounds: (lower, upper), each a number or a tree like x0; or `Bounds`. Of complex arrays they are complex, a
+            bound for each part.
         method: as SciPy's: "trf", "dogbox" or "lm".
         ftol: as SciPy's, as are `xtol`, `gtol`, `f_scale`, `tr_solver`, `tr_options`, `max_nfev` and `verbose`.
         xtol: as SciPy's.
@@ -88,7 +90,8 @@ def least_squares(
 
     Returns:
         SciPy's result, in which `x`, `grad` and `active_mask` are as x0 is, and `fun` as the function's result
-        (numbers, and lists of numbers, are an array). `primad.optimize.covariance` tells how certain `x` is.
+        (numbers, and lists of numbers, are an array); of a complex array the gradient is ∂f/∂x − i ∂f/∂y, and the mask
+        has one more axis, for the parts. `primad.optimize.covariance` tells how certain `x` is.
 
     Raises:
         ShapeError: if x0 is no tree of float arrays, or bounds do not fit it.
@@ -109,7 +112,7 @@ def least_squares(
     from scipy import optimize  # loads when it is called
 
     _check_options(jac, method)
-    flat = Plain(fun, x0, args, "least_squares", compiled, kwargs)
+    flat = Plain(fun, x0, args, "least_squares", compiled, kwargs, parts=True)
     settings: dict[str, Any] = {
         "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale, "tr_solver": tr_solver,
         "tr_options": tr_options or {}, "max_nfev": max_nfev, "verbose": verbose,
@@ -125,9 +128,10 @@ def least_squares(
     limits = bounds_of(flat, bounds, by_element=False)
     values, matrix = _supplied(flat, jac, products, jac_sparsity)
     found = optimize.least_squares(values, flat.start, matrix, bounds=(limits.lb, limits.ub), method=method, **settings)
-    found.x, found.grad = flat.tree(found.x), flat.tree(found.grad)
+    end = flat.tree(found.x)
+    found.fun = as_array(flat.call(end)) if callable(jac) else flat.result(end)
+    found.x, found.grad = flat.point(found.x), flat.gradient(found.grad)
     found.active_mask = tree.map(lambda leaf: np.asarray(leaf, int), flat.tree(found.active_mask))
-    found.fun = as_array(flat.call(found.x)) if callable(jac) else flat.result(found.x)
     return found
 
 
@@ -234,7 +238,7 @@ def root(
     Args:
         fun: a function (x, *args) whose result has as many numbers as x, written with NumPy.
         x0: where to start. Numbers, and lists and tuples of numbers, are an array, as in SciPy; anything else is a tree
-            of arrays. Integers become floats.
+            of arrays. Integers become floats. Complex arrays are searched by their parts, as many as the results' are.
         args: other arguments of `fun`; one that is no tuple is the only one.
         method: as SciPy's; hybr and lm use the Jacobian, the others find their own way.
         jac: as SciPy's. None or False: the exact Jacobian. A function (x, *args) that returns the matrix, or True if
@@ -276,7 +280,7 @@ def root(
         )
     both = jac is not None and not callable(jac) and bool(jac)
     values_of = (lambda x, *args: fun(x, *args)[0]) if both else fun
-    flat = Plain(values_of, x0, args if isinstance(args, tuple) else (args,), "root", compiled)
+    flat = Plain(values_of, x0, args if isinstance(args, tuple) else (args,), "root", compiled, parts=True)
     own = both or callable(jac)
     as_it_is = own or (name not in WITH_JACOBIAN and not flat.is_recordable(flat.call))
     values = flat.values(as_it_is)
@@ -293,8 +297,8 @@ def root(
         matrix = (lambda x, *args: fun(x, *args)[1]) if both else jac
         given["jac"] = flat.given(matrix) if own else flat.matrix()
     if callback is not None:
-        given["callback"] = lambda x, f: callback(flat.tree(x), f)
+        given["callback"] = lambda x, f: callback(flat.point(x), f)
     found = optimize.root(values, flat.start, method=method, tol=tol, options=options, **given)
-    found.x = flat.tree(found.x)
-    found.fun = as_array(flat.call(found.x)) if as_it_is else flat.result(found.x)
+    end, found.x = flat.tree(found.x), flat.point(found.x)
+    found.fun = as_array(flat.call(end)) if as_it_is else flat.result(end)
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError, suggestion
+from primad.ir.array_types import check_real
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, check_args, parameters, spread
@@ -86,6 +87,8 @@ def solve_ivp(
     args = () if args is None else args
     check_args("solve_ivp", args)
     y0 = parameters(y0, "solve_ivp")
+    for leaf in tree.leaves(y0):
+        check_real(leaf.dtype)
     space = Space.of(y0)
     given = dict(options)
     if "atol" in given:

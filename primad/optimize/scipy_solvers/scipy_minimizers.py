@@ -46,7 +46,7 @@ def minimize(
     Args:
         fun: a function (x, *args) of one number, written with NumPy.
         x0: where to start. Numbers, and lists and tuples of numbers, are an array, as in SciPy; anything else is a tree
-            of arrays. Integers become floats.
+            of arrays. Integers become floats. Complex arrays are searched by their parts.
         args: other arguments of `fun`; one that is no tuple is the only one.
         method: as SciPy's, a name or a function; by default BFGS, or with bounds L-BFGS-B, or with constraints SLSQP.
             Or an optimiser of this module for losses, or its name: "LBFGS", "NewtonCG", "SelfScaledBroyden".
@@ -55,10 +55,11 @@ def minimize(
         hess: as SciPy's: a function (x, *args) of the matrix, or a strategy of updates; by default it is exact.
         hessp: as SciPy's: a function (x, v, *args) of the product; by default it is exact.
         bounds: `Bounds`, or a pair for each element of an array, None for no bound; or (lower, upper), each a number or
-            a tree like x0.
+            a tree like x0; of a complex array complex ones, a bound for each part.
         constraints: `NonlinearConstraint`, `LinearConstraint` (its columns are the numbers of x0, in the order of the
-            leaves), a dict {"type": "eq" or "ineq", "fun": f}, or several. Their functions (x, *args of the dict)
-            return a number, an array or a tree. Their derivatives are exact where they are not given.
+            leaves; a complex one has two, for its parts), a dict {"type": "eq" or "ineq", "fun": f}, or several. Their
+            functions (x, *args of the dict) return a number, an array or a tree. Their derivatives are exact where they
+            are not given.
         tol: as SciPy's.
         callback: called after each iteration with x, or with `intermediate_result` if this is the name of its argument;
             of trust-constr with the state as well, if it takes two.
@@ -66,8 +67,9 @@ def minimize(
         compiled: whether `fun` is recorded once; otherwise it is at each call, and may branch on values.
 
     Returns:
-        SciPy's result, in which `x` and the gradient (`jac`; of trust-constr `grad`) are as x0 is. Matrices have a row
-        for each number, in the order of the leaves.
+        SciPy's result, in which `x` and the gradient (`jac`; of trust-constr `grad`) are as x0 is; by complex z = x +
+        iy it is ∂f/∂x − i ∂f/∂y, as that of `primad.grad`. Matrices have a row for each number, in the order of the
+        leaves, and two for a complex one.
 
     Raises:
         ShapeError: if x0 is no tree of float arrays, bounds do not fit it, or `fun` does not return one number.
@@ -132,10 +134,10 @@ def _name(method: Any) -> str:
 
 def _with_trees(flat: Plain, found: Any) -> Any:
     """Return SciPy's result with trees for vectors."""
-    found.x = flat.tree(found.x)
+    found.x = flat.point(found.x)
     for field in ("jac", "grad"):  # of trust-constr, jac are the constraints' Jacobians
         if isinstance(found.get(field), np.ndarray):
-            found[field] = flat.tree(found[field][: flat.space.size])
+            found[field] = flat.gradient(found[field][: flat.space.size])
     return found
 
 
@@ -144,11 +146,11 @@ def called_back(flat: Plain, callback: Callable[..., Any]) -> Callable[..., Any]
     try:
         signature = inspect.signature(callback)
     except (TypeError, ValueError):  # of some compiled functions
-        return lambda x, *_: callback(flat.tree(x))
+        return lambda x, *_: callback(flat.point(x))
 
     def with_result(intermediate_result: Any) -> Any:
         if isinstance(intermediate_result, np.ndarray):  # of methods that know no more
-            return callback(intermediate_result=flat.tree(intermediate_result))
+            return callback(intermediate_result=flat.point(intermediate_result))
         return callback(intermediate_result=_with_trees(flat, type(intermediate_result)(intermediate_result)))
 
     if set(signature.parameters) == {"intermediate_result"}:
@@ -156,5 +158,5 @@ def called_back(flat: Plain, callback: Callable[..., Any]) -> Callable[..., Any]
     try:
         signature.bind(None, None)
     except TypeError:
-        return lambda x, *_: callback(flat.tree(x))
-    return lambda x, *state: callback(flat.tree(x), *(_with_trees(flat, type(one)(one)) for one in state))
+        return lambda x, *_: callback(flat.point(x))
+    return lambda x, *state: callback(flat.point(x), *(_with_trees(flat, type(one)(one)) for one in state))
