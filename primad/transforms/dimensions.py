@@ -229,8 +229,9 @@ def axis_map(node: Node) -> AxisMap:
     """Return the axis map of a node; one that mixes every axis if its op has none."""
     types = [operand.type for operand in node.inputs]
     if node.op.axes.map is None:
+        dims = [0 if isinstance(type, TupleType) else type.ndim for type in types]  # several results have no axes
         results = result_types(node.type)
-        return AxisMap(tuple([(None,) * type.ndim for type in types]), tuple([(None,) * type.ndim for type in results]))
+        return AxisMap(tuple([(None,) * ndim for ndim in dims]), tuple([(None,) * type.ndim for type in results]))
     found: AxisMap = node.op.axes.map(*types, **dict(node.params))
     return found
 

@@ -5,9 +5,10 @@ import pytest
 
 import primad
 from primad import ops
+from primad.ir.node import Leaf
 from primad.runtime.plan.interpreter import Plan
 from primad.transforms import lower, vjp
-from primad.transforms.dimensions import Dimensions, result_axes
+from primad.transforms.dimensions import Dimensions, axis_map, result_axes
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
 
@@ -111,3 +112,10 @@ def test_each_of_several_results_has_its_axes():
     assert [axis.inputs for axis in of_q] == [{0: 0}, {}, {}]
     assert of_r[0].inputs == {0: 0} and not of_r[0].happens
     assert of_q[1].happens == {"mixed"}
+
+
+def test_every_node_has_an_axis_map():
+    """Also one that takes a result of an op with several, which has no axes itself."""
+    program = lower(primad.trace(lambda a: np.linalg.eigh(a))(np.ones((3, 3))))
+    maps = [axis_map(node) for node in program.nodes if not isinstance(node.op, Leaf)]
+    assert [found.operands for found in maps] == [((None, None),), ((),), ((),)]
