@@ -21,6 +21,7 @@ from primad.pde.fields.operators import (
     normal_derivative,
     strain,
 )
+from primad.pde.fields.spectral_derivatives import spectral_derivative
 from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
 from primad.pde.geometry.domains import *
 from primad.pde.geometry.intervals import *
@@ -63,6 +64,7 @@ __all__ = [
     "material_derivative",
     "normal_derivative",
     "polar",
+    "spectral_derivative",
     "spherical",
     "strain",
 ]

@@ -300,9 +300,28 @@ class FieldAt:
         return (*self.shape_of_points, *(whole if self.component is None else ()))
 
     @property
+    def dtype(self) -> Any:
+        """Dtype of the values."""
+        return self._call.program.out_types[0].dtype
+
+    @property
     def ndim(self) -> int:
         """Number of axes of the values."""
         return len(self.shape)
+
+    @property
+    def real(self) -> Any:
+        """The real parts of the values."""
+        return np.real(self.value)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts of the values."""
+        return np.imag(self.value)
+
+    def conj(self) -> Any:
+        """Return the conjugates of the values."""
+        return np.conj(self.value)
 
     __add__, __radd__ = _operator(operator.add), _operator(operator.add, True)
     __sub__, __rsub__ = _operator(operator.sub), _operator(operator.sub, True)

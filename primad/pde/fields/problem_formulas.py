@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,12 @@ def mathml_of(*of: Any) -> list[str]:
 
 
 def shown(
-    equation: Any, function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]
+    equation: Any,
+    function: Function,
+    domain: Domain,
+    unknowns: Sequence[str],
+    numbers: Mapping[str, Any],
+    complex_unknowns: Set[str] = frozenset(),
 ) -> list[Any]:
     """Return an equation as SymPy's, with derivatives as indices; nothing where it has no formula.
 
@@ -123,11 +128,14 @@ def shown(
         domain: whose coordinates there are.
         unknowns: names.
         numbers: coefficients and constants by name.
+        complex_unknowns: of which functions have no formula: those of recorded programs hold for real numbers.
     """
     if is_symbolic(equation):
         sides = _listed(equation)
     elif isinstance(equation, Equation):
         sides = _listed(tree.leaves(equation.residuals))
+    elif complex_unknowns:
+        return []
     else:
         try:
             sides = formulas(function, domain, unknowns, numbers)

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from primad.numpy.shapes.shaping import stack
+from primad.recording.foreign import plain
 
 Point = Mapping[str, Any]
 """The coordinates of one point, by name; traced, where a network is differentiated."""
@@ -42,11 +45,27 @@ class Place(Mapping[str, Any]):
 class ConstantValue:
     """A function of a point that is a number: equal to others of the same number."""
 
-    value: float
+    value: float | complex
 
-    def __call__(self, point: Point) -> float:
+    def __call__(self, point: Point) -> float | complex:
         """Return the number."""
         return self.value
+
+
+def numbers(value: Any) -> Any:
+    """Return a number, or an array of them, as an array in double precision, real or complex.
+
+    Raises:
+        TracingError: for what is more than its elements, and for what are no numbers.
+    """
+    found = plain(value)
+    return plain(found, np.complex128 if found.dtype.kind == "c" else np.float64)
+
+
+def number(value: Any) -> float | complex:
+    """Return one number in double precision, real or complex."""
+    found: float | complex = numbers(value).item()
+    return found
 
 
 def as_normal(components: Any, names: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ from primad.errors import NotDifferentiableError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.point_arguments import FEW, Place, Point, as_normal
+from primad.pde.geometry.point_arguments import FEW, Place, Point, as_normal, number
 from primad.pde.geometry.sampling import Points
 from primad.pde.networks.hard_constraints import Function, Imposed, as_function
 from primad.pde.networks.smoothness import JUMP, JUMP_ORDERS, STATIONS, roughness
@@ -128,7 +128,7 @@ def _check_finite(found: Imposed) -> None:
     domain = found.domain
     for part, value in found.values.items():
         for row in _tried(domain, part).at:
-            wanted = float(value(_point(domain, row)))
+            wanted = number(value(_point(domain, row)))
             if not np.isfinite(wanted):
                 place = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, row[:FEW], strict=False))
                 raise ProblemError(
@@ -161,14 +161,14 @@ def _obstacle(found: Imposed) -> str:
     for part, value in found.values.items():
         for row in _tried(domain, part).at:
             point = _point(domain, row)
-            wanted, have = float(value(point)), float(found.around(lambda: 1.0, point))
+            wanted, have = number(value(point)), number(found.around(lambda: 1.0, point))
             if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
     for part, slope in found.slopes.items():
         edge = _tried(domain, part)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
             point = {**dict(zip(domain.names, row, strict=True)), "n": as_normal(normal, domain.names)}
-            wanted, have = float(slope(point)), _slope(found, row, normal)
+            wanted, have = number(slope(point)), _slope(found, row, normal)
             if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
                 return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"
     return ""
@@ -216,6 +216,6 @@ def _point(domain: Domain, row: Any) -> Point:
     return dict(zip(domain.names, row, strict=True)) if few else Place(domain.names, row)
 
 
-def _slope(found: Imposed, at: Any, normal: Any) -> float:
+def _slope(found: Imposed, at: Any, normal: Any) -> float | complex:
     """Return the derivative of what is imposed, around a network that is 1, along a normal."""
-    return float(jvp(lambda *point: _at(found, 1.0, point), tuple(at), tuple(normal))[1])
+    return number(jvp(lambda *point: _at(found, 1.0, point), tuple(at), tuple(normal))[1])

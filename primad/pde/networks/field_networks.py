@@ -18,7 +18,7 @@ from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.pde.geometry.point_arguments import as_vector
 from primad.pde.geometry.sampling import Array, generator
 
-__all__ = ["MLP", "Fourier", "Mixture", "Network", "Separable"]
+__all__ = ["MLP", "Complex", "Fourier", "Mixture", "Network", "Separable"]
 
 Tree = Any
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "sine": np.sin, "swish": silu}
@@ -249,6 +249,36 @@ class Mixture(Network):
         """Return the outputs at a point."""
         trusts = softmax(self.gate.apply(params["gate"], x))
         return sum(trusts[i] * one.apply(params["bases"][i], x) for i, one in enumerate(self.bases))
+
+
+@dataclass(frozen=True)
+class Complex(Network):
+    """Complex unknowns: a real network with two outputs for each, its real and its imaginary part.
+
+    Attributes:
+        parts: the network of the parts.
+
+    Example:
+        >>> import numpy as np
+        >>> from primad import pde
+        >>> network = pde.Complex(pde.MLP(width=8, depth=2))
+        >>> network.apply(network.init(0, 2, 1), np.array([0.5, -0.5])).dtype
+        dtype('complex128')
+    """
+
+    parts: Network = MLP(24, 2)
+
+    def __post_init__(self) -> None:
+        _check_network(self, "parts", self.parts)
+
+    def init(self, key: int, inputs: int, outputs: int) -> Tree:
+        """Return parameters to begin with, of the network of the parts."""
+        return self.parts.init(key, inputs, 2 * outputs)
+
+    def apply(self, params: Tree, x: Any) -> Any:
+        """Return the outputs at a point, complex."""
+        pairs = reshape(self.parts.apply(params, x), (-1, 2))
+        return pairs[:, 0] + 1j * pairs[:, 1]
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
+from primad.ir.array_types import is_complex
 from primad.numpy.shapes.shaping import stack
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
-from primad.pde.geometry.point_arguments import ConstantValue, Point, moved
+from primad.pde.geometry.point_arguments import ConstantValue, Point, moved, number
 from primad.pde.networks.field_networks import Inputs, Network
 from primad.pde.problem.conditions import Value
 from primad.pde.problem.named_arguments import by_name
@@ -100,9 +104,25 @@ class Group:
             return lambda: outputs[place]
 
         found = [self.imposed[name].around(output(i), point) for i, name in enumerate(self.names)]
+        for name, one in zip(self.names, found, strict=True):
+            check_parts(name, outputs.dtype, one)
         return found[0] if len(found) == 1 else stack(found)
 
 
 def as_function(value: Value) -> Function:
     """Return a number, or a function of coordinates by name, as a function of a point."""
-    return Given(value) if callable(value) else ConstantValue(float(value))
+    return Given(value) if callable(value) else ConstantValue(number(value))
+
+
+def check_parts(name: str, dtype: Any, given: Any) -> None:
+    """Raise where complex values are given to an unknown whose network is real.
+
+    Raises:
+        ProblemError: if they are.
+    """
+    if np.iscomplexobj(given) and not is_complex(dtype):
+        raise ProblemError(
+            f"{name} has complex values, and a real network",
+            fix=f'make the network complex: network=pde.Complex(pde.MLP()), or unknowns={{"{name}": pde.Complex()}} '
+            "beside real ones.",
+        )

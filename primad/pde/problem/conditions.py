@@ -9,9 +9,9 @@ import numpy as np
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Points
 from primad.pde.written_names import names_in
-from primad.recording.foreign import plain
 
 __all__ = [
     "Condition",
@@ -24,7 +24,7 @@ __all__ = [
     "Robin",
 ]
 
-Value = float | Callable[..., Any]
+Value = complex | Callable[..., Any]
 """A number, or a function of coordinates by name."""
 
 
@@ -289,7 +289,7 @@ class Data(Condition):
                     fix=f"pass what it is at the points, {key}=f(x); what is known everywhere is an equation, "
                     f"lambda {key}, x: {key}.value - f(x), or a condition at the boundary.",
                 )
-            array = plain(column, np.float64)
+            array = numbers(column)
             if array.ndim != 1 or not array.size:
                 raise ProblemError(
                     f"the data {key!r} are an array of one axis with numbers in it, got the shape {array.shape}",
@@ -381,8 +381,8 @@ def _checked(values: Mapping[str, Value], what: str) -> dict[str, Value]:
     for name, value in values.items():
         if callable(value):
             continue
-        if not (isinstance(value, (int, float, np.number)) and np.isfinite(value)):
-            got = repr(value) if isinstance(value, (int, float, str, np.number)) else _in_words(value)
+        if not (isinstance(value, (int, float, complex, np.number)) and np.isfinite(value)):
+            got = repr(value) if isinstance(value, (int, float, complex, str, np.number)) else _in_words(value)
             raise ProblemError(
                 f"{what}: the value of {name} is a number or a function of coordinates, got {got}",
                 fix=f"write {what}({name}=lambda x: …); measured values are Data.",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError, TracingError, suggestion
-from primad.recording.foreign import plain
+from primad.pde.geometry.point_arguments import numbers
 
 Function = Callable[..., Any]
 
@@ -107,7 +107,7 @@ def on_points(value: Any, columns: Mapping[str, Any], count: int, what: str) -> 
     Raises:
         ProblemError: if a value is NaN or infinite, or there are too many or too few.
     """
-    found = plain(by_name(value, columns) if callable(value) else value, np.float64)
+    found = numbers(by_name(value, columns) if callable(value) else value)
     if found.ndim and found.shape != (count,):
         raise ProblemError(f"{what} has the shape {found.shape} at {count} points", fix="return one number a point.")
     found = np.broadcast_to(found, (count,)).copy()

@@ -12,6 +12,7 @@ import numpy as np
 from primad.errors import MissingAttributeError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
+from primad.ir.array_types import is_complex
 from primad.numpy.shapes.shaping import concatenate, reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
@@ -31,7 +32,7 @@ from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.residual_checks import check_residuals
 from primad.pde.problem.settings import settings_of, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
-from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of
+from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of, real_residuals
 from primad.pde.report.pages import conditions, equations
 from primad.pde.solve.history import History
 from primad.pde.solve.shared_points import OneProcess, SharedPoints
@@ -110,6 +111,7 @@ class Problem:
         self.terms = self._made_terms(fitted, points_order)
         self.asked: dict[str, dict[str, set[tuple[str, ...]]]] = {}
         self.learned: set[str] = set()
+        self.complex: set[str] = set()
         self.labels = {name: self._labels(term) for name, term in self.terms.items()}
         check_posed(self)
         self.evaluated = jit(self.values)
@@ -189,7 +191,7 @@ class Problem:
         """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
         numbers = {**self.statement.coefficients, **self.statement.constants}
         return {
-            one.name: latex_of(one.given, one.function, self.domain, self.unknowns, numbers)
+            one.name: latex_of(one.given, one.function, self.domain, self.unknowns, numbers, self.complex)
             for one in self.statement.equations
         }
 
@@ -258,8 +260,8 @@ class Problem:
         return stack([reshape(_plain(leaf), (-1,)) for leaf in leaves], axis=1)
 
     def raw(self, params: Tree, term: Term, row: Row) -> Any:
-        """Return the residuals of a term, in the tree that its function returns."""
-        return tree.map(_plain, term.residual(self.known(params, row), row))
+        """Return the residuals of a term, in the tree that its function returns; of a complex one its parts."""
+        return real_residuals(tree.map(_plain, term.residual(self.known(params, row), row)))
 
     def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:
         """Return half the sum of squares of the residuals times their scale: what an optimiser of losses takes."""
@@ -330,10 +332,11 @@ class Problem:
         def recorded(params: Tree, row: Row) -> Any:
             known = self.known(params, row)
             try:
-                found = tree.map(_plain, term.residual(known, row))
+                found = real_residuals(tree.map(_plain, term.residual(known, row)))
             except MissingAttributeError as error:
                 raise of_values(error, coordinates(self.domain.names)) from None
             self.asked[term.name] = {name: known[name].asked for name in self.unknowns}
+            self.complex |= {name for name in self.unknowns if is_complex(known[name].dtype)}
             return found
 
         given = self.init(), row

@@ -12,14 +12,32 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.point_arguments import as_normal
 from primad.pde.geometry.sampling import Array, Points, joined
+from primad.pde.networks.hard_constraints import check_parts
 from primad.pde.problem.conditions import Condition, Data, Initial, Neumann, Robin
 from primad.pde.problem.inner_conditions import Integral, Interface
 from primad.pde.problem.named_arguments import by_name, on_points
+from primad.recording import tree
 
 Row = Mapping[str, Any]
 """Arrays of a term, whose first axis are its points: `at`, and what else it needs there."""
 Known = Mapping[str, Any]
 """What functions may ask for by name."""
+PARTS: dict[str, Callable[[Any], Any]] = {", real part": np.real, ", imaginary part": np.imag}
+WHOLE: dict[str, Callable[[Any], Any]] = {"": lambda values: values}
+"""The parts of complex data, of which each is compared, and what is compared of real ones."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A complex residual as the two real ones that it is."""
+
+    real: Any
+    imaginary: Any
+
+
+def real_residuals(residuals: Any) -> Any:
+    """Return a tree of residuals in which each complex one is its parts."""
+    return tree.map(lambda leaf: Parts(np.real(leaf), np.imag(leaf)) if np.iscomplexobj(leaf) else leaf, residuals)
 
 
 @dataclass(frozen=True)
@@ -113,6 +131,7 @@ def _valued_term(
 
     def residual(known: Known, row: Row) -> Any:
         u = known[name]
+        check_parts(name, u.dtype, row["target"])
         if robin:
             return row["a"] * u.value + row["b"] * _along(u, row["normal"], domain.names) - row["target"]
         if isinstance(condition, Neumann):
@@ -143,10 +162,18 @@ def _directions(u: Any) -> Any:
 
 def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term:
     points, values = condition.split(domain.names, unknowns)
-    arrays = {"at": points.at, **{f"of {name}": column for name, column in values.items()}}
+    arrays, of = {"at": points.at}, dict[str, tuple[str, Callable[[Any], Any]]]()
+    for name, column in values.items():
+        for part, function in PARTS.items() if np.iscomplexobj(column) else WHOLE.items():
+            of[f"of {name}{part}"] = name, function
+            arrays[f"of {name}{part}"] = function(column)
 
     def residual(known: Known, row: Row) -> Any:
-        return tuple([(known[name].value - row[f"of {name}"]) / (condition.noise or 1.0) for name in values])
+        for name, column in values.items():
+            check_parts(name, known[name].dtype, column)
+        noise = condition.noise or 1.0
+        found = [(function(known[name].value) - row[key]) / noise for key, (name, function) in of.items()]
+        return tuple(found)
 
     name, noisy = condition.name or "data", condition.noise is not None
     return Term(name, lambda count, seed: dict(arrays), residual, condition.weight, True, "data", noisy)

@@ -31,9 +31,9 @@ def colours(values: Array) -> dict[str, Any]:
     return {"cmap": "viridis", "vmin": low, "vmax": high}
 
 
-def coloured(axes: Any, where: Grid, values: Array, *, cmap: str | None = None, norm: Any = None) -> Any:
-    """Draw a map with a bar of colours, up to the edge of the domain."""
-    chosen = colours(values) if cmap is None else {"cmap": cmap, "norm": norm}
+def coloured(axes: Any, where: Grid, values: Array, **colouring: Any) -> Any:
+    """Draw a map with a bar of colours, up to the edge of the domain; colours are as `pcolormesh` takes them."""
+    chosen = colouring or colours(values)
     x, y = np.meshgrid(*where.lines, indexing="ij")
     mesh = axes.pcolormesh(x, y, values, shading="gouraud", rasterized=True, **chosen)
     if where.edges:

@@ -11,6 +11,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
+from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report.outlines import moved_to_edge, outline
@@ -54,15 +55,16 @@ class Grid:
 
     def masked(self, values: Any) -> Array:
         """Return values with NaN outside the domain."""
-        found: Array = np.where(self.inside, np.broadcast_to(np.asarray(values, np.float64), self.inside.shape), np.nan)
+        found: Array = np.where(self.inside, np.broadcast_to(numbers(values), self.inside.shape), np.nan)
         return found
 
     def of(self, solution: Solution, unknown: str) -> Array:
         """Return an unknown, with NaN outside the domain."""
         at = np.stack([column.ravel() for column in self.columns.values()], axis=1)
-        found = np.full(len(at), np.nan)
         inside = self.inside.ravel()
-        found[inside] = solution.at(at[inside], unknown)
+        values = solution.at(at[inside], unknown)
+        found = np.full(len(at), np.nan, values.dtype)
+        found[inside] = values
         return found.reshape(self.inside.shape)
 
     def exact(self, function: Exact) -> Array:

@@ -113,11 +113,11 @@ def _pictures(solution: Solution, exact: Mapping[str, Callable[..., Any]]) -> li
 
 
 def _drawn(name: str, draw: Callable[[], Any]) -> str:
-    axes = draw()
+    figure = np.ravel(draw())[0].figure  # of one axes, or of several beside each other
     try:
-        return _figure(name, axes)
+        return _figure(name, figure)
     finally:
-        plots.close(axes.figure)
+        plots.close(figure)
 
 
 def _figure(name: str, picture: Any) -> str:

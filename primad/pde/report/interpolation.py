@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from primad.numpy.shapes.shaping import concatenate, expand_dims, reshape
+from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Array
-from primad.recording.foreign import plain
 
 __all__ = ["chebyshev", "trigonometric"]
 
@@ -130,9 +130,13 @@ class Interpolant:
 
 def through(names: Sequence[str], bases: Sequence[Basis], values: Array, accuracy: float) -> Interpolant:
     """Return the function that has given values at all combinations of the nodes of bases."""
-    found = plain(values, np.float64)
+    found = numbers(values)
     for axis, basis in enumerate(bases):
-        found = np.moveaxis(basis.coefficients(np.moveaxis(found, axis, 0)), 0, axis)
+        moved = np.moveaxis(found, axis, 0)
+        parts = basis.coefficients(moved.real)
+        if np.iscomplexobj(moved):
+            parts = parts + 1j * basis.coefficients(moved.imag)
+        found = np.moveaxis(parts, 0, axis)
     return Interpolant(names, bases, found, accuracy)
 
 

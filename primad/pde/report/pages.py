@@ -38,7 +38,7 @@ def equations(problem: Problem) -> list[str]:
     numbers = {**problem.statement.coefficients, **problem.statement.constants}
     parts = []
     for one in problem.statement.equations:
-        found = mathml_of(one.given, one.function, problem.domain, problem.unknowns, numbers)
+        found = mathml_of(one.given, one.function, problem.domain, problem.unknowns, numbers, problem.complex)
         if len(problem.statement.equations) > 1:
             parts.append(f"<p>{escape(one.name)}</p>")
         parts += found or [f"<pre>{escape(getattr(one.function, '__doc__', '') or one.name)}</pre>"]

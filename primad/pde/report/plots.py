@@ -29,6 +29,8 @@ __all__ = [
 Exact = Callable[..., Any]
 FLAT = {"linewidth": 0, "antialiased": False}
 """Of a surface, no lines between its pieces."""
+PHASE: dict[str, Any] = {"cmap": "twilight", "vmin": -np.pi, "vmax": np.pi}
+"""Colours of phases, which are the same at both ends."""
 
 
 def _pyplot() -> Any:
@@ -56,34 +58,55 @@ def plot(
 ) -> Any:
     """Draw an unknown: a line in one dimension, a map in two; and what was measured of it there.
 
+    Of a complex unknown the size and the phase are drawn, beside each other.
+
     Args:
         solution: what to draw.
         unknown: which unknown; the first by default.
-        axes: matplotlib's axes to draw on; by default those of a new figure.
+        axes: matplotlib's axes to draw on, of a complex unknown two; by default those of a new figure.
         along: names of one or two coordinates; by default two, if there are.
         exact: a function of coordinates by name, drawn beside a line.
         data: whether to draw measured points that are near what is shown.
         **fixed: values of other coordinates; those that are missing are in the middle.
 
     Returns:
-        the axes.
+        the axes; of a complex unknown an array of two.
     """
     name, where = chosen(solution, unknown), grid(solution, along, fixed)
-    axes = given_axes(axes)
     values, given = where.of(solution, name), measured(solution, name, where) if data else []
+    right = where.exact(exact) if exact is not None and len(where.axes) == 1 else None
+    if not np.iscomplexobj(values):
+        axes = given_axes(axes)
+        _drawn(axes, where, name, values, right, given, {})
+        return axes
+    if axes is None:
+        axes = _pyplot().subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")[1]
+    parts: list[tuple[str, Exact, dict[str, Any]]] = [(f"|{name}|", np.abs, {}), (f"arg {name}", np.angle, PHASE)]
+    for one, (label, part, colouring) in zip(axes, parts, strict=True):
+        points = [(at, part(column), None if colouring else noise) for at, column, noise in given]
+        _drawn(one, where, label, part(values), None if right is None else part(right), points, colouring)
+    return axes
+
+
+def _drawn(axes: Any, where: Grid, label: str, values: Array, right: Array | None, given: Any, colouring: Any) -> None:
+    """Draw a line, or a map, of real values."""
     if len(where.axes) == 1:
         x = where.columns[where.axes[0]]
-        if exact is not None:
-            axes.plot(x, where.exact(exact), color="C1", linewidth=4, alpha=0.4, label="exact")
-        axes.plot(x, values, color="C0", label=name)
-        axes.set(xlabel=where.axes[0], ylabel=name)
+        if right is not None:
+            axes.plot(x, right, color="C1", linewidth=4, alpha=0.4, label="exact")
+        axes.plot(x, values, color="C0", label=label)
+        axes.set(xlabel=where.axes[0], ylabel=label)
         draw_measured(axes, where, given, "C3")
-        if exact is not None or given:
+        if right is not None or given:
             axes.legend(frameon=False)
     else:
-        draw_measured(axes, where, given, coloured(axes, where, values))
-    axes.set_title(", ".join(part for part in (name, where.where) if part))
-    return axes
+        draw_measured(axes, where, given, coloured(axes, where, values, **colouring))
+    axes.set_title(", ".join(part for part in (label, where.where) if part))
+
+
+def _sized(name: str, values: Any) -> tuple[str, Any]:
+    """Return what a picture of real values shows of an unknown, with a label: of a complex one the size."""
+    return (f"|{name}|", np.abs(values)) if np.iscomplexobj(values) else (name, values)
 
 
 def plot_error(
@@ -201,18 +224,22 @@ def plot_slices(
     if across in fixed:
         raise ProblemError(f"slices are across {across}, which is fixed", fix=f'write plot_slices("{across}", at=[…]).')
     low, high = domain.bounds[domain.names.index(across)]
-    values = np.linspace(low, high, 5) if at is None else np.asarray(at, np.float64)
+    stations = np.linspace(low, high, 5) if at is None else np.asarray(at, np.float64)
     along = along or next(other for other in domain.names if other != across and other not in fixed)
-    for i, value in enumerate(values):
+    for i, value in enumerate(stations):
         where = grid(solution, (along,), {**fixed, across: float(value)}, 1, may_be_empty=at is None)
         x, colour = where.columns[along], f"C{i % 10}"
+        label, values = _sized(name, where.of(solution, name))
         if exact is not None:
-            axes.plot(x, where.exact(exact), color=colour, linewidth=4, alpha=0.35)
-        axes.plot(x, where.of(solution, name), color=colour, label=f"{across} = {value:.3g}")
-        draw_measured(axes, where, measured(solution, name, where) if data else [], colour, None)
+            right = where.exact(exact)
+            axes.plot(x, right if label == name else np.abs(right), color=colour, linewidth=4, alpha=0.35)
+        axes.plot(x, values, color=colour, label=f"{across} = {value:.3g}")
+        given = measured(solution, name, where) if data else []
+        given = [(at, _sized(name, column)[1], noise) for at, column, noise in given]
+        draw_measured(axes, where, given, colour, None)
     dots = ", data (dots)" if len(axes.containers) else ""
-    lines = name if exact is None else f"{name} (thin), exact (wide)"
-    axes.set(xlabel=along, ylabel=name, title=f"{lines}{dots}")
+    lines = label if exact is None else f"{label} (thin), exact (wide)"
+    axes.set(xlabel=along, ylabel=label, title=f"{lines}{dots}")
     axes.legend(frameon=False)
     return axes
 
@@ -243,10 +270,10 @@ def plot_surface(
     if axes is None:
         axes = _pyplot().figure(layout="constrained").add_subplot(projection="3d")
     x, y = (where.columns[axis] for axis in where.axes)
-    values = where.of(solution, name)
+    label, values = _sized(name, where.of(solution, name))
     surface = axes.plot_surface(x, y, values, **colours(values), rcount=POINTS, ccount=POINTS, **FLAT)
     axes.figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.12)
-    axes.set(xlabel=where.axes[0], ylabel=where.axes[1], zlabel=name, title=where.where or name)
+    axes.set(xlabel=where.axes[0], ylabel=where.axes[1], zlabel=label, title=where.where or label)
     return axes
 
 
@@ -280,7 +307,7 @@ def animate(
     low, high = domain.bounds[domain.names.index(along)]
     values = np.linspace(low, high, frames)
     where = [grid(solution, None, {**fixed, along: float(value)}, may_be_empty=True) for value in values]
-    shown = [one.of(solution, name) for one in where]
+    label, shown = _sized(name, [one.of(solution, name) for one in where])
     low, high = min(float(np.nanmin(s)) for s in shown), max(float(np.nanmax(s)) for s in shown)
     figure, axes = _pyplot().subplots(layout="constrained")
     margin = 0.05 * (high - low or 1.0)
@@ -288,9 +315,10 @@ def animate(
         x = where[0].columns[where[0].axes[0]]
         right = None
         if exact is not None:
-            (right,) = axes.plot(x, where[0].exact(exact), color="C1", linewidth=4, alpha=0.4, label="exact")
-        (line,) = axes.plot(x, shown[0], label=name)
-        axes.set(xlabel=where[0].axes[0], ylabel=name, ylim=(low - margin, high + margin))
+            first = _sized(name, where[0].exact(exact))[1]
+            (right,) = axes.plot(x, first, color="C1", linewidth=4, alpha=0.4, label="exact")
+        (line,) = axes.plot(x, shown[0], label=label)
+        axes.set(xlabel=where[0].axes[0], ylabel=label, ylim=(low - margin, high + margin))
     else:
         mesh = coloured(axes, where[0], shown[0])
         chosen_for_all = colours(np.array([low, high]))
@@ -298,7 +326,7 @@ def animate(
         mesh.set_clim(chosen_for_all["vmin"], chosen_for_all["vmax"])
 
     def frame(i: int) -> list[Any]:
-        axes.set_title(f"{name}, {along} = {values[i]:.3g}")
+        axes.set_title(f"{label}, {along} = {values[i]:.3g}")
         if len(where[i].axes) != 1:
             mesh.set_array(np.ma.masked_invalid(shown[i]))
             for patch in [*axes.patches]:
@@ -308,7 +336,7 @@ def animate(
             return [mesh]
         line.set_ydata(shown[i])
         if right is not None and exact is not None:
-            right.set_ydata(where[i].exact(exact))
+            right.set_ydata(_sized(name, where[i].exact(exact))[1])
         return [line]
 
     return needed("matplotlib.animation", "plot", "pictures").FuncAnimation(figure, frame, frames, interval=50)

@@ -204,7 +204,7 @@ class Marched(Solution):
         rows: Array | None = None
         for i in np.unique(window):
             values = found(self.solutions[i], points[window == i])
-            rows = np.zeros((len(points), *values.shape[1:])) if rows is None else rows
+            rows = np.zeros((len(points), *values.shape[1:]), values.dtype) if rows is None else rows
             rows[window == i] = values
         return np.zeros(0) if rows is None else rows
 
