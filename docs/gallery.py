@@ -31,7 +31,7 @@ TOPICS = {
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
     "lotka_volterra reaction_diffusion laplace_logistic",
-    "Light": "fibre_pulse waveguide_bend",
+    "Light": "fibre_pulse waveguide_bend grating",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
     "Stiff systems and steady states": "robertson reaction_network brusselator continuation",
