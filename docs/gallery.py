@@ -30,7 +30,7 @@ TOPICS = {
     "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d",
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
-    "lotka_volterra reaction_diffusion laplace_logistic",
+    "lotka_volterra reaction_diffusion laplace_logistic chirp",
     "Light": "fibre_pulse waveguide_bend grating",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
