@@ -6,6 +6,7 @@ Dicts keep the order of their keys, which functions can see: the same keys in an
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,19 @@ from primad.recording.object_arrays import OBJECTS, stacked
 NAMESPACE = "primad"
 _IN_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
 _IN_ORDER.__enter__()  # for good: optree sorts keys again when this object dies
+
+
+def register(
+    cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Hashable]], unflatten: Callable[[Any, Iterable[Any]], Any]
+) -> None:
+    """Say how instances of a class are trees.
+
+    Args:
+        cls: the class.
+        flatten: gives the arrays of an instance, and what is the same for all of one structure.
+        unflatten: makes one of the latter and of arrays.
+    """
+    optree.register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
 
 
 def _register(cls: type) -> None:

@@ -14,9 +14,9 @@ from primad.implicit.equations import FACTORS, Array, ImplicitEquation, MatrixFa
 from primad.implicit.solution_ops import linear_solution
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram
+from primad.numpy.linalg.sparse_arrays import TracedSparse
 from primad.numpy.linalg.sparse_products import added_products
 from primad.runtime.calling import traced_operands
-from primad.scipy.sparse.traced_arrays import TracedSparse
 
 
 class SystemKey(NamedTuple):
