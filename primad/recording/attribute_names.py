@@ -21,7 +21,7 @@ _ELSEWHERE = (
     ("at", "x = primad.numpy.set_at(x, i, value), or add_at."),
     (
         "sparse pattern coloring",
-        "outside of jit, grad and vmap primad.jacobian(f)(x) is lazy and has that; inside, J @ v and J[i, j].",
+        "J = primad.jacobian(f)(x) has that, and primad.hessian(f)(x), but not what is computed of them.",
     ),
     ("iloc loc", "x[i] takes elements by their places."),
 )

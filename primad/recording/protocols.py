@@ -25,6 +25,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
+METHODS_OF: dict[Any, dict[str, Callable[..., Any]]] = {}
+"""What methods record that only the results of an op have."""
+
 REFUSED: dict[Any, str] = {}
 """Why a function of NumPy's records nothing."""
 

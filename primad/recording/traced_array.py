@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,7 +21,7 @@ from primad.recording.attribute_names import instead_of, method_of_object
 from primad.recording.foreign import multiplied_by_sparse, plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
-from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, call_function, call_ufunc, called
+from primad.recording.protocols import FUNCTIONS, METHODS, METHODS_OF, UFUNCS, call_function, call_ufunc, called
 from primad.recording.refusals import Refusal, lost, unknown
 from primad.recording.user_expressions import CodePlace, place_of
 
@@ -108,6 +109,9 @@ class TracedArray(ArrayOperators):
     def __getattr__(self, name: str) -> Any:
         method = METHODS.get(name)
         if method is None:
+            own = METHODS_OF.get(self.node.op, {}).get(name)
+            if own is not None:
+                return partial(own, self)
             if name.startswith("__"):  # what NumPy, copy and notebooks look for
                 raise AttributeError(name)
             method = None if self.shape else method_of_object(name)
@@ -120,7 +124,8 @@ class TracedArray(ArrayOperators):
         return bound
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *(name for name in METHODS if "." not in name)]
+        own = METHODS_OF.get(self.node.op, {})
+        return [*object.__dir__(self), *(name for name in METHODS if "." not in name), *own]
 
     def __getitem__(self, index: Any) -> Any:
         return METHODS["__getitem__"](self, index)

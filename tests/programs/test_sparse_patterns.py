@@ -283,12 +283,6 @@ def test_formats_shapes_and_dtypes() -> None:
     np.testing.assert_array_equal(J.sparse().toarray(), dense)
 
 
-@pytest.mark.parametrize("name", ["sparse", "pattern", "coloring"])
-def test_a_recorded_matrix_says_where_there_is_a_sparse_one(name: str) -> None:
-    with pytest.raises(AttributeError, match=r"Fix: outside of jit, grad and vmap primad\.jacobian"):
-        primad.jit(lambda x: getattr(primad.jacobian(np.sin)(x), name)())(X)
-
-
 def test_a_matrix_too_large_for_a_list_is_refused() -> None:
     x = np.ones(10**5)
     with pytest.raises(primad.MemoryLimitError, match="more than"):

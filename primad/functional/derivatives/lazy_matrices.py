@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_mode, check_real
+from primad.functional.derivatives import recorded_forms
 from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMatrix
 from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.functional.transformed import transform
@@ -21,6 +22,8 @@ from primad.recording import tree
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
+
+recorded_forms.register()
 
 
 def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: dict[str, Any], lazy: bool) -> Any:

@@ -13,15 +13,16 @@ from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
+from primad.numpy.linalg.sparse_arrays import FORMATS
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
 from primad.programs.jacobians.jacobian_programs import build_jacobian, restricted
-from primad.programs.sparsity.compressed import Compressed, Found, compressed
+from primad.programs.sparsity.compressed import Compressed, compressed
+from primad.programs.sparsity.found_entries import Found
+from primad.recording.foreign import is_sparse
 from primad.transforms.lowering import applications, expand
 
-FORMATS = ("csr", "csc", "coo", "dia", "bsr")
-"""SciPy's formats that a matrix of derivatives has."""
 Array = np.ndarray[Any, Any]
 
 
@@ -51,8 +52,8 @@ class SparseForm:
         """Return which columns and rows are taken together."""
         raise NotImplementedError
 
-    def sparse(self, format: str) -> Any:
-        """Compute the matrix in one of SciPy's formats."""
+    def sparse(self, format: str, out: Any) -> Any:
+        """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         raise NotImplementedError
 
 
@@ -80,21 +81,25 @@ class HasSparseForm:
         """Return which columns and rows of the matrix are taken together for `sparse`."""
         return self._form.coloring()
 
-    def sparse(self, format: str = "csr") -> Any:
+    def sparse(self, format: str | None = None, out: Any = None) -> Any:
         """Compute the entries that may not be zero, by as few products as are found for them.
 
         Columns that share no row are one direction; rows with many entries are pulled back, and of a Hessian the
         symmetry is used. Where they are is found at the first call, and kept for others of the same function.
 
         Args:
-            format: SciPy's name of a format: 'csr', 'csc', 'coo', 'dia' or 'bsr'.
+            format: SciPy's name of a format: 'csr' (the default), 'csc', 'coo', 'dia' or 'bsr'.
+            out: an array that this gave for the same function, in the format 'csr', 'csc' or 'coo': its entries are
+                overwritten, and its places looked at.
 
         Returns:
-            SciPy's sparse array: the elements of the result are rows, those of the argument columns (see `pattern`).
+            SciPy's sparse array (`out`, if that is given): the elements of the result are rows, those of the argument
+            columns (see `pattern`). Under `jit`, `grad` and `vmap` a sparse array of `primad.scipy.sparse`, whose
+            entries are traced; a function that returns it gives SciPy's.
 
         Raises:
             MemoryLimitError: where the entries would not fit into memory.
-            ShapeError: for another format.
+            ShapeError: for another format, and if the entries do not fit into `out`.
 
         Example:
             >>> import numpy as np, primad
@@ -103,8 +108,41 @@ class HasSparseForm:
             >>> H = primad.hessian(rosenbrock)(np.ones(1000))
             >>> H.sparse().nnz, H.coloring().directions
             (2998, 3)
+            >>> curvature = primad.jit(lambda x: primad.hessian(rosenbrock)(x).sparse("csc"))
+            >>> A = curvature(np.ones(1000))
+            >>> primad.hessian(rosenbrock)(np.zeros(1000)).sparse(out=A) is A, A[0, 0]
+            (True, np.float64(2.0))
         """
-        return self._form.sparse(format)
+        if out is not None and not is_sparse(out):
+            raise ShapeError(f"sparse: out is no sparse array but a {type(out).__name__}", fix=_OUT)
+        format = format or ("csr" if out is None else out.format)
+        if format not in FORMATS:
+            raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
+        return self._form.sparse(format, out)
+
+
+_OUT = "pass an array that sparse() gave for the same function, in the format 'csr', 'csc' or 'coo'."
+
+
+def _entries_in(out: Any, found: Found, format: str, dtype: Any) -> Array:
+    """Return the entries of SciPy's array that are to be overwritten.
+
+    Raises:
+        ShapeError: if it has other places, or its entries another dtype, or may not be written.
+    """
+    if out.format != format or out.shape != found.shape or format not in ("csr", "csc", "coo"):
+        ours = f"in {format}, of shape {found.shape}"
+        raise ShapeError(f"sparse: out is in {out.format}, of shape {out.shape}, and the matrix {ours}", fix=_OUT)
+    if out.data.dtype != dtype or not out.data.flags.writeable or not out.data.flags.c_contiguous:
+        raise ShapeError(f"sparse: the entries of out are {out.data.dtype}, and of the matrix {dtype}", fix=_OUT)
+    if format == "coo":
+        pairs = list(zip(out.coords, (found.places.rows, found.places.columns), strict=True))
+    else:
+        pairs = list(zip((out.indices, out.indptr), found.indices(format), strict=True))
+    if not all(np.array_equal(x, y) for x, y in pairs):
+        raise ShapeError("sparse: out has its entries at other places than the matrix", fix=_OUT)
+    data: Array = out.data
+    return data
 
 
 class ComputedForm(SparseForm):
@@ -122,13 +160,12 @@ class ComputedForm(SparseForm):
 
     @cached_property
     def _matrix(self) -> Compressed:
-        of, primitive, options = self._parts
-        derive = _of_hessian if primitive is hessian_ else _of_jacobian
-        return compressed(primitive, of, options, lambda: derive(of, options))
+        return matrix_of(*self._parts)
 
     @cached_property
     def _found(self) -> Found:
-        return self._matrix.found(self._values, len(self._parts[0].program.inputs))
+        captured = len(self._parts[0].program.inputs)
+        return self._matrix.found({i: x for i, x in enumerate(self._values) if x.dtype.kind in "iub" or i >= captured})
 
     @property
     def count(self) -> int:
@@ -137,21 +174,39 @@ class ComputedForm(SparseForm):
 
     def pattern(self) -> Any:
         """Return which entries may not be zero, as SciPy's sparse array of truth values."""
-        return self._found.matrix(np.ones(len(self._found.columns), np.bool_))
+        return pattern_of(self._found)
 
     def coloring(self) -> Coloring:
         """Return which columns and rows are taken together."""
-        rows, columns = (np.full(n, -1, np.int64) for n in self._found.shape)
-        sweeps = self._matrix.sweeps(self._found)
-        for sweep in sweeps:
-            (rows if sweep.pulled else columns)[:] = sweep.colors
-        return Coloring(sum([sweep.count for sweep in sweeps]), columns, rows)
+        return coloring_of(self._matrix, self._found)
 
-    def sparse(self, format: str) -> Any:
-        """Compute the matrix in one of SciPy's formats."""
-        if format not in FORMATS:
-            raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
-        return self._found.matrix(self._matrix.data(self._found, self._values)).asformat(format)
+    def sparse(self, format: str, out: Any) -> Any:
+        """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
+        found, order = self._found, "csc" if format == "csc" else "csr"
+        if out is not None:
+            self._matrix.data(found, self._values, order, _entries_in(out, found, format, self._matrix.dtype))
+            return out
+        return found.matrix(self._matrix.data(found, self._values, order), order).asformat(format)
+
+
+def pattern_of(found: Found) -> Any:
+    """Return which entries may not be zero, as SciPy's sparse array of truth values."""
+    return found.matrix(np.ones(len(found.columns), np.bool_))
+
+
+def coloring_of(matrix: Compressed, found: Found) -> Coloring:
+    """Return which columns and rows of a matrix are taken together."""
+    rows, columns = (np.full(n, -1, np.int64) for n in found.shape)
+    sweeps = matrix.sweeps(found)
+    for sweep in sweeps:
+        (rows if sweep.pulled else columns)[:] = sweep.colors
+    return Coloring(sum([sweep.count for sweep in sweeps]), columns, rows)
+
+
+def matrix_of(of: ClosedProgram, primitive: Primitive, options: dict[str, Any]) -> Compressed:
+    """Return a matrix of derivatives: of an op, with its options, of the program that it holds."""
+    derive = _of_hessian if primitive is hessian_ else _of_jacobian
+    return compressed(primitive, of, options, lambda: derive(of, options))
 
 
 def _check_alike(x: ArrayType, y: ArrayType) -> None:
@@ -202,9 +257,13 @@ class ShownForm(SparseForm):
         """Return which columns and rows of the matrix that is shown are taken together."""
         return self._of.coloring()
 
-    def sparse(self, format: str) -> Any:
-        """Compute the matrix in one of SciPy's formats."""
-        return self._show(lambda: self._of.sparse(format)).asformat(format)
+    def sparse(self, format: str, out: Any) -> Any:
+        """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
+        if out is None:
+            return self._show(lambda: self._of.sparse(format, None)).asformat(format)
+        turned = {"csr": "csc", "csc": "csr"} if self._turned else {}
+        self._of.sparse(turned.get(format, format), self._show(lambda: out))
+        return out
 
     def _show(self, matrix: Callable[[], Any]) -> Any:
         if len(self._shape) != 2:
@@ -213,4 +272,6 @@ class ShownForm(SparseForm):
                 fix="ask the Jacobian or Hessian itself, whose rows are the elements of its result.",
             )
         found = matrix()
-        return found.T if self._turned else found.reshape(self._shape)
+        if self._turned:
+            return found.T
+        return found if found.shape == self._shape else found.reshape(self._shape)

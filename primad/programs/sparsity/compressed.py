@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,16 @@ from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
+from primad.numpy.shapes.indexing import take
+from primad.numpy.shapes.shaping import concatenate
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
+from primad.programs.sparsity.found_entries import Found, Way
 from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
-from primad.programs.sparsity.matrix_coloring import Entries, Sweep, one_way_sweeps, sweeps
+from primad.programs.sparsity.matrix_coloring import Sweep
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -35,7 +38,6 @@ from primad.transforms.lowering import expand, inline, lower
 
 Array = np.ndarray[Any, Any]
 
-Way = Literal["", "pushed", "pulled"]
 MOST_KEPT = 8
 """Contents of known arrays for which entries are kept. Chosen: more change with each call."""
 
@@ -87,36 +89,37 @@ class Compressed:
 
     def __init__(self, key: CompressedKey, of: Program, argument: int, symmetric: bool) -> None:
         self._key, self._of, self._argument, self._symmetric = key, of, argument, symmetric
-        self._found: list[tuple[dict[int, bytes], Found]] = []
+        self._found: list[tuple[frozenset[int], dict[int, bytes], Found]] = []
 
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory."""
-        return (self._of, *[found.held for _, found in self._found])
+        return (self._of, *[found.held for *_, found in self._found])
 
     @property
     def shape(self) -> tuple[int, int]:
         """How many rows and columns it has."""
         return self._of.out_types[0].size, self._of.in_types[self._argument].size
 
-    def found(self, values: Sequence[Array], captured: int) -> Found:
+    def found(self, known: Mapping[int, Array]) -> Found:
         """Return the entries.
 
         Args:
-            values: of the program's inputs.
-            captured: which inputs, from this number on, are the same in all calls; of others integers are known.
+            known: those of the program's inputs of which the values are known.
         """
         digests: dict[int, bytes] = {}
-        for used, found in self._found:
+        for names, used, found in self._found:
+            if names != known.keys():
+                continue
             for number in used:
                 if number not in digests:
-                    digests[number] = _digest(values[number])
+                    digests[number] = _digest(known[number])
             if all(digests[number] == digest for number, digest in used.items()):
                 return found
-        known = {i: x for i, x in enumerate(values) if x.dtype.kind in "iub" or i >= captured}
         depends: set[int] = set()
         found = Found(self._entries(known, depends), self._symmetric, self._only)
-        self._found = [*self._found[1 - MOST_KEPT :], ({i: _digest(values[i]) for i in depends}, found)]
+        used = {i: _digest(known[i]) for i in depends}
+        self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         BUILT.put(self._key, self)  # it holds more than it did
         return found
 
@@ -177,31 +180,53 @@ class Compressed:
             BUILT.put(self._key, self)
         return made
 
-    def data(self, found: Found, values: Sequence[Array]) -> Array:
-        """Compute the entries."""
-        data = np.empty(len(found.columns), matrix_dtype(self._of.in_types[self._argument], self._of.out_types[0]))
-        for sweep in self.sweeps(found):
-            along = self._pulled if sweep.pulled or self._pushed is None else self._pushed
-            direction, (result,) = along.in_types[-1], along.out_types
-            block = together(sweep.count, direction, result)
+    def data(self, found: Found, values: Sequence[Array], format: str, out: Array | None = None) -> Array:
+        """Compute the entries.
+
+        Args:
+            found: where they are.
+            values: of the program's inputs.
+            format: 'csr' or 'csc', which says in what order they are wanted.
+            out: takes them, if it is given.
+        """
+        data = np.empty(len(found.columns), self.dtype) if out is None else out
+        for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
+            along = self._along(sweep)
+            block = together(sweep.count, along.in_types[-1], along.out_types[0])
             key = ProductsKey(self._key, sweep.pulled, block)
             run = prepared(key, lambda along=along, block=block: _products(along, block)).run  # type: ignore[misc]
             for first in range(0, sweep.count, block):
                 (products,) = run([*values, sweep.colors, np.array(first)])
-                _take(products.reshape(-1), sweep, first * result.size, data)
+                reading.take(products.reshape(-1), first * along.out_types[0].size, data)
         return data
 
+    def recorded(self, found: Found, operands: Sequence[TracedArray]) -> TracedArray:
+        """Record the computation of the entries, row by row, of traced inputs of the program."""
+        trace, parts, targets = operands[0].node.trace, [], []
+        for sweep, reading in zip(self.sweeps(found), found.readings("csr"), strict=True):
+            along = self._along(sweep)
+            block = together(sweep.count, along.in_types[-1], along.out_types[0])
+            program = _products(along, block)
+            colors = TracedArray(trace.capture(sweep.colors))
+            for first in range(0, sweep.count, block):
+                number = TracedArray(trace.literal(first, ArrayType((), np.int64)))
+                (products,) = inline(program, [*operands, colors, number])
+                places, own = reading.within(first * along.out_types[0].size, products.size)
+                parts.append(take(ops.reshape(products, shape=(products.size,)), places))
+                targets.append(own)
+        if not parts:
+            return TracedArray(trace.literal(0, ArrayType((0,), self.dtype)))
+        data, order = concatenate(parts), np.concatenate(targets)
+        return data if np.array_equal(order, np.arange(len(order))) else take(data, np.argsort(order))  # type: ignore[no-any-return]
 
-def _take(products: Array, sweep: Sweep, first: int, data: Array) -> None:
-    """Put the entries that products have in their places."""
-    places, entries = sweep.places, sweep.entries
-    if len(products) < sweep.last:
-        there = (places >= first) & (places < first + len(products))
-        places, entries = places[there] - first, entries[there]
-    if len(entries) == len(data) and sweep.in_order:
-        np.take(products, places, out=data, mode="clip")
-    else:
-        data[entries] = products[places]
+    def _along(self, sweep: Sweep) -> Program:
+        """Return the program of the products of a sweep."""
+        return self._pulled if sweep.pulled or self._pushed is None else self._pushed
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the entries."""
+        return matrix_dtype(self._of.in_types[self._argument], self._of.out_types[0])
 
 
 def _products(along: Program, block: int) -> Program:
@@ -232,47 +257,3 @@ def _both_ways(starts: Array, columns: Array, size: int) -> tuple[Array, Array]:
 
 def _digest(x: Array) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(x).data).digest() + str(x.dtype).encode()
-
-
-class Found:
-    """The entries of a matrix that may not be zero, and the products that have them.
-
-    Args:
-        entries: starts of rows, columns, and the matrix's shape.
-        symmetric: whether the matrix is symmetric.
-        only: the only products that there are: 'pushed', with the matrix, or 'pulled', with the transposed one; '' if
-            there are both.
-    """
-
-    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way) -> None:
-        self.starts, self.columns, self.shape = entries
-        self._symmetric, self._only = symmetric, only
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory, and the products too, once they are known."""
-        made = self.sweeps if self.is_colored else []
-        return self.starts, self.columns, *[(x.colors, x.entries, x.places) for x in made]
-
-    @property
-    def is_colored(self) -> bool:
-        """Whether the products are known already."""
-        return "sweeps" in self.__dict__
-
-    @cached_property
-    def sweeps(self) -> list[Sweep]:
-        """The products."""
-        numbers = np.arange(len(self.columns))
-        entries = Entries(self.shape, self.starts, self.columns, numbers)
-        if self._only:
-            return one_way_sweeps(entries, self._only == "pulled")
-        return sweeps(entries, self._symmetric)
-
-    def matrix(self, data: Array) -> Any:
-        """Return SciPy's matrix with these entries, in float32 of float16, which SciPy's do not have."""
-        from scipy.sparse import csr_array  # loads when it is called
-
-        if data.dtype == np.float16:
-            data = data.astype(np.float32)
-        index = np.int32 if max(*self.shape, len(self.columns)) < 2**31 else np.int64
-        return csr_array((data, self.columns.astype(index), self.starts.astype(index)), self.shape)

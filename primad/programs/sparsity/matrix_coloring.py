@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,7 +83,7 @@ class Sweep:
         """The numbers of the entries."""
         return self.given.numbers
 
-    @cached_property
+    @property
     def places(self) -> Array:
         """Where each of them is in the products, one row for each direction."""
         rows, columns = self.given.rows, self.given.columns
@@ -92,15 +91,39 @@ class Sweep:
             rows, columns = np.where(self.turned, (columns, rows), (rows, columns))
         return self.colors[columns] * self.given.shape[0] + rows
 
-    @cached_property
-    def in_order(self) -> bool:
-        """Whether it has all of the first entries, in their order."""
-        return bool((self.entries == np.arange(len(self.entries))).all())
 
-    @cached_property
-    def last(self) -> int:
-        """Where the last of them is, plus 1."""
-        return int(self.places.max(initial=-1)) + 1
+class Reading:
+    """Where entries are read from products, in the order in which they are wanted.
+
+    Args:
+        targets: the place of each among all entries of the matrix.
+        places: where each is in the products, one row for each direction.
+    """
+
+    def __init__(self, targets: Array, places: Array) -> None:
+        order = np.argsort(targets)
+        self.targets, self.places = targets[order], places[order]
+        self._last = int(places.max(initial=-1)) + 1
+
+    def within(self, first: int, count: int) -> tuple[Array, Array]:
+        """Return where entries are in some products, and their places among all.
+
+        Args:
+            first: the number of the first of them, of all elements of products.
+            count: of elements.
+        """
+        if not first and count >= self._last:
+            return self.places, self.targets
+        there = (self.places >= first) & (self.places < first + count)
+        return self.places[there] - first, self.targets[there]
+
+    def take(self, products: Array, first: int, data: Array) -> None:
+        """Put the entries that products have in their places."""
+        places, targets = self.within(first, len(products))
+        if len(targets) == len(data):  # all of them, in order
+            np.take(products, places, out=data, mode="clip")
+        else:
+            data[targets] = products[places]
 
 
 def sweeps(given: Entries, symmetric: bool = False) -> list[Sweep]:

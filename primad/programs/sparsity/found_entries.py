@@ -1,0 +1,99 @@
+"""The entries of a matrix of derivatives that may not be zero, and where the products have them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
+from primad.programs.sparsity.matrix_coloring import Entries, Reading, Sweep, one_way_sweeps, sweeps
+
+Array = np.ndarray[Any, Any]
+Way = Literal["", "pushed", "pulled"]
+
+
+class Found:
+    """The entries of a matrix that may not be zero, and the products that have them.
+
+    Args:
+        entries: starts of rows, columns, and the matrix's shape.
+        symmetric: whether the matrix is symmetric.
+        only: the only products that there are: 'pushed', with the matrix, or 'pulled', with the transposed one; '' if
+            there are both.
+    """
+
+    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way) -> None:
+        self.starts, self.columns, self.shape = entries
+        self._symmetric, self._only = symmetric, only
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory, and the products too, once they are known."""
+        made = self.sweeps if self.is_colored else []
+        read = [(x.targets, x.places) for readings in self._readings.values() for x in readings]
+        return self.starts, self.columns, *[(x.colors, x.entries) for x in made], *read
+
+    @property
+    def is_colored(self) -> bool:
+        """Whether the products are known already."""
+        return "sweeps" in self.__dict__
+
+    @cached_property
+    def sweeps(self) -> list[Sweep]:
+        """The products."""
+        numbers = np.arange(len(self.columns))
+        entries = Entries(self.shape, self.starts, self.columns, numbers)
+        if self._only:
+            return one_way_sweeps(entries, self._only == "pulled")
+        return sweeps(entries, self._symmetric)
+
+    @cached_property
+    def _readings(self) -> dict[str, list[Reading]]:
+        return {}
+
+    def readings(self, format: str) -> list[Reading]:
+        """Return where the products have the entries, for each of them, in the order of 'csr' or 'csc'."""
+        if format not in self._readings:
+            number = np.arange(len(self.columns))
+            if format == "csc":
+                number[self._by_columns.data] = np.arange(len(number))
+            self._readings[format] = [Reading(number[sweep.entries], sweep.places) for sweep in self.sweeps]
+        return self._readings[format]
+
+    @cached_property
+    def _by_columns(self) -> Any:
+        """The number of each entry, column by column, as SciPy's array."""
+        from scipy.sparse import csr_array  # loads when it is called
+
+        return csr_array((np.arange(len(self.columns)), self.columns, self.starts), self.shape).tocsc()
+
+    @cached_property
+    def _index_dtype(self) -> Any:
+        return np.int32 if max(*self.shape, len(self.columns)) < 2**31 else np.int64
+
+    @cached_property
+    def _rows_and_columns(self) -> dict[str, tuple[Array, Array]]:
+        return {}
+
+    def indices(self, format: str) -> tuple[Array, Array]:
+        """Return SciPy's arrays of the places of the entries: of 'csr' or 'csc' the indices and where lines begin."""
+        if format not in self._rows_and_columns:
+            found = self._by_columns if format == "csc" else None
+            pair = (self.columns, self.starts) if found is None else (found.indices, found.indptr)
+            self._rows_and_columns[format] = pair[0].astype(self._index_dtype), pair[1].astype(self._index_dtype)
+        return self._rows_and_columns[format]
+
+    def matrix(self, data: Array, format: str = "csr") -> Any:
+        """Return SciPy's matrix with these entries, in 'csr' or 'csc'."""
+        from scipy import sparse  # loads when it is called
+
+        indices, starts = self.indices(format)
+        made = sparse.csc_array if format == "csc" else sparse.csr_array
+        return made((storable(data), indices.copy(), starts.copy()), self.shape)
+
+    @cached_property
+    def places(self) -> SparsePlaces:
+        """Where the entries are, row by row."""
+        return SparsePlaces(np.repeat(np.arange(self.shape[0]), np.diff(self.starts)), self.columns, self.shape, "csr")
