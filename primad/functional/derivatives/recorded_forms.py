@@ -43,6 +43,14 @@ class RecordedForm(SparseForm):
         known = {i: leaf_value(x) for i, x in enumerate(node.inputs) if x.op is CAPTURED or x.op is LITERAL}
         self._found = self._matrix.found(known)
 
+    def at_point(self) -> SparseForm:
+        """Refuse: there is no point."""
+        raise ShapeError(
+            "local=True for a matrix of derivatives that is recorded",
+            why="What is chosen at a point is not known while a function is recorded for all of them.",
+            fix="leave local=True out, or ask outside of jit, grad and vmap.",
+        )
+
     def pattern(self) -> Any:
         """Return which entries may not be zero, as SciPy's sparse array of truth values."""
         return pattern_of(self._found)

@@ -44,6 +44,10 @@ class Coloring:
 class SparseForm:
     """How a matrix of derivatives is asked for its entries."""
 
+    def at_point(self) -> SparseForm:
+        """Return the same with the entries that may not be zero where the same is chosen as at this point."""
+        raise NotImplementedError
+
     def pattern(self) -> Any:
         """Return which entries may not be zero."""
         raise NotImplementedError
@@ -64,7 +68,7 @@ class HasSparseForm:
     def _form(self) -> SparseForm:
         raise NotImplementedError
 
-    def pattern(self) -> Any:
+    def pattern(self, local: bool = False) -> Any:
         """Return which entries may not be zero, as SciPy's sparse array of truth values.
 
         It follows from the ops of the function, never misses an entry, and holds for all arguments of the same shapes:
@@ -72,16 +76,30 @@ class HasSparseForm:
         it computes are not. Rows are the elements of the result (of a Hessian, of the result and of its first
         argument), columns those of the argument, in row-major order.
 
+        Args:
+            local: whether it is that of this point: truth values and integers that the function computes are looked at
+                too, so that what `np.where`, `np.maximum`, a sort or an index leaves out does not count. It holds
+                wherever the same is chosen.
+
         Raises:
             MemoryLimitError: where the entries would not fit into memory.
+
+        Example:
+            >>> import numpy as np, primad
+            >>> J = primad.jacobian(lambda x: np.maximum(x, x[::-1]))(np.arange(4.0))
+            >>> J.pattern().nnz, J.pattern(local=True).nnz
+            (8, 4)
         """
-        return self._form.pattern()
+        return self._asked(local).pattern()
 
-    def coloring(self) -> Coloring:
+    def coloring(self, local: bool = False) -> Coloring:
         """Return which columns and rows of the matrix are taken together for `sparse`."""
-        return self._form.coloring()
+        return self._asked(local).coloring()
 
-    def sparse(self, format: str | None = None, out: Any = None) -> Any:
+    def _asked(self, local: bool) -> SparseForm:
+        return self._form.at_point() if local else self._form
+
+    def sparse(self, format: str | None = None, out: Any = None, *, local: bool = False) -> Any:
         """Compute the entries that may not be zero, by as few products as are found for them.
 
         Columns that share no row are one direction; rows with many entries are pulled back, and of a Hessian the
@@ -91,6 +109,8 @@ class HasSparseForm:
             format: SciPy's name of a format: 'csr' (the default), 'csc', 'coo', 'dia' or 'bsr'.
             out: an array that this gave for the same function, in the format 'csr', 'csc' or 'coo': its entries are
                 overwritten, and its places looked at.
+            local: whether it has the entries of `pattern(local=True)` only. Whatever is chosen is looked at in each
+                call, before what was found at another point is used.
 
         Returns:
             SciPy's sparse array (`out`, if that is given): the elements of the result are rows, those of the argument
@@ -118,7 +138,7 @@ class HasSparseForm:
         format = format or ("csr" if out is None else out.format)
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
-        return self._form.sparse(format, out)
+        return self._asked(local).sparse(format, out)
 
 
 _OUT = "pass an array that sparse() gave for the same function, in the format 'csr', 'csc' or 'coo'."
@@ -152,11 +172,27 @@ class ComputedForm(SparseForm):
         of: the program that is differentiated.
         primitive, options: the op that is the matrix.
         values: of the program's inputs, then of what it captured.
+        local: whether what is chosen at the point is known.
     """
 
-    def __init__(self, of: ClosedProgram, primitive: Primitive, options: dict[str, Any], values: Sequence[Array]):
+    def __init__(
+        self,
+        of: ClosedProgram,
+        primitive: Primitive,
+        options: dict[str, Any],
+        values: Sequence[Array],
+        local: bool = False,
+    ) -> None:
         self._parts = of, primitive, options
-        self._values = values
+        self._values, self._local = values, local
+
+    def at_point(self) -> SparseForm:
+        """Return the same with the entries that may not be zero where the same is chosen as at this point."""
+        return self._at_point
+
+    @cached_property
+    def _at_point(self) -> ComputedForm:
+        return ComputedForm(*self._parts, self._values, local=True)
 
     @cached_property
     def _matrix(self) -> Compressed:
@@ -165,7 +201,12 @@ class ComputedForm(SparseForm):
     @cached_property
     def _found(self) -> Found:
         captured = len(self._parts[0].program.inputs)
-        return self._matrix.found({i: x for i, x in enumerate(self._values) if x.dtype.kind in "iub" or i >= captured})
+        known = {i: x for i, x in enumerate(self._values) if x.dtype.kind in "iub" or i >= captured}
+        return self._matrix.found(known, self._chosen)
+
+    @cached_property
+    def _chosen(self) -> list[Array]:
+        return self._matrix.chosen(self._values) if self._local else []
 
     @property
     def count(self) -> int:
@@ -183,10 +224,9 @@ class ComputedForm(SparseForm):
     def sparse(self, format: str, out: Any) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         found, order = self._found, "csc" if format == "csc" else "csr"
-        if out is not None:
-            self._matrix.data(found, self._values, order, _entries_in(out, found, format, self._matrix.dtype))
-            return out
-        return found.matrix(self._matrix.data(found, self._values, order), order).asformat(format)
+        data = None if out is None else _entries_in(out, found, format, self._matrix.dtype)
+        made = self._matrix.data(found, self._values, order, data, self._chosen)
+        return found.matrix(made, order).asformat(format) if out is None else out
 
 
 def pattern_of(found: Found) -> Any:
@@ -248,6 +288,10 @@ class ShownForm(SparseForm):
 
     def __init__(self, of: SparseForm, turned: bool, shape: tuple[int, ...]) -> None:
         self._of, self._turned, self._shape = of, turned, shape
+
+    def at_point(self) -> SparseForm:
+        """Return the same with the entries that may not be zero where the same is chosen as at this point."""
+        return ShownForm(self._of.at_point(), self._turned, self._shape)
 
     def pattern(self) -> Any:
         """Return which entries may not be zero."""

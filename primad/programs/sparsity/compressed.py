@@ -18,7 +18,9 @@ from primad.errors import MemoryLimitError, NotDifferentiableError
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
+from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
+from primad.ir.replay import replay
 from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import concatenate
 from primad.ops.record.primitive import Primitive
@@ -35,6 +37,7 @@ from primad.runtime.cache import BUILT
 from primad.runtime.executors.dispatch import prepared
 from primad.transforms import batching, reverse
 from primad.transforms.lowering import expand, inline, lower
+from primad.transforms.reverse import transpose
 
 Array = np.ndarray[Any, Any]
 
@@ -52,11 +55,19 @@ class CompressedKey(NamedTuple):
     kind: str = "compressed"
 
 
+class ChoicesKey(NamedTuple):
+    """Values that choose where the zeros of a matrix are at a point."""
+
+    matrix: CompressedKey
+    kind: str = "choices"
+
+
 class ProductsKey(NamedTuple):
-    """Products of a matrix with so many directions together."""
+    """Products of a matrix with so many directions together, by a program that may take what is chosen at a point."""
 
     matrix: CompressedKey
     pulled: bool
+    local: bool
     block: int
     kind: str = "products"
 
@@ -101,12 +112,15 @@ class Compressed:
         """How many rows and columns it has."""
         return self._of.out_types[0].size, self._of.in_types[self._argument].size
 
-    def found(self, known: Mapping[int, Array]) -> Found:
+    def found(self, known: Mapping[int, Array], chosen: Sequence[Array] = ()) -> Found:
         """Return the entries.
 
         Args:
             known: those of the program's inputs of which the values are known.
+            chosen: what is chosen at a point, for the entries there.
         """
+        known = {**known, **{~i: x for i, x in enumerate(chosen)}}
+        along = self._chooses if chosen else self._followed
         digests: dict[int, bytes] = {}
         for names, used, found in self._found:
             if names != known.keys():
@@ -117,15 +131,17 @@ class Compressed:
             if all(digests[number] == digest for number, digest in used.items()):
                 return found
         depends: set[int] = set()
-        found = Found(self._entries(known, depends), self._symmetric, self._only)
+        found = Found(self._entries(along, known, depends), self._symmetric, self._only)
         used = {i: _digest(known[i]) for i in depends}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         BUILT.put(self._key, self)  # it holds more than it did
         return found
 
-    def _entries(self, known: Mapping[int, Array], depends: set[int]) -> tuple[Array, Array, tuple[int, int]]:
-        along = lower(self._pulled if self._pushed is None else self._pushed)
-        constants = Constants({along.inputs[i]: KnownValue(x, frozenset([i])) for i, x in known.items()}, depends)
+    def _entries(
+        self, along: Program, known: Mapping[int, Array], depends: set[int]
+    ) -> tuple[Array, Array, tuple[int, int]]:
+        given = {along.inputs[i] if i >= 0 else self._choices[~i]: (i, x) for i, x in known.items()}
+        constants = Constants({node: KnownValue(x, frozenset([i])) for node, (i, x) in given.items()}, depends)
         rows, size = self.shape
         direction = along.inputs[-1].type
         reached: Reached = ()
@@ -143,6 +159,44 @@ class Compressed:
         if self._symmetric:
             starts, columns = _both_ways(starts, columns, size)
         return starts, columns, self.shape
+
+    @cached_property
+    def _followed(self) -> Program:
+        """The program along which the entries are found: its last input is the direction."""
+        return lower(self._pulled if self._pushed is None else self._pushed)
+
+    @cached_property
+    def _chooses(self) -> Program:
+        """The same for the entries at a point, with what is linear in the direction apart, so that it is transposed."""
+        if self._pushed is None:
+            return self._followed
+        return lower(expand(tangent_of(self._of, only(self._of, self._argument), residuals=True)))
+
+    @cached_property
+    def _choices(self) -> list[Node]:
+        """The values that choose: truth values and integers that are computed of the inputs, but for the direction."""
+        along = self._chooses
+        moving = {along.inputs[-1]}
+        for node in along.nodes:
+            if not moving.isdisjoint(node.inputs):
+                moving.add(node)
+        plain = [x for x in along.nodes if isinstance(x.type, ArrayType) and not isinstance(x.op, Leaf)]
+        return [x for x in plain if x.type.dtype.kind in "iub" and x not in moving]
+
+    def chosen(self, values: Sequence[Array]) -> list[Array]:
+        """Return what is chosen at a point.
+
+        Entries that are found with it hold wherever the same is chosen, and are found again there only.
+
+        Args:
+            values: of the program's inputs.
+        """
+        along, choices = self._chooses, self._choices
+        if not choices:
+            return []
+        key = ChoicesKey(self._key)
+        run = prepared(key, lambda: Program(along.trace, along.inputs[:-1], choices)).run
+        return run(list(values))
 
     @cached_property
     def _pushed(self) -> Program | None:
@@ -180,23 +234,53 @@ class Compressed:
             BUILT.put(self._key, self)
         return made
 
-    def data(self, found: Found, values: Sequence[Array], format: str, out: Array | None = None) -> Array:
+    @cached_property
+    def _where_chosen(self) -> Program:
+        """The program along which entries are found, with what is chosen as inputs before the direction.
+
+        So the entries that are computed are those that were found, also where rounding would choose otherwise.
+        """
+        along, choices = self._chooses, self._choices
+        *inputs, direction = along.in_types
+
+        def body(*xs: TracedArray) -> list[TracedArray]:
+            given = [*along.inputs[:-1], *choices, along.inputs[-1]]
+            mapping = {node: x.node for node, x in zip(given, xs, strict=True)}
+            replay(along.nodes, mapping, xs[0].node.trace)
+            return [TracedArray(mapping[node]) for node in along.outputs]
+
+        return program_of([*inputs, *[x.type for x in choices], direction], body)
+
+    @cached_property
+    def _pulled_where_chosen(self) -> Program:
+        along = self._where_chosen
+        return transpose(along, [node is along.inputs[-1] for node in along.inputs])
+
+    def data(
+        self,
+        found: Found,
+        values: Sequence[Array],
+        format: str,
+        out: Array | None = None,
+        chosen: Sequence[Array] = (),
+    ) -> Array:
         """Compute the entries.
 
         Args:
             found: where they are.
             values: of the program's inputs.
+            chosen: what is chosen at the point, if they were found with it.
             format: 'csr' or 'csc', which says in what order they are wanted.
             out: takes them, if it is given.
         """
         data = np.empty(len(found.columns), self.dtype) if out is None else out
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
-            along = self._along(sweep)
+            along = self._along(sweep, bool(chosen))
             block = together(sweep.count, along.in_types[-1], along.out_types[0])
-            key = ProductsKey(self._key, sweep.pulled, block)
+            key = ProductsKey(self._key, sweep.pulled, bool(chosen), block)
             run = prepared(key, lambda along=along, block=block: _products(along, block)).run  # type: ignore[misc]
             for first in range(0, sweep.count, block):
-                (products,) = run([*values, sweep.colors, np.array(first)])
+                (products,) = run([*values, *chosen, sweep.colors, np.array(first)])
                 reading.take(products.reshape(-1), first * along.out_types[0].size, data)
         return data
 
@@ -219,8 +303,11 @@ class Compressed:
         data, order = concatenate(parts), np.concatenate(targets)
         return data if np.array_equal(order, np.arange(len(order))) else take(data, np.argsort(order))  # type: ignore[no-any-return]
 
-    def _along(self, sweep: Sweep) -> Program:
-        """Return the program of the products of a sweep."""
+    def _along(self, sweep: Sweep, local: bool = False) -> Program:
+        """Return the program of the products of a sweep, which takes what is chosen, or not."""
+        if local:
+            turned = sweep.pulled and self._pushed is not None
+            return self._pulled_where_chosen if turned else self._where_chosen
         return self._pulled if sweep.pulled or self._pushed is None else self._pushed
 
     @property

@@ -262,9 +262,11 @@ def _through_loop(
     fixed = {x: inputs[x] for i, x in enumerate(body.inputs) if i + first >= rows.stop}
     carried = [given[x] for x in body.inputs[: form.carry]]
     head = [()] if form.ends else []
-    if not form.ends and not form.lead and form.length * len(body.nodes) <= MOST_STEPPED:
-        steps: list[list[Reached]] = [[]] * form.length
-        for number in range(form.length)[:: -1 if form.reverse else 1]:
+    count = _steps_taken(node, form, constants)
+    if count is not None and count * len(body.nodes) <= MOST_STEPPED:
+        none: list[Reached] = [()] * (len(body.outputs) - form.carry)
+        steps = [none] * form.length
+        for number in range(count)[:: -1 if form.reverse else 1]:
             own_rows = {x: tuple([Labels(y.places[number, ...], y.sets) for y in given[x]]) for x in stacks}
             start = dict(zip(body.inputs, carried, strict=False))
             inner = constants.within_row(fixed, stacks, number)
@@ -282,6 +284,17 @@ def _through_loop(
         for x, type in zip(found[behind:], result_types(node.type)[behind:], strict=True)
     ]
     return [*head, *carried, *results]
+
+
+def _steps_taken(node: Node, form: LoopForm, constants: Constants) -> int | None:
+    """Return how many steps a loop takes, if that is known."""
+    if form.ends or not form.lead:
+        return None if form.ends else form.length
+    count = constants.value(node.inputs[0])
+    if count is None or count.shape:
+        return None
+    constants.uses(node.inputs[0])
+    return min(int(count), form.length)
 
 
 def _settled(
