@@ -10,11 +10,9 @@ import pytest
 
 import primad
 import primad.numpy as pnp
-from primad.native.loops import graph_coloring
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.labels import listed, own
-from primad.programs.sparsity.matrix_coloring import Entries, sweeps
 from primad.transforms.lowering import lower
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial, run_floats
@@ -303,52 +301,6 @@ def test_jacobians_take_few_directions() -> None:
     assert {name: counts[name] for name in few} == few
     coloring = primad.jacobian(TIGHT["a dense row and column"])(X).coloring()
     assert (coloring.rows >= 0).sum() == 1 and (coloring.columns >= 0).all()
-
-
-# -- colours -----------------------------------------------------------------------------------------------------------
-
-
-def drawn_matrix(seed: int, symmetric: bool) -> Any:
-    rng = np.random.default_rng(seed)
-    m, n = rng.integers(1, 12, 2)
-    m = n if symmetric else m
-    matrix = rng.random((m, n)) < rng.choice([0.0, 0.1, 0.3, 0.9])
-    if seed % 3 == 0:
-        matrix[rng.integers(m)] = True
-    if seed % 4 == 0:
-        matrix[:, rng.integers(n)] = True
-    return matrix | matrix.T if symmetric else matrix
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("seed", range(40))
-def test_each_entry_is_alone_where_it_is_read(seed: int, symmetric: bool) -> None:
-    """A product has at the place of an entry no other one, whatever made the colours."""
-    matrix = drawn_matrix(seed, symmetric)
-    rows, columns = np.nonzero(matrix)
-    starts = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))])
-    found = set()
-    for sweep in sweeps(Entries(matrix.shape, starts, columns, np.arange(len(rows))), symmetric):
-        across = matrix.T if sweep.pulled else matrix
-        for entry, place in zip(sweep.entries, sweep.places, strict=True):
-            color, at = divmod(place, len(across))
-            (only,) = np.flatnonzero(across[at] & (sweep.colors == color))
-            pair = (only, at) if sweep.pulled else (at, only)
-            assert pair == (rows[entry], columns[entry]) or (symmetric and pair == (columns[entry], rows[entry]))
-            found.add(entry)
-    assert found == set(range(len(rows)))
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_colours_are_the_same_where_nothing_is_compiled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = drawn_matrix(seed, True)
-    np.fill_diagonal(matrix, False)
-    lists = np.concatenate([[0], np.cumsum(matrix.sum(axis=1))]), np.nonzero(matrix)[1]
-    ways = graph_coloring.star_colors, lambda lists: graph_coloring.first_colors(lists, lists)
-    compiled = [way(lists) for way in ways]
-    monkeypatch.setattr(graph_coloring, "compiler", lambda: None)
-    for way, colors in zip(ways, compiled, strict=True):
-        np.testing.assert_array_equal(way(lists), colors)
 
 
 def test_loops_that_go_back_keep_their_rows_in_order() -> None:

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.compiler import compiler
-
-Array = np.ndarray[Any, Any]
-Neighbours = tuple[Array, Array]
-"""Where the neighbours of each vertex begin, and the last's end; and the neighbours of all."""
+from primad.native.loops.graph_walk import Array, GraphWalk, Neighbours, as_whole_numbers, walked
 
 
-def first_colors(groups: Neighbours, members: Neighbours) -> Array:
+def first_colors(groups: Neighbours, members: Neighbours, order: Array) -> Array:
     """Return colours from 1 on, of which no two members of a group have the same.
 
     Args:
         groups: of each member.
         members: of each group.
+        order: in which the members are coloured.
     """
     host = compiler()
     if host is None:
-        return _first_colors(groups, members)
-    count = len(groups[0]) - 1
-    return _run(host, _first_text(), count, (*groups, *members))
+        return _first_colors(groups, members, order)
+    return _run(host, _first_text(), len(groups[0]) - 1, order, as_whole_numbers(groups, members))
 
 
-def star_colors(neighbours: Neighbours) -> Array:
+def star_colors(neighbours: Neighbours, order: Array) -> Array:
     """Return a star colouring: neighbours differ, and every path of four vertices has at least three colours.
 
     A vertex that has no colour yet lets its neighbours have different ones; one that has a colour lets none of them
@@ -37,38 +33,22 @@ def star_colors(neighbours: Neighbours) -> Array:
     """
     host = compiler()
     if host is None:
-        return _star_colors(neighbours)
-    return _run(host, _star_text(), len(neighbours[0]) - 1, neighbours)
+        return _star_colors(neighbours, order)
+    return _run(host, _star_text(), len(neighbours[0]) - 1, order, as_whole_numbers(neighbours))
 
 
-def _run(host: Any, text: str, count: int, lists: tuple[Array, ...]) -> Array:
-    """Call a function that fills colours, by the addresses of the colours, of marks, and of lists."""
-    given = [np.ascontiguousarray(x, np.int64) for x in lists]
+def _run(host: Any, text: str, count: int, order: Array, lists: Sequence[Array]) -> Array:
+    """Call a function that fills colours, by the addresses of the colours, of marks, of the order, and of lists."""
     colors, marks = np.zeros(count, np.int64), np.zeros(count + 2, np.int64)
-    table = np.array([x.ctypes.data for x in (colors, marks, *given)], np.int64)
-    if count:
-        (kernel,) = host.kernels([text])
-        kernel.function(table.ctypes.data, count, 0, 0)
+    walked(host, text, count, [colors, marks, np.ascontiguousarray(order, np.int64), *lists])
     return colors
 
 
 # -- as native code ----------------------------------------------------------------------------------------------------
 
 
-class _GraphWalk(Builder):
-    """A function that walks along lists of neighbours."""
-
-    def addresses(self, count: int) -> list[str]:
-        """Return the addresses of the arrays of the table."""
-        return [self.load("ptr", "%table", i) for i in range(count)]
-
-    def each(self, lists: tuple[str, str], of: str, body: Callable[[str], None]) -> None:
-        """Write what is done for each neighbour of a vertex."""
-        starts, items = lists
-        start = self.load("i64", starts, of)
-        end = self.load("i64", starts, self.emit(f"add i64 {of}, 1"))
-        with self.when(self.emit(f"icmp ult i64 {start}, {end}")):
-            self.loop(end, lambda i, _: body(self.load("i64", items, i)), start=start)
+class _Coloring(GraphWalk):
+    """A function that colours vertices one after the other."""
 
     def mark(self, marks: str, color: str, stamp: str) -> None:
         """Write that a vertex may not have a colour."""
@@ -84,18 +64,13 @@ class _GraphWalk(Builder):
         (color,), _ = self.turns("9223372036854775807", look, ["0"], ["i64"])
         self.store("i64", color, self.place("i64", colors, vertex))
 
-    def finished(self) -> str:
-        """Return the text."""
-        self.do("ret void")
-        head = "void @KERNEL(ptr %table, i64 %count, i64 %unused, i64 %last)"
-        return module([self.function(head)], self.declared.values())
-
 
 def _first_text() -> str:
-    code = _GraphWalk()
-    colors, marks, first, groups, second, members = code.addresses(6)
+    code = _Coloring()
+    colors, marks, order, first, groups, second, members = code.addresses(7)
 
-    def vertex(v: str, _: list[str]) -> None:
+    def vertex(i: str, _: list[str]) -> None:
+        v = code.at(order, i)
         stamp = code.emit(f"add i64 {v}, 1")
 
         def group(g: str) -> None:
@@ -109,11 +84,12 @@ def _first_text() -> str:
 
 
 def _star_text() -> str:
-    code = _GraphWalk()
-    colors, marks, first, second = code.addresses(4)
+    code = _Coloring()
+    colors, marks, order, first, second = code.addresses(5)
     lists = first, second
 
-    def vertex(v: str, _: list[str]) -> None:
+    def vertex(i: str, _: list[str]) -> None:
+        v = code.at(order, i)
         stamp = code.emit(f"add i64 {v}, 1")
 
         def near(w: str) -> None:
@@ -148,20 +124,20 @@ def _star_text() -> str:
 # -- where nothing is compiled -----------------------------------------------------------------------------------------
 
 
-def _first_colors(groups: Neighbours, members: Neighbours) -> Array:
+def _first_colors(groups: Neighbours, members: Neighbours, order: Array) -> Array:
     colors = [0] * (len(groups[0]) - 1)
     (first, of), (second, have) = ([x.tolist() for x in lists] for lists in (groups, members))
-    for v in range(len(colors)):
+    for v in order.tolist():
         taken = {colors[w] for g in of[first[v] : first[v + 1]] for w in have[second[g] : second[g + 1]]}
         colors[v] = next(c for c in range(1, len(colors) + 1) if c not in taken)
     return np.array(colors, np.int64)
 
 
-def _star_colors(neighbours: Neighbours) -> Array:
+def _star_colors(neighbours: Neighbours, order: Array) -> Array:
     first, to = (x.tolist() for x in neighbours)
     near = [to[first[v] : first[v + 1]] for v in range(len(first) - 1)]
     colors = [0] * len(near)
-    for v in range(len(near)):
+    for v in order.tolist():
         taken = {colors[w] for w in near[v]}
         for w in near[v]:
             for x in near[w]:

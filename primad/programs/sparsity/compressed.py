@@ -26,11 +26,11 @@ from primad.numpy.shapes.shaping import concatenate
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
+from primad.programs.sparsity.coloring.entries import Sweep
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.found_entries import Found, Way
 from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
-from primad.programs.sparsity.matrix_coloring import Sweep
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -131,7 +131,7 @@ class Compressed:
             if all(digests[number] == digest for number, digest in used.items()):
                 return found
         depends: set[int] = set()
-        found = Found(self._entries(along, known, depends), self._symmetric, self._only)
+        found = Found(self._entries(along, known, depends), self._symmetric, self._only, self._costs)
         used = {i: _digest(known[i]) for i in depends}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         BUILT.put(self._key, self)  # it holds more than it did
@@ -225,6 +225,12 @@ class Compressed:
     def _pulled(self) -> Program:
         back = reverse.vjp(self._of, only(self._of, self._argument))
         return expand(Program(back.trace, back.inputs, back.outputs[1:]))
+
+    def _costs(self) -> tuple[float, float]:
+        """Return what a product with the matrix costs, and what one with its transpose does."""
+        assert self._pushed is not None
+        pushed, pulled = (lower(x).cost().flops for x in (self._pushed, self._pulled))
+        return max(1.0, pushed), max(1.0, pulled)
 
     def sweeps(self, found: Found) -> list[Sweep]:
         """Return the products that have the entries."""

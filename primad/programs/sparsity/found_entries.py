@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
-from primad.programs.sparsity.matrix_coloring import Entries, Reading, Sweep, one_way_sweeps, sweeps
+from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
+from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -22,11 +23,12 @@ class Found:
         symmetric: whether the matrix is symmetric.
         only: the only products that there are: 'pushed', with the matrix, or 'pulled', with the transposed one; '' if
             there are both.
+        costs: what products cost, where there is a choice.
     """
 
-    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way) -> None:
+    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way, costs: Costs) -> None:
         self.starts, self.columns, self.shape = entries
-        self._symmetric, self._only = symmetric, only
+        self._symmetric, self._only, self._costs = symmetric, only, costs
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -47,7 +49,7 @@ class Found:
         entries = Entries(self.shape, self.starts, self.columns, numbers)
         if self._only:
             return one_way_sweeps(entries, self._only == "pulled")
-        return sweeps(entries, self._symmetric)
+        return sweeps(entries, self._symmetric, self._costs)
 
     @cached_property
     def _readings(self) -> dict[str, list[Reading]]:

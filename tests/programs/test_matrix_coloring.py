@@ -1,0 +1,183 @@
+"""Colours keep apart what meets, however they were made, and are as few as those of the literature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import primad
+from primad.native.loops import graph_coloring, graph_orders
+from primad.programs.sparsity.coloring.bicoloring import bicolored
+from primad.programs.sparsity.coloring.entries import Entries
+from primad.programs.sparsity.coloring.matrix_coloring import sweeps
+from tests.benchmarks.sparse_matrices import brusselator
+
+ORDERS = (graph_orders.smallest_last, graph_orders.incidence_degree, graph_orders.largest_first)
+
+
+def drawn_matrix(seed: int, symmetric: bool) -> Any:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 12, 2)
+    m = n if symmetric else m
+    matrix = rng.random((m, n)) < rng.choice([0.0, 0.1, 0.3, 0.9])
+    if seed % 3 == 0:
+        matrix[rng.integers(m)] = True
+    if seed % 4 == 0:
+        matrix[:, rng.integers(n)] = True
+    return matrix | matrix.T if symmetric else matrix
+
+
+def entries_of(matrix: Any) -> Entries:
+    found = sparse.csr_array(matrix)
+    found.sort_indices()
+    return Entries(found.shape, found.indptr.astype(np.int64), found.indices, np.arange(found.nnz))
+
+
+def check_alone(matrix: Any, found: Any, symmetric: bool = False) -> None:
+    """Raise unless each entry stands alone in a product where it is read, whatever made the colours."""
+    matrix = sparse.csr_array(matrix).toarray() != 0
+    rows, columns = np.nonzero(matrix)
+    seen = set()
+    for sweep in found:
+        across = matrix.T if sweep.pulled else matrix
+        assert set(np.unique(sweep.colors)) | {-1} == set(range(-1, sweep.count))
+        for entry, place in zip(sweep.entries, sweep.places, strict=True):
+            color, at = divmod(place, len(across))
+            (only,) = np.flatnonzero(across[at] & (sweep.colors == color))
+            pair = (only, at) if sweep.pulled else (at, only)
+            assert pair == (rows[entry], columns[entry]) or (symmetric and pair == (columns[entry], rows[entry]))
+            seen.add(entry)
+    assert seen == set(range(len(rows)))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_each_entry_is_alone_where_it_is_read(seed: int, symmetric: bool) -> None:
+    matrix = drawn_matrix(seed, symmetric)
+    check_alone(matrix, sweeps(entries_of(matrix), symmetric), symmetric)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_both_ways_together_have_each_entry(seed: int) -> None:
+    matrix = drawn_matrix(seed, False)
+    given = entries_of(matrix)
+    check_alone(matrix, bicolored(given, given.transposed()))
+
+
+def lists_of(matrix: Any) -> Any:
+    found = entries_of(matrix)
+    return found.starts, found.columns.astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_colours_and_orders_are_the_same_where_nothing_is_compiled(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, other = drawn_matrix(seed, True), drawn_matrix(seed, False)
+    np.fill_diagonal(matrix, False)
+    lists, pair = lists_of(matrix), (lists_of(other.T), lists_of(other))
+    order = np.random.default_rng(seed).permutation(len(matrix))
+    ways = [
+        lambda: graph_coloring.star_colors(lists, order),
+        lambda: graph_coloring.first_colors(lists, lists, order),
+        *[lambda make=make: make(*pair) for make in ORDERS],
+    ]
+    compiled = [way() for way in ways]
+    for made in compiled[2:]:
+        np.testing.assert_array_equal(np.sort(made), np.arange(other.shape[1]))
+    for module in (graph_coloring, graph_orders):
+        monkeypatch.setattr(module, "compiler", lambda: None)
+    for way, found in zip(ways, compiled, strict=True):
+        np.testing.assert_array_equal(way(), found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_orders_are_those_of_their_definitions(seed: int) -> None:
+    matrix = drawn_matrix(seed, False)
+    near = (matrix.T.astype(int) @ matrix.astype(int)) > 0
+    np.fill_diagonal(near, False)
+    last, by_incidence, _ = (make(lists_of(matrix.T), lists_of(matrix)) for make in ORDERS)
+    for i, v in enumerate(last):
+        degrees = near[np.ix_(last[: i + 1], last[: i + 1])].sum(axis=1)
+        assert degrees[-1] == degrees.min(), v
+    for i, v in enumerate(by_incidence):
+        placed = near[:, by_incidence[:i]].sum(axis=1)
+        assert placed[v] == placed[by_incidence[i:]].max()
+
+
+def grid(n: int, corners: bool = False) -> Any:
+    line, one = band(n, 1), sparse.eye_array(n)
+    return sparse.kron(line, line) if corners else sparse.kron(line, one) + sparse.kron(one, line)
+
+
+def band(n: int, half: int) -> Any:
+    return sparse.diags_array([np.ones(n - abs(k)) for k in range(-half, half + 1)], offsets=range(-half, half + 1))
+
+
+def arrow(n: int, wide: int) -> Any:
+    found = np.eye(n)
+    found[:wide] = found[:, :wide] = 1
+    return found
+
+
+def shuffled(matrix: Any) -> Any:
+    order = np.random.default_rng(0).permutation(matrix.shape[0])
+    return sparse.csr_array(matrix)[order][:, order]
+
+
+def leaning() -> Any:
+    """Return a matrix of which one half is cheap one way only, and the other half the other way."""
+    half = np.zeros((21, 200), bool)
+    half[:, 0] = True
+    half[np.arange(20)[:, None], 1 + np.arange(180).reshape(20, 9)] = True
+    return sparse.csr_array(np.block([[half, np.zeros((21, 21))], [np.zeros((200, 200)), half.T]]))
+
+
+COUNTS = {
+    "nine diagonals: Curtis, Powell and Reid 1974": (band(300, 4), False, 9),
+    "grid of five points": (grid(20), False, 7),
+    "grid of nine points: Coleman and Moré 1983": (grid(20, True), False, 9),
+    "grid of nine points in another order": (shuffled(grid(20, True)), False, 12),
+    "three diagonals, symmetric: Coleman and Moré 1984": (band(300, 1), True, 3),
+    "nine diagonals, symmetric: Coleman and Moré 1984": (band(300, 4), True, 9),
+    "grid of five points, symmetric": (grid(20), True, 6),
+    "arrow, symmetric": (arrow(100, 1), True, 2),
+    "arrow: Coleman and Verma 1998": (arrow(100, 1), False, 3),
+    "wide arrow": (arrow(100, 5), False, 11),
+    "both ways": (leaning(), False, 4),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_colours_are_as_few_as_published(name: str) -> None:
+    matrix, symmetric, most = COUNTS[name]
+    found = sweeps(entries_of(matrix), symmetric)
+    assert sum(sweep.count for sweep in found) <= most
+    check_alone(matrix, found, symmetric)
+
+
+def test_the_brusselator_takes_fewer_than_the_twelve_of_its_tutorial() -> None:
+    assert primad.jacobian(brusselator(32))(np.ones(2048)).coloring().directions < 12
+
+
+def test_cheap_products_are_taken() -> None:
+    """Of two ways of about as many directions the one whose products cost less in all."""
+    matrix = entries_of(np.kron(np.eye(10), np.ones((2, 3))))
+    for pull, wanted in ((1.0, (True, 2)), (5.0, (False, 3))):
+        (found,) = sweeps(matrix, False, lambda pull=pull: (1.0, pull))
+        assert (found.pulled, found.count) == wanted
+
+
+def test_chosen_products_are_computed() -> None:
+    halves = leaning().toarray()
+
+    def f(x: Any) -> Any:
+        return np.sin(halves @ x)
+
+    J = primad.jacobian(f)(np.linspace(0.1, 1.0, halves.shape[1]))
+    coloring = J.coloring()
+    assert coloring.directions <= 4 and (coloring.rows >= 0).any() and (coloring.columns >= 0).any()
+    np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-12)
+    made = primad.jit(lambda x: primad.jacobian(f)(x).sparse())(np.linspace(0.1, 1.0, halves.shape[1]))
+    np.testing.assert_allclose(made.toarray(), np.asarray(J), rtol=1e-12)
