@@ -162,7 +162,7 @@ class Compressed:
 
     @cached_property
     def _followed(self) -> Program:
-        """The program along which the entries are found: its last input is the direction."""
+        """The program along which the entries are found, of the inputs and a direction."""
         return lower(self._pulled if self._pushed is None else self._pushed)
 
     @cached_property
@@ -174,7 +174,7 @@ class Compressed:
 
     @cached_property
     def _choices(self) -> list[Node]:
-        """The values that choose: truth values and integers that are computed of the inputs, but for the direction."""
+        """The truth values and integers that are computed of the inputs alone, and choose."""
         along = self._chooses
         moving = {along.inputs[-1]}
         for node in along.nodes:
