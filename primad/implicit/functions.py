@@ -9,13 +9,14 @@ import numpy as np
 
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
+from primad.implicit.constrained import Constrained, conditions, start_of
 from primad.implicit.recorded_equations import TOLERANCE, as_row, check_function, differences, solved
 from primad.implicit.unknowns import Unknowns
 from primad.recording import tree
 from primad.recording.tracing import type_of
 from primad.system.tracebacks import entrance
 
-__all__ = ["fixed_point", "least_squares", "linear_solve", "minimize", "root"]
+__all__ = ["argmin", "fixed_point", "least_squares", "linear_solve", "minimize", "root"]
 
 Function = Callable[..., Any]
 
@@ -166,6 +167,61 @@ def minimize(function: Function, x0: Any, *args: Any, solver: Any = None, tolera
         return slope, value
 
     return solved(equation, x0, args, solver, tolerance, "minimize")
+
+
+@entrance
+def argmin(
+    function: Function,
+    x0: Any,
+    *args: Any,
+    equal: Function | None = None,
+    positive: Function | None = None,
+    tolerance: float = TOLERANCE,
+) -> Any:
+    """Return the x where a function is least under constraints, as a function of what these depend on.
+
+    Derivatives are those of the conditions of Karush, Kuhn and Tucker with the inequalities that hold with equality at
+    the minimum (Fiacco 1976). SciPy's SLSQP finds it, with exact derivatives, then Newton's steps.
+
+    Args:
+        function: (x, *args) -> a number.
+        x0: where to start, an array or a tree.
+        args: arrays and trees that function and constraints depend on.
+        equal: (x, *args) -> numbers, an array or a tree, that are to be 0.
+        positive: the same that are not to be negative.
+        tolerance: how large the residual of the conditions may be, as a share of its terms.
+
+    Returns:
+        x, as x0 is.
+
+    Raises:
+        DomainError: if no minimum was found, or an inequality holds with equality while its multiplier is 0.
+        MatrixError: where a derivative is asked for and the active constraints depend on each other, or the minimum is
+            not the only one nearby.
+
+    Example:
+        >>> import numpy as np, primad
+        >>> def portfolio(returns, risk):
+        ...     loss = lambda w: 0.5 * w @ risk @ w - returns @ w
+        ...     return primad.implicit.argmin(
+        ...         loss, np.full(3, 1 / 3), equal=lambda w: np.sum(w) - 1, positive=lambda w: w
+        ...     )
+        >>> returns, risk = np.array([1.0, 0.5, -2.0]), np.eye(3)
+        >>> print(portfolio(returns, risk).round(9))
+        [0.75 0.25 0.  ]
+        >>> print(primad.jacobian(portfolio)(returns, risk)[:2, 0].round(9))
+        [ 0.5 -0.5]
+    """
+    for given in (function, *(f for f in (equal, positive) if f is not None)):
+        check_function("argmin", given)
+
+    def of(args: Any) -> Constrained:
+        parts = [lambda x, f=f: None if f is None else f(x, *args) for f in (equal, positive)]
+        return Constrained(lambda x: function(x, *args), *parts)
+
+    start = start_of(of(args), x0)
+    found = solved(lambda unknown, *args: conditions(of(args))(unknown), start, args, None, tolerance, "argmin")
+    return found["x"]
 
 
 @entrance

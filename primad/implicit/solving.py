@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.errors import DomainError, ShapeError
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
+from primad.implicit.constrained import by_slsqp
 from primad.implicit.equations import Array, ImplicitEquation, MatrixFactors
 
 MOST_STEPS = 100
@@ -45,7 +46,7 @@ def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
                 f"{of.name}: no solution was found: the residual is {found[place]:.3g} where its terms are of size "
                 f"{scale[place]:.3g} (element {place} of {found.size})",
                 why=f"At a solution it is at most {tolerance:g} of that.",
-                fix="start nearer to the solution, or give solver= a method that finds it, or a larger tolerance=.",
+                fix="start nearer to the solution, or take a method that finds it, or a larger tolerance=.",
             )
         near = np.maximum(np.abs(x), np.abs(x0))
         if (np.abs(found) > tolerance * (abs(matrix) @ near)).any():
@@ -193,6 +194,7 @@ OWN: dict[str, Callable[[ImplicitEquation, Array, Sequence[Array]], Array]] = {
     "fixed_point": _as_root,
     "linear_solve": _by_newton,
     "minimize": _as_minimum,
+    "argmin": by_slsqp,
     "least_squares": _as_fit,
 }
 """How each of the functions that users call finds a solution, unless the user says how."""

@@ -204,7 +204,7 @@ def test_linear_programs_move_with_all_their_numbers() -> None:
     (lambda b: mirror.newton(lambda x: x**2 + b[0], 1.0), "converge"),
     (lambda b: mirror.root_scalar(lambda x: x - b[0]).root, "neither bracket"),
     (lambda b: mirror.minimize(lambda x: np.sum(x * b), [0.0, 0.0]).fun, "no solution"),
-    (lambda b: mirror.minimize(cubic, [1.0, 1.0], b[0], constraints={"type": "eq"}).fun, "multipliers"),
+    (lambda b: mirror.minimize(cubic, [1.0, 1.0], b[0], constraints={"type": "eq"}).fun, "none of SciPy's"),
     (lambda b: mirror.curve_fit(lambda t, *p: p[0] * t + b[0], T, Y)[0][0], "give p0"),
 ])  # fmt: skip
 def test_what_has_no_derivative_is_refused(ask: Any, says: str) -> None:

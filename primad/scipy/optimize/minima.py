@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import NotDifferentiableError, ShapeError
+from primad.errors import ShapeError
 from primad.functional.derivatives.first_order import vjp
 from primad.functional.derivatives.gradients import value_and_grad
+from primad.implicit.constrained import conditions, start_of
 from primad.optimize.scipy_solvers import residual_solvers, scipy_minimizers
 from primad.recording.traced_array import settled
+from primad.scipy.optimize.constraints import by_constrained, constrained
 from primad.scipy.optimize.solver_calls import solution_of
 from primad.scipy.optimize.systems import unknown_row
 from primad.scipy.traced_calls import Function, as_args, is_recorded, refuse
@@ -108,7 +110,8 @@ def minimize(
         hess: as SciPy's, where nothing is traced.
         hessp: as SciPy's, where nothing is traced.
         bounds: as SciPy's; they may be traced.
-        constraints: as SciPy's, where nothing is traced.
+        constraints: as SciPy's; what they depend on may be traced. The minimum is then that of the conditions of
+            Karush, Kuhn and Tucker (see `primad.implicit.argmin`).
         tol: as SciPy's.
         callback: as SciPy's, where nothing is traced.
         options: as SciPy's.
@@ -119,7 +122,7 @@ def minimize(
     Raises:
         DomainError: if no minimum was found.
         MatrixError: where a derivative is asked for and the Hessian is singular.
-        NotDifferentiableError: for constraints of a traced function.
+        ShapeError: for a constraint in none of SciPy's forms.
 
     Example:
         >>> import numpy as np, primad, primad.scipy.optimize
@@ -130,18 +133,21 @@ def minimize(
         (array([0.5, 1. ]), array([ 1., -0.]))
     """
     args, start = as_args(args), unknown_row(x0)
-    if not is_recorded((start, args, _leaves(bounds)), lambda: fun(start, *args)):
+    probes = [lambda: fun(start, *args), lambda: _limits(constrained(lambda x: 0.0, constraints), start)]
+    if not any(is_recorded((start, args, _leaves(bounds)), probe) for probe in probes):
         from scipy import optimize  # loads when it is called
 
         return optimize.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints, tol, callback, options)
-    if constraints:
-        raise NotDifferentiableError(
-            "scipy.optimize.minimize with constraints of a traced function",
-            fix="solve for x and the multipliers y: primad.implicit.root of the gradient of f(x) + y @ c(x) and of the "
-            "constraints c(x) that hold with equality.",
-        )
     value: Function = (lambda x: fun(x, *args)[0]) if jac is True else lambda x: fun(x, *args)
     ends = _finite(ends_of("minimize", bounds, start, True))
+    if constraints:
+        problem = constrained(value, constraints)
+        projected = lambda x, slope: _projected(x, slope, ends)  # noqa: E731
+        found = solution_of(
+            conditions(problem, projected), start_of(problem, start), by_constrained, "minimize", ends, method=method,
+            tol=tol, options=options,
+        )  # fmt: skip
+        return result_of(x=found["x"], fun=value(found["x"]), multipliers=[found["equal"], found["positive"]])
 
     def equation(x: Any) -> Any:
         found, slope = value_and_grad(value)(x)
@@ -151,6 +157,11 @@ def minimize(
     given: dict[str, Any] = {} if simple else {"method": method, "tol": tol, "options": options}
     x = solution_of(equation, start, None if simple else _by_minimize, "minimize", ends, **given)
     return result_of(x=x, fun=value(x))
+
+
+def _limits(of: Any, start: Any) -> Any:
+    """Return the constraints of a problem at a point."""
+    return of.equal(start), of.positive(start)
 
 
 def _leaves(bounds: Any) -> Any:
