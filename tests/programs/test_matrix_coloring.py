@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from scipy import sparse
 
 import primad
-from primad.native.loops import graph_coloring, graph_orders
+from primad.native.loops import acyclic_coloring, graph_coloring, graph_orders
 from primad.programs.sparsity.coloring.bicoloring import bicolored
 from primad.programs.sparsity.coloring.entries import Entries
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
+from primad.programs.sparsity.coloring.substitution import Substitution
 from tests.benchmarks.sparse_matrices import brusselator
 
 ORDERS = (graph_orders.smallest_last, graph_orders.incidence_degree, graph_orders.largest_first)
@@ -181,3 +183,107 @@ def test_chosen_products_are_computed() -> None:
     np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-12)
     made = primad.jit(lambda x: primad.jacobian(f)(x).sparse())(np.linspace(0.1, 1.0, halves.shape[1]))
     np.testing.assert_allclose(made.toarray(), np.asarray(J), rtol=1e-12)
+
+
+# -- entries that follow one from another ------------------------------------------------------------------------------
+
+
+def graph_of(matrix: Any) -> Any:
+    """Return the lists of neighbours of a symmetric matrix, and the number of each edge."""
+    off = np.array(sparse.csr_array(matrix).toarray() != 0)
+    np.fill_diagonal(off, False)
+    rows, columns = np.nonzero(off)
+    pairs = np.minimum(rows, columns) * len(off) + np.maximum(rows, columns)
+    return off, lists_of(off), np.unique(pairs, return_inverse=True)[1]
+
+
+def has_cycle(edges: Any) -> bool:
+    parents: dict[int, int] = {}
+
+    def root(v: int) -> int:
+        while parents.setdefault(v, v) != v:
+            v = parents[v]
+        return v
+
+    for v, w in edges:
+        if root(v) == root(w):
+            return True
+        parents[root(v)] = root(w)
+    return False
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_two_colours_have_no_cycle(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    off, lists, edges = graph_of(drawn_matrix(seed, True))
+    order = np.random.default_rng(seed).permutation(len(off))
+    colors = acyclic_coloring.acyclic_colors(lists, edges, order)
+    pairs = [(v, w) for v, w in zip(*np.nonzero(off), strict=True) if v < w]
+    assert all(colors[v] != colors[w] for v, w in pairs)
+    for both in itertools.combinations(range(1, colors.max() + 1), 2):
+        assert not has_cycle([(v, w) for v, w in pairs if {colors[v], colors[w]} == set(both)])
+    monkeypatch.setattr(acyclic_coloring, "compiler", lambda: None)
+    np.testing.assert_array_equal(acyclic_coloring.acyclic_colors(lists, edges, order), colors)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("seed", range(30))
+def test_entries_follow_from_products(seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not compiled:
+        monkeypatch.setattr(acyclic_coloring, "compiler", lambda: None)
+    pattern, rng = drawn_matrix(seed, True), np.random.default_rng(seed)
+    numbers = rng.normal(size=pattern.shape)
+    matrix = np.where(pattern, numbers + numbers.T, 0)
+    way = Substitution(entries_of(matrix))
+    seeds = np.array([way.colors == color for color in range(way.count)], float).reshape(way.count, len(matrix))
+    np.testing.assert_allclose(way.data((seeds @ matrix).ravel()), sparse.csr_array(matrix).data, atol=1e-12)
+
+
+FEWER = {
+    "three diagonals: Coleman and Cai 1986": (band(300, 1), 2),
+    "nine diagonals: Coleman and Moré 1984": (band(300, 4), 5),
+    "grid of five points": (grid(20), 4),
+    "grid of nine points": (grid(20, True), 6),
+    "arrow": (arrow(100, 1), 2),
+}
+
+
+@pytest.mark.parametrize("name", FEWER)
+def test_substitution_takes_fewer_directions(name: str) -> None:
+    matrix, most = FEWER[name]
+    assert Substitution(entries_of(matrix)).count <= most
+
+
+def test_hessians_by_substitution() -> None:
+    def coupled(x: Any) -> Any:
+        return np.sum(np.sin(x[4:] * x[:-4]) + x[3:-1] * x[1:-3] ** 2 + x[2:-2] ** 3)
+
+    x = np.linspace(0.3, 1.2, 40)
+    H = primad.hessian(coupled)(x)
+    assert H.coloring(substitution=True).directions < H.coloring().directions
+    for format in ("csr", "csc", "dia"):
+        found = H.sparse(format, substitution=True)
+        assert found.format == format
+        np.testing.assert_allclose(found.toarray(), np.asarray(H), rtol=1e-10, atol=1e-12)
+    out = H.sparse("csc")
+    assert primad.hessian(coupled)(2 * x).sparse(out=out, substitution=True, local=True) is out
+    np.testing.assert_allclose(out.toarray(), np.asarray(primad.hessian(coupled)(2 * x)), rtol=1e-9, atol=1e-11)
+    with pytest.raises(primad.ShapeError, match="not known to be symmetric"):
+        primad.jacobian(np.sin)(x).sparse(substitution=True)
+    with pytest.raises(primad.ShapeError, match="leave substitution=True out"):
+        primad.jit(lambda x: primad.hessian(coupled)(x).sparse(substitution=True))(x)
+    for empty in (lambda x: np.sum(x), lambda x: np.sum(x**2)):
+        np.testing.assert_allclose(
+            primad.hessian(empty)(x).sparse(substitution=True).toarray(), primad.hessian(empty)(x)
+        )
+
+
+def test_a_declared_pattern_that_misses_an_entry_is_found() -> None:
+    J = primad.jacobian(lambda x: x * np.roll(x, 1) + 0 * np.roll(x, 2))(np.arange(4.0))
+    J.check_pattern(J.pattern())
+    wanted = np.asarray(J) != 0
+    J.check_pattern(wanted)  # zeros at the point may be declared or not
+    wanted[2, 1] = False
+    with pytest.raises(primad.ShapeError, match=r"derivative of result 2 in parameter 1 is 2(?s:.*)pattern"):
+        J.check_pattern(sparse.csr_array(wanted))
+    with pytest.raises(primad.ShapeError, match=r"of shape \(3, 4\)"):
+        J.check_pattern(wanted[1:])

@@ -81,7 +81,7 @@ def entries(matrix: Any, form: SparseForm, wanted: ListedEntries, size: tuple[in
         with contextlib.suppress(MemoryLimitError, NotDifferentiableError):
             fewest = min(len(rows), len(columns))
             if _worth_colors(form, fewest * sum(size)) and form.coloring().directions < fewest:
-                found = form.sparse("csr", None)[wanted.rows, wanted.columns]
+                found = form.sparse("csr")[wanted.rows, wanted.columns]
                 return np.asarray(found).reshape(wanted.shape)
     flat, by_rows = matrix.reshape(*size), len(rows) <= len(columns)
     own, place, other = (rows, row, wanted.columns) if by_rows else (columns, column, wanted.rows)

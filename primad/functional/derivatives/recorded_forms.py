@@ -55,12 +55,14 @@ class RecordedForm(SparseForm):
         """Return which entries may not be zero, as SciPy's sparse array of truth values."""
         return pattern_of(self._found)
 
-    def coloring(self) -> Coloring:
+    def coloring(self, substitution: bool = False) -> Coloring:
         """Return which columns and rows are taken together."""
+        _refuse(substitution)
         return coloring_of(self._matrix, self._found)
 
-    def sparse(self, format: str, out: Any) -> Any:
+    def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Record the computation of the entries."""
+        _refuse(substitution)
         if out is not None:
             raise ShapeError(
                 "sparse: an array out is given for a matrix that is recorded",
@@ -68,6 +70,15 @@ class RecordedForm(SparseForm):
                 fix="leave out= out; outside of jit, grad and vmap it saves the memory.",
             )
         return TracedSparse(self._matrix.recorded(self._found, self._operands), self._found.places.in_format(format))
+
+
+def _refuse(substitution: bool) -> None:
+    if substitution:
+        raise ShapeError(
+            "substitution=True for a matrix of derivatives that is recorded",
+            why="Entries would follow one from another, in as many steps as there are entries.",
+            fix="leave substitution=True out.",
+        )
 
 
 class _Recorded(HasSparseForm):

@@ -60,7 +60,7 @@ class RecordedJacobian:
         if share:
             form = ComputedForm(self._of, jacobian_, self._options, values)
             if form.count <= share * self._size:
-                return form.sparse("csc", None)
+                return form.sparse("csc")
         build, of, options = jacobian_.programs.build, self._of, self._options
         assert build is not None
         run = prepared(RecordedJacobianKey(of.key, self._output), lambda: build(of.hoisted, **options)).run

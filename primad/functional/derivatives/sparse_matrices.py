@@ -52,11 +52,11 @@ class SparseForm:
         """Return which entries may not be zero."""
         raise NotImplementedError
 
-    def coloring(self) -> Coloring:
+    def coloring(self, substitution: bool = False) -> Coloring:
         """Return which columns and rows are taken together."""
         raise NotImplementedError
 
-    def sparse(self, format: str, out: Any) -> Any:
+    def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         raise NotImplementedError
 
@@ -92,14 +92,32 @@ class HasSparseForm:
         """
         return self._asked(local).pattern()
 
-    def coloring(self, local: bool = False) -> Coloring:
+    def coloring(self, local: bool = False, substitution: bool = False) -> Coloring:
         """Return which columns and rows of the matrix are taken together for `sparse`."""
-        return self._asked(local).coloring()
+        return self._asked(local).coloring(substitution)
+
+    def check_pattern(self, declared: Any) -> None:
+        """Raise if a declared pattern misses an entry that is not zero at this point.
+
+        Args:
+            declared: where entries are, one of SciPy's sparse arrays, or an array of truth values.
+
+        Raises:
+            ShapeError: with the first entry that is missed, its derivative, and how many there are.
+
+        Example:
+            >>> import numpy as np, primad
+            >>> J = primad.jacobian(lambda x: x * np.roll(x, 1))(np.ones(3))
+            >>> J.check_pattern(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]))
+        """
+        check_declared(self._form.sparse("csr"), declared, "check_pattern: the pattern", "this.pattern()")
 
     def _asked(self, local: bool) -> SparseForm:
         return self._form.at_point() if local else self._form
 
-    def sparse(self, format: str | None = None, out: Any = None, *, local: bool = False) -> Any:
+    def sparse(
+        self, format: str | None = None, out: Any = None, *, local: bool = False, substitution: bool = False
+    ) -> Any:
         """Compute the entries that may not be zero, by as few products as are found for them.
 
         Columns that share no row are one direction; rows with many entries are pulled back, and of a Hessian the
@@ -111,6 +129,9 @@ class HasSparseForm:
                 overwritten, and its places looked at.
             local: whether it has the entries of `pattern(local=True)` only. Whatever is chosen is looked at in each
                 call, before what was found at another point is used.
+            substitution: whether entries of a Hessian of one number may be differences of products and other entries:
+                fewer products, by a colouring without cycles of two colours, and entries that are as exact as the
+                largest nearby.
 
         Returns:
             SciPy's sparse array (`out`, if that is given): the elements of the result are rows, those of the argument
@@ -138,7 +159,33 @@ class HasSparseForm:
         format = format or ("csr" if out is None else out.format)
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
-        return self._asked(local).sparse(format, out)
+        return self._asked(local).sparse(format, out, substitution)
+
+
+def check_declared(found: Any, declared: Any, name: str, fix: str) -> None:
+    """Raise if a declared pattern misses an entry of a matrix.
+
+    Args:
+        found: the matrix, in SciPy's format 'csr'.
+        declared: the pattern: a sparse array, or an array.
+        name: of it, for the message.
+        fix: what gives a pattern that misses none.
+    """
+    from scipy.sparse import csr_array  # loads when it is called
+
+    places = csr_array(declared) != 0
+    if places.shape != found.shape:
+        raise ShapeError(f"{name} of shape {places.shape} for a Jacobian of {found.shape}")
+    missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
+    missed.eliminate_zeros()
+    if missed.nnz:
+        row, column = (part[0] for part in missed.nonzero())
+        more = f", and {missed.nnz - 1} more" if missed.nnz > 1 else ""
+        raise ShapeError(
+            f"{name} misses an entry: the derivative of result {row} in parameter {column} is "
+            f"{found[row, column]:.3g}{more}",
+            fix=f"pass {fix}, which misses none.",
+        )
 
 
 _OUT = "pass an array that sparse() gave for the same function, in the format 'csr', 'csc' or 'coo'."
@@ -217,14 +264,22 @@ class ComputedForm(SparseForm):
         """Return which entries may not be zero, as SciPy's sparse array of truth values."""
         return pattern_of(self._found)
 
-    def coloring(self) -> Coloring:
+    def coloring(self, substitution: bool = False) -> Coloring:
         """Return which columns and rows are taken together."""
+        if substitution:
+            way = self._matrix.substitution(self._found)
+            return Coloring(way.count, way.colors, np.full(self._found.shape[0], -1))
         return coloring_of(self._matrix, self._found)
 
-    def sparse(self, format: str, out: Any) -> Any:
+    def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         found, order = self._found, "csc" if format == "csc" else "csr"
         data = None if out is None else _entries_in(out, found, format, self._matrix.dtype)
+        if substitution:
+            made = found.in_order(self._matrix.by_substitution(found, self._values, self._chosen), order)
+            if data is not None:
+                data[...] = made
+            return found.matrix(made, order).asformat(format) if out is None else out
         made = self._matrix.data(found, self._values, order, data, self._chosen)
         return found.matrix(made, order).asformat(format) if out is None else out
 
@@ -297,16 +352,16 @@ class ShownForm(SparseForm):
         """Return which entries may not be zero."""
         return self._show(self._of.pattern)
 
-    def coloring(self) -> Coloring:
+    def coloring(self, substitution: bool = False) -> Coloring:
         """Return which columns and rows of the matrix that is shown are taken together."""
-        return self._of.coloring()
+        return self._of.coloring(substitution)
 
-    def sparse(self, format: str, out: Any) -> Any:
+    def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         if out is None:
-            return self._show(lambda: self._of.sparse(format, None)).asformat(format)
+            return self._show(lambda: self._of.sparse(format, None, substitution)).asformat(format)
         turned = {"csr": "csc", "csc": "csr"} if self._turned else {}
-        self._of.sparse(turned.get(format, format), self._show(lambda: out))
+        self._of.sparse(turned.get(format, format), self._show(lambda: out), substitution)
         return out
 
     def _show(self, matrix: Callable[[], Any]) -> Any:

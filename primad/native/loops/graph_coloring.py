@@ -47,7 +47,7 @@ def _run(host: Any, text: str, count: int, order: Array, lists: Sequence[Array])
 # -- as native code ----------------------------------------------------------------------------------------------------
 
 
-class _Coloring(GraphWalk):
+class ColoringWalk(GraphWalk):
     """A function that colours vertices one after the other."""
 
     def mark(self, marks: str, color: str, stamp: str) -> None:
@@ -66,7 +66,7 @@ class _Coloring(GraphWalk):
 
 
 def _first_text() -> str:
-    code = _Coloring()
+    code = ColoringWalk()
     colors, marks, order, first, groups, second, members = code.addresses(7)
 
     def vertex(i: str, _: list[str]) -> None:
@@ -84,7 +84,7 @@ def _first_text() -> str:
 
 
 def _star_text() -> str:
-    code = _Coloring()
+    code = ColoringWalk()
     colors, marks, order, first, second = code.addresses(5)
     lists = first, second
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError, suggestion
 from primad.functional.derivatives.first_order import jvp, vjp
+from primad.functional.derivatives.sparse_matrices import check_declared
 from primad.optimize.parameter_vectors import Tree, Vector
 from primad.optimize.scipy_solvers.derivatives import SCHEMES
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, as_array, spread
@@ -178,22 +179,13 @@ def _supplied(flat: Plain, jac: Any, products: bool, declared: Any) -> tuple[Fun
 
 def _sparse(flat: Plain, declared: Any) -> Callable[[Vector], Any]:
     """Return the function that takes a vector to the Jacobian there as a sparse array, in declared places only."""
-    from scipy.sparse import csr_array
-
-    matrix, places = flat.sparse_matrix(), csr_array(declared).astype(bool)
+    matrix = flat.sparse_matrix()
 
     def at(x: Vector) -> Any:
         found = matrix(x).tocsr()
-        if places.shape != found.shape:
-            raise ShapeError(f"least_squares: jac_sparsity of shape {places.shape} for a Jacobian of {found.shape}")
-        missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
-        if missed.nnz:
-            row, column = (part[0] for part in missed.nonzero())
-            raise ShapeError(
-                f"least_squares: jac_sparsity misses an entry: the derivative of residual {row} in parameter {column} "
-                f"is {found[row, column]:.3g}",
-                fix="pass jac_sparsity=primad.jacobian(fun)(x0).pattern(), which misses none.",
-            )
+        check_declared(
+            found, declared, "least_squares: jac_sparsity", "jac_sparsity=primad.jacobian(fun)(x0).pattern()"
+        )
         return found
 
     return at

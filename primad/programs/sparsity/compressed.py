@@ -7,14 +7,14 @@ the program and on the contents of those known arrays that say where zeros are.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad import ops
-from primad.errors import MemoryLimitError, NotDifferentiableError
+from primad.errors import MemoryLimitError, NotDifferentiableError, ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
@@ -27,6 +27,7 @@ from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
 from primad.programs.sparsity.coloring.entries import Sweep
+from primad.programs.sparsity.coloring.substitution import Substitution
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.found_entries import Found, Way
@@ -281,20 +282,56 @@ class Compressed:
         """
         data = np.empty(len(found.columns), self.dtype) if out is None else out
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
-            along = self._along(sweep, bool(chosen))
-            block = together(sweep.count, along.in_types[-1], along.out_types[0])
-            key = ProductsKey(self._key, sweep.pulled, bool(chosen), block)
-            run = prepared(key, lambda along=along, block=block: _products(along, block)).run  # type: ignore[misc]
-            for first in range(0, sweep.count, block):
-                (products,) = run([*values, *chosen, sweep.colors, np.array(first)])
-                reading.take(products.reshape(-1), first * along.out_types[0].size, data)
+            for first, products in self._products(sweep.colors, sweep.count, sweep.pulled, values, chosen):
+                reading.take(products, first, data)
         return data
+
+    def by_substitution(self, found: Found, values: Sequence[Array], chosen: Sequence[Array] = ()) -> Array:
+        """Compute the entries of a symmetric matrix row by row, by fewer products than `data` takes.
+
+        Args:
+            found: where they are.
+            values: of the program's inputs.
+            chosen: what is chosen at the point, if they were found with it.
+        """
+        way = self.substitution(found)
+        parts = [products for _, products in self._products(way.colors, way.count, False, values, chosen)]
+        return way.data(np.concatenate(parts) if parts else np.zeros(0, self.dtype))
+
+    def substitution(self, found: Found) -> Substitution:
+        """Return fewer products for the entries of a symmetric matrix, and how these follow from them.
+
+        Raises:
+            ShapeError: if the matrix is not known to be symmetric.
+        """
+        way = found.substitution
+        if way is None:
+            raise ShapeError(
+                "sparse: substitution=True of a matrix that is not known to be symmetric",
+                why="The entries of one half follow from those of the other.",
+                fix="leave substitution=True out; the Hessian of a function of one number has it.",
+            )
+        BUILT.put(self._key, self)  # it holds more than it did
+        return way
+
+    def _products(
+        self, colors: Array, count: int, pulled: bool, values: Sequence[Array], chosen: Sequence[Array]
+    ) -> Iterator[tuple[int, Array]]:
+        """Give the products with the directions of all colours: where the first stands among all, and the elements."""
+        along = self._along(pulled, bool(chosen))
+        size = along.out_types[0].size
+        block = together(count, along.in_types[-1], along.out_types[0])
+        key = ProductsKey(self._key, pulled, bool(chosen), block)
+        run = prepared(key, lambda: _products(along, block)).run
+        for first in range(0, count, block):
+            (products,) = run([*values, *chosen, colors, np.array(first)])
+            yield first * size, products.reshape(-1)[: (count - first) * size]
 
     def recorded(self, found: Found, operands: Sequence[TracedArray]) -> TracedArray:
         """Record the computation of the entries, row by row, of traced inputs of the program."""
         trace, parts, targets = operands[0].node.trace, [], []
         for sweep, reading in zip(self.sweeps(found), found.readings("csr"), strict=True):
-            along = self._along(sweep)
+            along = self._along(sweep.pulled)
             block = together(sweep.count, along.in_types[-1], along.out_types[0])
             program = _products(along, block)
             colors = TracedArray(trace.capture(sweep.colors))
@@ -309,12 +346,12 @@ class Compressed:
         data, order = concatenate(parts), np.concatenate(targets)
         return data if np.array_equal(order, np.arange(len(order))) else take(data, np.argsort(order))  # type: ignore[no-any-return]
 
-    def _along(self, sweep: Sweep, local: bool = False) -> Program:
-        """Return the program of the products of a sweep, which takes what is chosen, or not."""
+    def _along(self, pulled: bool, local: bool = False) -> Program:
+        """Return the program of products one way or the other, which takes what is chosen, or not."""
         if local:
-            turned = sweep.pulled and self._pushed is not None
+            turned = pulled and self._pushed is not None
             return self._pulled_where_chosen if turned else self._where_chosen
-        return self._pulled if sweep.pulled or self._pushed is None else self._pushed
+        return self._pulled if pulled or self._pushed is None else self._pushed
 
     @property
     def dtype(self) -> np.dtype[Any]:

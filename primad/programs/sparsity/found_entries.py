@@ -10,6 +10,7 @@ import numpy as np
 from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
+from primad.programs.sparsity.coloring.substitution import Substitution
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -35,7 +36,8 @@ class Found:
         """What takes memory, and the products too, once they are known."""
         made = self.sweeps if self.is_colored else []
         read = [(x.targets, x.places) for readings in self._readings.values() for x in readings]
-        return self.starts, self.columns, *[(x.colors, x.entries) for x in made], *read
+        trees = self.substitution.held if "substitution" in self.__dict__ and self.substitution else ()
+        return self.starts, self.columns, *[(x.colors, x.entries) for x in made], *read, *trees
 
     @property
     def is_colored(self) -> bool:
@@ -50,6 +52,13 @@ class Found:
         if self._only:
             return one_way_sweeps(entries, self._only == "pulled")
         return sweeps(entries, self._symmetric, self._costs)
+
+    @cached_property
+    def substitution(self) -> Substitution | None:
+        """Fewer products, from which the entries follow one from another; None if the matrix is not symmetric."""
+        if not self._symmetric:
+            return None
+        return Substitution(Entries(self.shape, self.starts, self.columns, np.arange(len(self.columns))))
 
     @cached_property
     def _readings(self) -> dict[str, list[Reading]]:
@@ -70,6 +79,10 @@ class Found:
         from scipy.sparse import csr_array  # loads when it is called
 
         return csr_array((np.arange(len(self.columns)), self.columns, self.starts), self.shape).tocsc()
+
+    def in_order(self, data: Array, format: str) -> Array:
+        """Return entries that are row by row in the order of 'csr' or 'csc'."""
+        return data[self._by_columns.data] if format == "csc" else data
 
     @cached_property
     def _index_dtype(self) -> Any:

@@ -20,7 +20,7 @@ def fewest_first_colors(groups: Neighbours, members: Neighbours) -> Array:
     from primad.native.loops.graph_coloring import first_colors
 
     bound = int(np.diff(members[0]).max(initial=0))
-    return _fewest(lambda order: first_colors(groups, members, order), groups, members, bound)
+    return fewest_colors(lambda order: first_colors(groups, members, order), groups, members, bound)
 
 
 def fewest_star_colors(neighbours: Neighbours, bound: int) -> Array:
@@ -34,10 +34,18 @@ def fewest_star_colors(neighbours: Neighbours, bound: int) -> Array:
 
     count = len(neighbours[0]) - 1
     alone = np.arange(count + 1), np.arange(count)  # each vertex is a group of its neighbours
-    return _fewest(lambda order: star_colors(neighbours, order), neighbours, alone, bound)
+    return fewest_colors(lambda order: star_colors(neighbours, order), neighbours, alone, bound)
 
 
-def _fewest(color: Callable[[Array], Array], groups: Neighbours, members: Neighbours, bound: int) -> Array:
+def fewest_colors(color: Callable[[Array], Array], groups: Neighbours, members: Neighbours, bound: int) -> Array:
+    """Return the colours that are fewest, of those in several orders.
+
+    Args:
+        color: order -> colours from 1 on.
+        groups: of each vertex.
+        members: of each group.
+        bound: a number of colours with which no other order is tried.
+    """
     best: Array | None = None
     for order in _orders(groups, members):
         found = color(order)
