@@ -172,6 +172,11 @@ def dense_of(families: tuple[str, ...], scale: float) -> Any:
     return under(families, lambda: primad.jacobian(arrow)(np.linspace(0.1, 1.0, 40)).sparse().toarray())
 
 
+def joined_choices(x: Any, scale: float) -> Any:
+    """Return a row of everything beside a choice for each element."""
+    return np.append(np.sum(np.maximum(x, 0.5) ** 2) * scale, np.where(x > 0.4, x**2, x**3))
+
+
 def vector(x: Any) -> Any:
     return np.sin(x) * x[::-1]
 
@@ -358,6 +363,11 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda f=f, s=s: dense_of(f, s) for f in FAMILIES for s in (1.0, 2.0)],
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
+        *[lambda m=m: primad.jacobian(lambda x: x**2 * m)(X).sparse().toarray() for m in np.tri(2, len(X))],
+    ],
+    "entries at a point": lambda: [
+        lambda s=s, local=local: primad.jacobian(lambda x: joined_choices(x, s))(X).sparse(local=local).toarray()
+        for s in (1.0, 2.0) for local in (False, True)
     ],
     "solutions": lambda: [
         lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=lambda *_: np.array(a / 2)))(a)

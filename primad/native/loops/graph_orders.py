@@ -16,7 +16,8 @@ from primad.native.llvm.compiler import compiler
 from primad.native.loops.graph_walk import Array, GraphWalk, Neighbours, as_whole_numbers, walked
 
 GONE = 2**62
-"""Stands for a vertex that has its place, where others have the number of the step that has seen them."""
+"""Stands for a vertex that has its place, where others have the number of the step that has seen them. Chosen: no graph
+has so many."""
 
 
 def smallest_last(groups: Neighbours, members: Neighbours) -> Array:

@@ -24,19 +24,22 @@ from primad.ir.replay import replay
 from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import concatenate
 from primad.ops.record.primitive import Primitive
-from primad.programs.jacobians.diagonals import each_equal, numbered, spread_along, together
+from primad.programs.jacobians.diagonals import together
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
-from primad.programs.sparsity.coloring.entries import Sweep
+from primad.programs.sparsity.colored_products import colored_products, read_products
+from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.found_entries import Found, Way
-from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, in_rows, listed, own
+from primad.programs.sparsity.labels import MOST_ENTRIES, Reached, both_ways, in_rows, listed, own
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
 from primad.runtime.executors.dispatch import prepared
-from primad.transforms import batching, reverse
+from primad.runtime.executors.executor import Options
+from primad.runtime.plan.donation import settle
+from primad.transforms import reverse
 from primad.transforms.lowering import expand, inline, lower
 from primad.transforms.reverse import transpose
 
@@ -71,6 +74,14 @@ class ProductsKey(NamedTuple):
     local: bool
     block: int
     kind: str = "products"
+
+
+class EntriesKey(NamedTuple):
+    """So many entries of a matrix, in an order that is given, by all products at once."""
+
+    products: ProductsKey
+    entries: int
+    kind: str = "entries"
 
 
 def compressed(
@@ -158,7 +169,7 @@ class Compressed:
         if self._pushed is None:
             starts, columns = in_rows(columns, np.repeat(np.arange(size), np.diff(starts)), rows, size)
         if self._symmetric:
-            starts, columns = _both_ways(starts, columns, size)
+            starts, columns = both_ways(starts, columns, size)
         return starts, columns, self.shape
 
     @cached_property
@@ -282,9 +293,30 @@ class Compressed:
         """
         data = np.empty(len(found.columns), self.dtype) if out is None else out
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
+            along = self._along(sweep.pulled, bool(chosen))
+            if len(reading.places) == len(data) and sweep.count == self._together(along, sweep.count):
+                self._read(along, sweep, reading, [*values, *chosen], data)
+                continue
             for first, products in self._products(sweep.colors, sweep.count, sweep.pulled, values, chosen):
                 reading.take(products, first, data)
         return data
+
+    def _read(self, along: Program, sweep: Sweep, reading: Reading, values: Sequence[Array], data: Array) -> None:
+        """Compute all entries by products with all directions at once, into an array."""
+        count, inputs = sweep.count, len(along.inputs) - 1
+        key = EntriesKey(ProductsKey(self._key, sweep.pulled, inputs > len(self._of.inputs), count), len(data))
+        donated = ((0, inputs + 2),)
+        arguments = [*values, sweep.colors, reading.places, data]
+        settle(
+            prepared(key, lambda: read_products(along, count, data), Options(donated=donated)).run(arguments),
+            arguments,
+            donated,
+        )
+
+    @staticmethod
+    def _together(along: Program, count: int) -> int:
+        """Return how many directions, of so many, are taken at once."""
+        return together(count, along.in_types[-1], along.out_types[0])
 
     def by_substitution(self, found: Found, values: Sequence[Array], chosen: Sequence[Array] = ()) -> Array:
         """Compute the entries of a symmetric matrix row by row, by fewer products than `data` takes.
@@ -320,9 +352,9 @@ class Compressed:
         """Give the products with the directions of all colours: where the first stands among all, and the elements."""
         along = self._along(pulled, bool(chosen))
         size = along.out_types[0].size
-        block = together(count, along.in_types[-1], along.out_types[0])
+        block = self._together(along, count)
         key = ProductsKey(self._key, pulled, bool(chosen), block)
-        run = prepared(key, lambda: _products(along, block)).run
+        run = prepared(key, lambda: colored_products(along, block)).run
         for first in range(0, count, block):
             (products,) = run([*values, *chosen, colors, np.array(first)])
             yield first * size, products.reshape(-1)[: (count - first) * size]
@@ -332,8 +364,8 @@ class Compressed:
         trace, parts, targets = operands[0].node.trace, [], []
         for sweep, reading in zip(self.sweeps(found), found.readings("csr"), strict=True):
             along = self._along(sweep.pulled)
-            block = together(sweep.count, along.in_types[-1], along.out_types[0])
-            program = _products(along, block)
+            block = self._together(along, sweep.count)
+            program = colored_products(along, block)
             colors = TracedArray(trace.capture(sweep.colors))
             for first in range(0, sweep.count, block):
                 number = TracedArray(trace.literal(first, ArrayType((), np.int64)))
@@ -357,32 +389,6 @@ class Compressed:
     def dtype(self) -> np.dtype[Any]:
         """Dtype of the entries."""
         return matrix_dtype(self._of.in_types[self._argument], self._of.out_types[0])
-
-
-def _products(along: Program, block: int) -> Program:
-    """Build the program (inputs, colours, first number) -> products with the directions of so many colours."""
-    type, (result,) = along.in_types[-1], along.out_types
-    stacked = batching.vmap(along, [*[False] * (len(along.inputs) - 1), True], block)
-
-    def products(*xs: TracedArray) -> list[TracedArray]:
-        colors, first = xs[-2:]
-        numbers = spread_along(first, (block,), ()) + numbered(first.node.trace, block)
-        seeds = ops.cast(each_equal(numbers, colors), dtype=str(type.dtype))
-        (found,) = inline(stacked, [*xs[:-2], ops.reshape(seeds, shape=(block, *type.shape))])
-        return [ops.reshape(found, shape=(block, result.size))]
-
-    integers = ArrayType((type.size,), np.int64), ArrayType((), np.int64)
-    return program_of([*along.in_types[:-1], *integers], products)
-
-
-def _both_ways(starts: Array, columns: Array, size: int) -> tuple[Array, Array]:
-    """Return the entries of a symmetric matrix: where it has no entry one way, it is zero both ways."""
-    from scipy.sparse import csr_array  # loads when it is called
-
-    one = csr_array((np.ones(len(columns), np.bool_), columns, starts), (size, size))
-    both = one.multiply(one.T.tocsr()).tocsr()
-    both.sort_indices()
-    return both.indptr, both.indices
 
 
 def _digest(x: Array) -> bytes:

@@ -233,3 +233,13 @@ def reduced(reached: Reached, kept: Sequence[int], size: int) -> Reached:
         count = int(np.prod(shape, dtype=np.int64))
         found.append(gathered(several, count, size, shape))
     return union(found)
+
+
+def both_ways(starts: Array, columns: Array, size: int) -> tuple[Array, Array]:
+    """Return the entries of a symmetric matrix: where it has no entry one way, it is zero both ways."""
+    from scipy.sparse import csr_array  # loads when it is called
+
+    one = csr_array((np.ones(len(columns), np.bool_), columns, starts), (size, size))
+    both = one.multiply(one.T.tocsr()).tocsr()
+    both.sort_indices()
+    return both.indptr, both.indices
