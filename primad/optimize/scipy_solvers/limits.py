@@ -102,30 +102,47 @@ def constraint_of(given: Any, x0: Tree, compiled: bool, method: str) -> Any:
     from scipy.optimize import LinearConstraint, NonlinearConstraint
 
     if isinstance(given, LinearConstraint):
-        size = Space.of(RealCoordinates.of(x0).split(x0)).size
-        if np.ndim(given.A) > 2 or np.shape(given.A)[-1:] != (size,):
-            raise ShapeError(
-                f"minimize: a LinearConstraint of shape {np.shape(given.A)} for {size} parameters",
-                fix="give the matrix a column for each number of x0, two for a complex one, in the order of leaves.",
-            )
+        check_linear(given, Space.of(RealCoordinates.of(x0).split(x0)).size, "minimize")
         return given
     if isinstance(given, NonlinearConstraint):
         return _nonlinear(given, x0, compiled, method)
-    kind = str(given.get("type")).lower() if isinstance(given, dict) else ""
-    if kind not in ("eq", "ineq") or "fun" not in given:
-        raise ShapeError(
-            "minimize: a constraint is a dict with 'type' ('eq' or 'ineq') and 'fun', or one of SciPy's constraints",
-            why=f"It got {given!r}.",
-            fix='write {"type": "ineq", "fun": f} for f(x) ≥ 0, or NonlinearConstraint(f, lower, upper).',
-        )
-    args = given.get("args", ())
-    args = args if isinstance(args, tuple) else (args,)
-    flat = Plain(given["fun"], x0, args, "minimize: constraints", compiled, parts=kind == "eq")
+    function, args, kind = parts_of(given, "minimize")
+    flat = Plain(function, x0, args, "minimize: constraints", compiled, parts=kind == "eq")
     values, jac = _values(flat, given.get("jac"), method)
     if method != "trust-constr":
         return {"type": kind, "fun": values, "jac": jac}
     upper = 0.0 if kind == "eq" else np.inf
     return NonlinearConstraint(values, 0.0, upper, jac=jac, hess=_hessian(flat, given.get("jac"), None))
+
+
+def check_linear(given: Any, size: int, what: str) -> None:
+    """Raise unless a `LinearConstraint` has a column for each of so many parameters.
+
+    Raises:
+        ShapeError: if it has not.
+    """
+    if np.ndim(given.A) > 2 or np.shape(given.A)[-1:] != (size,):
+        raise ShapeError(
+            f"{what}: a LinearConstraint of shape {np.shape(given.A)} for {size} parameters",
+            fix="give the matrix a column for each number of x0, two for a complex one, in the order of leaves.",
+        )
+
+
+def parts_of(given: Any, what: str) -> tuple[Function, tuple[Any, ...], str]:
+    """Return the function of a constraint in SciPy's older form, its other arguments, and 'eq' or 'ineq'.
+
+    Raises:
+        ShapeError: if it is no such dict.
+    """
+    kind = str(given.get("type")).lower() if isinstance(given, dict) else ""
+    if kind not in ("eq", "ineq") or "fun" not in given:
+        raise ShapeError(
+            f"{what}: a constraint is a dict with 'type' ('eq' or 'ineq') and 'fun', or one of SciPy's constraints",
+            why=f"It got {given!r}.",
+            fix='write {"type": "ineq", "fun": f} for f(x) ≥ 0, or NonlinearConstraint(f, lower, upper).',
+        )
+    args = given.get("args", ())
+    return given["fun"], args if isinstance(args, tuple) else (args,), kind
 
 
 def _nonlinear(given: Any, x0: Tree, compiled: bool, method: str) -> Any:

@@ -11,10 +11,10 @@ from primad.errors import ShapeError, TracingError, suggestion
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.functional.derivatives.sparse_matrices import check_declared
 from primad.optimize.parameter_vectors import Tree, Vector
+from primad.optimize.scipy_solvers.callbacks import called_back
 from primad.optimize.scipy_solvers.derivatives import SCHEMES
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, as_array, spread
 from primad.optimize.scipy_solvers.limits import bounds_of
-from primad.optimize.scipy_solvers.scipy_minimizers import called_back
 from primad.recording import tree
 from primad.system.tracebacks import entrance
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from primad.errors import TracingError, suggestion
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.optimize.parameter_vectors import Tree
+from primad.optimize.scipy_solvers.callbacks import called_back, with_trees
 from primad.optimize.scipy_solvers.derivatives import METHODS, derivatives
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, parameters
 from primad.optimize.scipy_solvers.limits import bounds_of, constraint_of
@@ -114,7 +112,7 @@ def minimize(
     if callback is not None:
         given["callback"] = called_back(flat, callback)
     found = optimize.minimize(target, flat.start, method=method, tol=tol, options=options, **given)
-    return _with_trees(flat, found)
+    return with_trees(flat, found)
 
 
 def _name(method: Any) -> str:
@@ -128,35 +126,6 @@ def _name(method: Any) -> str:
     name = method.lower() if isinstance(method, str) else method
     if name is None or name in METHODS:
         return name or ""
-    near = suggestion(str(name), (*METHODS, *OWN))
-    raise TracingError(f"minimize: there is no method {method!r}", fix=near or f"choose from {[*METHODS, *OWN]}.")
-
-
-def _with_trees(flat: Plain, found: Any) -> Any:
-    """Return SciPy's result with trees for vectors."""
-    found.x = flat.point(found.x)
-    for field in ("jac", "grad"):  # of trust-constr, jac are the constraints' Jacobians
-        if isinstance(found.get(field), np.ndarray):
-            found[field] = flat.gradient(found[field][: flat.space.size])
-    return found
-
-
-def called_back(flat: Plain, callback: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a callback of the user's as SciPy calls it: with vectors, in the form that its arguments ask for."""
-    try:
-        signature = inspect.signature(callback)
-    except (TypeError, ValueError):  # of some compiled functions
-        return lambda x, *_: callback(flat.point(x))
-
-    def with_result(intermediate_result: Any) -> Any:
-        if isinstance(intermediate_result, np.ndarray):  # of methods that know no more
-            return callback(intermediate_result=flat.point(intermediate_result))
-        return callback(intermediate_result=_with_trees(flat, type(intermediate_result)(intermediate_result)))
-
-    if set(signature.parameters) == {"intermediate_result"}:
-        return with_result
-    try:
-        signature.bind(None, None)
-    except TypeError:
-        return lambda x, *_: callback(flat.point(x))
-    return lambda x, *state: callback(flat.point(x), *(_with_trees(flat, type(one)(one)) for one in state))
+    known = [*METHODS, *OWN]
+    near = suggestion(str(name), known)
+    raise TracingError(f"minimize: there is no method {method!r}", fix=near or f"choose from {known}.")
