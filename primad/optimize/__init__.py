@@ -3,6 +3,8 @@
 from typing import Any
 
 from primad.optimize import minimize_loop
+from primad.optimize.constrained import nonlinear_program
+from primad.optimize.constrained.nonlinear_program import *
 from primad.optimize.gauss_newton import (
     levenberg_marquardt,
     linearized_residuals,
@@ -40,6 +42,7 @@ __all__ += curve_fitting.__all__
 __all__ += residual_solvers.__all__
 __all__ += scipy_integration.__all__
 __all__ += scipy_minimizers.__all__
+__all__ += nonlinear_program.__all__
 __all__ += minimize_loop.__all__
 
 

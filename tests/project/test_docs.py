@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import primad
-from tests.documents import PAGES, ROOT, blocks, run
+from tests.documents import NEEDS, PAGES, ROOT, blocks, run
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_run(page):
+    if page.name in NEEDS:
+        pytest.importorskip(NEEDS[page.name], reason=f"the examples need {NEEDS[page.name]}")
     for printed, written in run(page):
         assert printed == written
 

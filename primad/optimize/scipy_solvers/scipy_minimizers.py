@@ -7,6 +7,8 @@ from typing import Any
 
 from primad.errors import TracingError, suggestion
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
+from primad.optimize.constrained.constraint_rows import check_no_derivatives
+from primad.optimize.constrained.nonlinear_program import NonlinearProgram
 from primad.optimize.parameter_vectors import Tree
 from primad.optimize.scipy_solvers.callbacks import called_back, with_trees
 from primad.optimize.scipy_solvers.derivatives import METHODS, derivatives
@@ -16,6 +18,9 @@ from primad.optimize.scipy_solvers.own_methods import OWN, minimize_by, own_meth
 from primad.system.tracebacks import entrance
 
 __all__ = ["minimize"]
+
+IPOPT = "ipopt"
+"""The method of `minimize` that is Ipopt's."""
 
 
 @entrance
@@ -47,7 +52,8 @@ def minimize(
             of arrays. Integers become floats. Complex arrays are searched by their parts.
         args: other arguments of `fun`; one that is no tuple is the only one.
         method: as SciPy's, a name or a function; by default BFGS, or with bounds L-BFGS-B, or with constraints SLSQP.
-            Or an optimiser of this module for losses, or its name: "LBFGS", "NewtonCG", "SelfScaledBroyden".
+            Or an optimiser of this module for losses, or its name: "LBFGS", "NewtonCG", "SelfScaledBroyden". Or
+            "ipopt", for many parameters and constraints: see `NonlinearProgram`.
         jac: as SciPy's. None, False and the names of differences: the exact gradient. A function (x, *args) that
             returns it, or True if `fun` returns (value, gradient): what it says is used, and `fun` is called as it is.
         hess: as SciPy's: a function (x, *args) of the matrix, or a strategy of updates; by default it is exact.
@@ -61,7 +67,7 @@ def minimize(
         tol: as SciPy's.
         callback: called after each iteration with x, or with `intermediate_result` if this is the name of its argument;
             of trust-constr with the state as well, if it takes two.
-        options: as SciPy's; of an optimiser of this module "maxiter", "gtol" and "disp".
+        options: as SciPy's; of an optimiser of this module "maxiter", "gtol" and "disp"; of Ipopt its own.
         compiled: whether `fun` is recorded once; otherwise it is at each call, and may branch on values.
 
     Returns:
@@ -91,6 +97,15 @@ def minimize(
     from scipy import optimize  # loads when it is called
 
     args = args if isinstance(args, tuple) else (args,)
+    if isinstance(method, str) and method.lower() == IPOPT:
+        check_no_derivatives({"jac": jac, "hess": hess, "hessp": hessp}, "minimize")
+        if not compiled:
+            raise TracingError(
+                "minimize: Ipopt's derivatives are of a function recorded once, and compiled=False records anew",
+                fix="leave compiled out, and choose with primad.numpy.where in place of a branch on a value.",
+            )
+        program = NonlinearProgram(fun, x0, args, bounds, constraints)
+        return program.solve(tol=tol, callback=callback, options=options)
     flat = Plain(fun, x0, args, "minimize", compiled)
     own = own_method(method)
     if own is not None:
@@ -126,6 +141,6 @@ def _name(method: Any) -> str:
     name = method.lower() if isinstance(method, str) else method
     if name is None or name in METHODS:
         return name or ""
-    known = [*METHODS, *OWN]
+    known = [*METHODS, *OWN, IPOPT]
     near = suggestion(str(name), known)
     raise TracingError(f"minimize: there is no method {method!r}", fix=near or f"choose from {known}.")

@@ -1,0 +1,1 @@
+"""Minima under constraints of many parameters: what their solvers ask for, and Ipopt."""
