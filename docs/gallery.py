@@ -35,6 +35,7 @@ TOPICS = {
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
     "Stiff systems and steady states": "robertson reaction_network brusselator continuation",
+    "Optima under constraints": "optimal_control power_flow topology_optimisation",
     "Many dimensions": "poisson_5d pinnacle_poisson_5d biharmonic_5d sine_gordon",
     "Devices and many processes": "burgers_jax burgers_mpi",
 }
