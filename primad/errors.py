@@ -17,7 +17,9 @@ from numpy.linalg import LinAlgError
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
-_LIBRARIES = ("astropy", "click", "numpy", "optree", "pandas", "pint", "scipy", "typer", "unyt", "xarray")
+_LIBRARIES = (
+    "astropy", "click", "cyipopt", "numpy", "openmdao", "optree", "pandas", "pint", "scipy", "typer", "unyt", "xarray",
+)  # fmt: skip
 _COMMANDS = ("primad", "primad.exe")
 """The files of the command, which an installation writes."""
 _PLUMBING = (*(f"-packages{os.sep}{name}{os.sep}" for name in _LIBRARIES), "<frozen", "<__array_function__")

@@ -13,7 +13,7 @@ from primad.compat import paddle
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-NEEDS = {"ipopt.md": "cyipopt"}
+NEEDS = {"ipopt.md": "cyipopt", "openmdao.md": "openmdao"}
 """What the examples of a page need beside primad."""
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
