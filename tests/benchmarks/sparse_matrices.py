@@ -45,12 +45,33 @@ def banded(x: Any) -> Any:
     return sum([np.sin((k + 2) * np.pad(x, 4)[k : k + len(x)]) for k in range(9)])
 
 
+def bundle(cameras: int, points: int, views: int) -> Function:
+    """Return where points of a scene are in pictures: of a camera its turn, its place, and three of its lens."""
+    rng = np.random.default_rng(0)
+    camera, point = np.sort(rng.integers(cameras, size=views)), rng.integers(points, size=views)
+    lens = np.array([0, 0, 0, 0, 0, -9.0, 500, 0, 0])
+
+    def seen(x: Any) -> Any:
+        of = x[: 9 * cameras].reshape(-1, 9)[camera] * 0.1 + lens
+        place = x[9 * cameras :].reshape(-1, 3)[point]
+        angle = np.sqrt(np.sum(of[:, :3] ** 2, axis=1, keepdims=True))
+        axis, cos = of[:, :3] / angle, np.cos(angle)
+        turned = place * cos + np.cross(axis, place) * np.sin(angle)
+        turned = turned + axis * np.sum(axis * place, axis=1, keepdims=True) * (1 - cos) + of[:, 3:6]
+        flat = -turned[:, :2] / turned[:, 2:]
+        far = np.sum(flat**2, axis=1, keepdims=True)
+        return (of[:, 6:7] * (1 + of[:, 7:8] * far + of[:, 8:9] * far**2) * flat).ravel()
+
+    return seen
+
+
 WORKLOADS: dict[str, tuple[Callable[..., Any], Function, int]] = {
     "rosenbrock 1e5": (primad.hessian, rosenbrock, 10**5),
     "rosenbrock 1e6": (primad.hessian, rosenbrock, 10**6),
     "brusselator 32": (primad.jacobian, brusselator(32), 2 * 32**2),
     "brusselator 256": (primad.jacobian, brusselator(256), 2 * 256**2),
     "banded 9072": (primad.jacobian, banded, 9072),
+    "bundle 49": (primad.jacobian, bundle(49, 7776, 31843), 9 * 49 + 3 * 7776),
 }
 """The matrix of a workload, its function, and how many unknowns it has."""
 
