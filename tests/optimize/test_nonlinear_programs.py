@@ -185,6 +185,9 @@ def test_a_known_minimum(ipopt: Any) -> None:
     assert again.nit < found.nit
     np.testing.assert_allclose(again.x, found.x, rtol=1e-7)
     np.testing.assert_allclose(program.solve([1, 4, 4, 2]).x, found.x, rtol=1e-6)
+    for other in ([1.0, 2.0], {"x": np.ones(4)}, np.ones((2, 2))):
+        with pytest.raises(primad.ShapeError):
+            program.solve(other)
 
 
 def test_minimize_takes_it_as_a_method(ipopt: Any, capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import ShapeError
 from primad.functional.derivatives.gradients import grad
 from primad.functional.jit import jit
 from primad.numpy.shapes.shaping import concatenate
 from primad.optimize.constrained.constraint_rows import constraint_rows
 from primad.optimize.constrained.ipopt import solved_by_ipopt
 from primad.optimize.constrained.matrix_entries import Array, MatrixEntries, hessian_entries, jacobian_entries
-from primad.optimize.parameter_vectors import Tree, Vector
+from primad.optimize.parameter_vectors import Space, Tree, Vector, flat_like
 from primad.optimize.scipy_solvers.callbacks import called_back
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, parameters
 from primad.optimize.scipy_solvers.limits import bounds_of
@@ -88,6 +89,14 @@ class NonlinearProgram:
         found = [one.function(x) for one in self._constraints]
         return concatenate(found) if found else np.zeros(0)
 
+    def _vector(self, x: Tree) -> Vector:
+        """Return a tree like x0 as a vector."""
+        x = parameters(x, self._flat.what)
+        given, wanted = ([type.shape for type in space.types] for space in (Space.of(x), self._flat.space))
+        if given != wanted:
+            raise ShapeError(f"{self._flat.what}: x0 has arrays of {given}, and the program of {wanted}")
+        return flat_like(self._flat.space.structure, x, f"{self._flat.what}: x0")
+
     @cached_property
     def _jacobian(self) -> MatrixEntries:
         if not self._constraints:
@@ -152,8 +161,8 @@ class NonlinearProgram:
         """Find a minimum by Ipopt, which the extra `primad[ipopt]` brings.
 
         Args:
-            x0: where to start; by default where the program was made.
-            after: an earlier result of a program alike, from which the search goes on, with its multipliers.
+            x0: where to start; by default where `after` ended, or what the program was made with.
+            after: an earlier result of a program alike, whose multipliers are taken.
             tol: Ipopt's tolerance.
             callback: called after each iteration with x, or with `intermediate_result` if this is the name of its
                 argument; StopIteration ends the search.
@@ -182,8 +191,7 @@ class NonlinearProgram:
             {'x': array([1., 1.]), 'y': array(1.)}
         """
         flat = self._flat
-        start = self.start if x0 is None else Plain(flat.call, x0, (), flat.what, True).start
-        start = start if after is None else flat.space.vector(after.x)
+        start = self.start if x0 is None and after is None else self._vector(after.x if x0 is None else x0)
         called = None if callback is None else called_back(flat, callback)
         found = solved_by_ipopt(self, start, None if after is None else after.info, tol, called, options)
         found.x = flat.tree(found.x)
