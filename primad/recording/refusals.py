@@ -45,6 +45,13 @@ _OF_SCIPY_OPTIMIZE = frozenset((
     "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
 ))  # fmt: skip
 """Functions of `scipy.optimize` that `primad.scipy.optimize` has."""
+_RECORDED = {
+    "scipy.interpolate": frozenset((
+        "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
+        "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    )),
+}  # fmt: skip
+"""Functions and classes of further modules of SciPy's that `primad.scipy` has under the same path."""
 _SOLVED = {
     **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
     **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),
@@ -198,6 +205,9 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
             "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
             f"sparse factors or by {now.called} as solver=; {READ}."
         )
+    recorded = _under_its_path(now, module, name)
+    if recorded:
+        return recorded
     if module.startswith("numpy.testing"):
         return "compare what the function returns, or primad.value(x), a plain array."
     if module == "statistics":
@@ -207,6 +217,21 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     if module.startswith("scipy.special"):
         return f"{_special(now, name)}; {READ}."
     return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."
+
+
+def _under_its_path(now: Doing, module: str, name: str) -> str:
+    """Say that a function of SciPy's, or the class of an object that is called, is recorded under its path, or ""."""
+    assert isinstance(now.node, ast.Call)
+    path = next((path for path in _RECORDED if module.startswith(path)), "")
+    function = now.node.func
+    called = now.value(function)
+    if called is None and isinstance(function, ast.Attribute):
+        called = now.value(function.value)
+    found = [each for each in (name, type(called).__name__) if each in _RECORDED.get(path, ())]
+    if not found:
+        return ""
+    made = "call" if found[0] == name else f"make {ast.unparse(function).partition('.')[0]} by"
+    return f"{made} primad.{path}.{found[0]}, which is recorded (import primad.{path}); {READ}."
 
 
 CALLED_AS_IT_IS = "have it called as it is: primad.opaque, with a rule by primad.custom_jvp"

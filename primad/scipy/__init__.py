@@ -11,14 +11,20 @@ from primad.scipy import stats as stats
 
 if TYPE_CHECKING:
     from primad.scipy import integrate as integrate
+    from primad.scipy import interpolate as interpolate
     from primad.scipy import optimize as optimize
     from primad.scipy import sparse as sparse
 
-__all__ = ["fft", "integrate", "linalg", "optimize", "sparse", "special", "stats"]
+__all__ = ["fft", "integrate", "interpolate", "linalg", "optimize", "sparse", "special", "stats"]
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for late; raise for others, with what to take in place of SciPy's module."""
-    if name in ("integrate", "optimize", "sparse"):  # with the solvers, which take longer than all the rest
+    if name in (
+        "integrate",
+        "interpolate",
+        "optimize",
+        "sparse",
+    ):  # with the solvers, which take longer than all the rest
         return import_module(f"primad.scipy.{name}")
     raise other_names.missing("scipy", name, __all__)

@@ -20,6 +20,24 @@ INSTEAD = {
     "scipy.stats": {},
     "scipy.optimize": {},
     "scipy.integrate": {},
+    "scipy.interpolate": {
+        **dict.fromkeys(
+            (
+                "InterpolatedUnivariateSpline",
+                "UnivariateSpline",
+                "splrep",
+                "interp2d",
+                "lagrange",
+                "BarycentricInterpolator",
+                "KroghInterpolator",
+            ),
+            "make_interp_spline makes splines through points, RegularGridInterpolator those on grids.",
+        ),
+        **dict.fromkeys(
+            ("splev", "splder", "splantider", "splint"),
+            "BSpline(*tck) has values, derivative, antiderivative and integrate.",
+        ),
+    },
     "scipy.sparse": {},
     "scipy.sparse.linalg": {},
     "scipy": {},
@@ -27,28 +45,44 @@ INSTEAD = {
 """What does the same, by SciPy's module and name."""
 
 UNRECORDED = {
-    "It makes plain numbers: zeros, nodes, weights, coefficients, or settings.": (
-        r"\w*_zeros|\w*roots\w*|euler|bernoulli|stirling2|geterr|seterr|errstate|\w*_seq|mathieu_\w+_coef|"
-        r"factorial[2k]|(sh_)?cheby[cstu]|(sh_)?legendre|(sh_)?jacobi|(gen)?laguerre|hermite(norm)?|gegenbauer"
-    ),
-    "Its results are complex numbers, or several sequences of functions of all smaller orders.": (
-        r"h[12]vp|sph_harm\w*|modfresnel\w|lqn|lqmn|riccati\w+|lmbda|\w*legendre_p\w*"
-    ),
-    "It is the inverse of a distribution function in a parameter.": r"\w+dtri\w+|b?t?dtri[ab]|kolmogi|smirnovi|ncfdtri",
-    "It is a distribution function that is no incomplete gamma or beta function.": (
-        r"(chn|ncf|nct)dtr|smirnov|kolmogorov|tklmbda"
-    ),
-    "Its parameters are eigenvalues of an equation, whose solutions are no family with known derivatives.": (
-        r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
-    ),
-    "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
+    "scipy.special": {
+        "It makes plain numbers: zeros, nodes, weights, coefficients, or settings.": (
+            r"\w*_zeros|\w*roots\w*|euler|bernoulli|stirling2|geterr|seterr|errstate|\w*_seq|mathieu_\w+_coef|"
+            r"factorial[2k]|(sh_)?cheby[cstu]|(sh_)?legendre|(sh_)?jacobi|(gen)?laguerre|hermite(norm)?|gegenbauer"
+        ),
+        "Its results are complex numbers, or several sequences of functions of all smaller orders.": (
+            r"h[12]vp|sph_harm\w*|modfresnel\w|lqn|lqmn|riccati\w+|lmbda|\w*legendre_p\w*"
+        ),
+        "It is the inverse of a distribution function in a parameter.": r"\w+dtri\w+|b?t?dtri[ab]|kolmogi|smirnovi|ncfdtri",
+        "It is a distribution function that is no incomplete gamma or beta function.": (
+            r"(chn|ncf|nct)dtr|smirnov|kolmogorov|tklmbda"
+        ),
+        "Its parameters are eigenvalues of an equation, whose solutions are no family with known derivatives.": (
+            r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
+        ),
+        "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
+    },
+    "scipy.interpolate": {
+        "It is FITPACK's, or a class of its splines: make_interp_spline and BSpline are recorded.": (
+            r"\w*UnivariateSpline|spl\w+|spalde|sproot|bispl\w+|insert|\w*BivariateSpline|interp2d"
+        ),
+        "It chooses knots or triangles by what the data are.": (
+            r"make_\w+|generate_knots|griddata|\w*NDInterpolator|CloughTocher\w+|AAA"
+        ),
+        "It is one polynomial or rational function through all points, or a sum over all: write it as such.": (
+            r"\w*[kK]rogh\w*|[bB]arycentric\w*|lagrange|pade|approximate_taylor_polynomial|FloaterHormann\w+|"
+            r"R[bB]F?\w*"
+        ),
+        "Its form is another one of what BSpline, PPoly and RegularGridInterpolator record.": r"BPoly|Nd\w+",
+    },
 }
-"""Why functions of `scipy.special` are not recorded: by patterns of names, of which the first that fits holds."""
+"""Why functions of SciPy's modules are not recorded: by patterns of names, of which the first that fits holds."""
 
 
-def why_not(name: str) -> str:
-    """Return why a function of `scipy.special` is not recorded."""
-    return next(reason for reason, names in UNRECORDED.items() if re.fullmatch(names, name))
+def why_not(name: str, module: str = "scipy.special") -> str:
+    """Return why a function of one of SciPy's modules is not recorded; "" where no reason is stated."""
+    reasons = UNRECORDED.get(module, {}).items()
+    return next((reason for reason, names in reasons if re.fullmatch(names, name)), "")
 
 
 def missing(module: str, name: str, known: Sequence[str]) -> AttributeError:
@@ -62,10 +96,10 @@ def missing(module: str, name: str, known: Sequence[str]) -> AttributeError:
     if name.startswith("__"):
         return AttributeError(f"module 'primad.{module}' has no attribute {name!r}")
     fix = INSTEAD.get(module, {}).get(name, "")
-    if not fix and name in import_module(module).__all__:
-        fix = (
-            f"write it with what is recorded, or have {module}.{name} called as it is: primad.opaque, with a rule by "
-            "primad.custom_jvp."
-        )
-    found: MissingAttributeError = no_attribute(f"primad.{module}", name, known, fix)
-    return found
+    if name not in import_module(module).__all__:
+        return no_attribute(f"primad.{module}", name, known, fix)
+    called = (
+        f"write it with what is recorded, or have {module}.{name} called as it is: primad.opaque, with a rule by "
+        "primad.custom_jvp."
+    )
+    return MissingAttributeError(f"primad.{module} has no attribute {name!r}", why_not(name, module), fix or called)

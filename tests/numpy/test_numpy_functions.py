@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ REFUSED, OWN, WRITERS = (
     {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
     for table in (REASONS, NOTHING_TO_RECORD, WRITING)
 )
+PATHS = ("scipy.interpolate",)
+"""Modules of SciPy's that are mirrored, and of whose functions all others are refused with a reason."""
 SAY_NOTHING = {"out", "order", "subok", "like", "device", "copy", "casting", "signature", "args", "kwargs", "kind"}
 """Options of NumPy's that are about memory, or that say how and not what."""
 HEAD = """# NumPy's functions
@@ -93,6 +96,7 @@ def page() -> str:
         ("numpy.polynomial", series()),
         ("scipy.special", of_scipy()),
         ("scipy.stats", distributions()),
+        *[(path, of_path(path)) for path in PATHS],
     )
     for title, others in sections:
         text += f"\n## {title}\n\n{TABLE}" + "\n".join(others) + "\n"
@@ -129,6 +133,32 @@ def series() -> list[str]:
     return lines
 
 
+def names_of(path: str) -> list[str]:
+    """Return the functions and classes of one of SciPy's modules."""
+    module = importlib.import_module(path)
+    return sorted(name for name in module.__all__ if callable(getattr(module, name)))
+
+
+def of_path(path: str) -> list[str]:
+    """Return the rows of one of SciPy's modules: of what is recorded, of what is SciPy's own, and of each reason."""
+    mirror, lines = importlib.import_module(f"primad.{path}"), []
+    own = getattr(mirror, "PLAIN", ())
+    for name in (name for name in names_of(path) if name in mirror.__all__ and name not in own):
+        said = " ".join((getattr(mirror, name).__doc__ or "").split("\n\n")[0].split()).replace("|", "\\|")
+        said = re.sub(rf"^{path}\.\w+: ", "", said)
+        limited = ", with limits" if re.search(r"\bplain\b", said) else ""
+        lines.append(f"| `{name}` | works{limited} | {said[:1].upper() + said[1:]} |")
+    if own:
+        lines.append(f"| {', '.join(f'`{name}`' for name in own)} | SciPy's own | They take plain numbers. |")
+    refused = {name: why_not(name, path) for name in names_of(path) if name not in mirror.__all__}
+    assert "" not in refused.values(), [name for name, reason in refused.items() if not reason]
+    for reason in UNRECORDED[path]:
+        names = [name for name in refused if refused[name] == reason]
+        assert names, reason
+        lines.append(f"| {', '.join(f'`{name}`' for name in names)} | refused | {reason} |")
+    return lines
+
+
 def special_names() -> list[str]:
     """Return the functions of scipy.special."""
     found = {name for name in scipy.special.__all__ if callable(getattr(scipy.special, name))} | {"psi"}
@@ -145,7 +175,7 @@ def of_scipy() -> list[str]:
         lines.append(
             f"| `{name}` | works{', with limits' if 'one plain' in said else ''} | {said[:1].upper() + said[1:]} |"
         )
-    for reason in UNRECORDED:
+    for reason in UNRECORDED["scipy.special"]:
         names = [name for name in special_names() if name not in recorded and why_not(name) == reason]
         lines.append(f"| {', '.join(f'`{name}`' for name in names)} | refused | {reason} |")
     return lines
@@ -170,6 +200,14 @@ def test_functions_of_scipy_that_are_refused_say_so() -> None:
     for name in set(special_names()) - set(primad.scipy.special.__all__):
         with pytest.raises(AttributeError, match=r"Fix: "):
             getattr(primad.scipy.special, name)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_functions_under_scipys_paths_that_are_refused_say_why(path: str) -> None:
+    mirror = importlib.import_module(f"primad.{path}")
+    for name in set(names_of(path)) - set(mirror.__all__):
+        with pytest.raises(AttributeError, match=re.escape(why_not(name, path))):
+            getattr(mirror, name)
 
 
 def test_every_function_works_or_is_refused_with_a_reason() -> None:

@@ -1,0 +1,81 @@
+"""What holds of a function under one of SciPy's paths, whichever of its arguments are traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import primad
+
+STEP = 1e-6
+"""Of central differences; chosen."""
+
+
+def check_mirror(
+    call: Callable[..., Any],
+    ours: ModuleType,
+    scipys: ModuleType,
+    *args: Any,
+    smooth: Sequence[int] | None = None,
+    rtol: float = 1e-11,
+    slope: float = 1e-6,
+) -> None:
+    """Check values and derivatives of a call: plain, and with each argument, and all, traced.
+
+    Args:
+        call: (module, *args) -> array.
+        ours: the module of primad's.
+        scipys: that of SciPy's.
+        *args: arrays.
+        smooth: the arguments that have a derivative; by default all.
+        rtol: of values, as a share of the largest.
+        slope: of derivatives beside central differences, as a share of the largest.
+    """
+    wanted = np.asarray(call(scipys, *args))
+    np.testing.assert_array_equal(call(ours, *args), wanted)
+    size = np.max(np.abs(wanted), initial=1e-300, where=np.isfinite(wanted))
+    rng = np.random.default_rng(1)
+    for traced in [*[(i,) for i in range(len(args))], tuple(range(len(args)))] if len(args) > 1 else [(0,)]:
+
+        def some(*given: Any, places: tuple[int, ...] = traced) -> Any:
+            every = list(args)
+            for place, value in zip(places, given, strict=True):
+                every[place] = value
+            return call(ours, *every)
+
+        given = [np.asarray(args[i]) for i in traced]
+        found = primad.jit(some, backend="reference")(*given)
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=rtol * size)
+        if len(traced) > 1:
+            continue
+        rows = primad.jit(primad.vmap(some), backend="reference")(np.stack([given[0], given[0]]))
+        np.testing.assert_allclose(rows, np.stack([wanted, wanted]), rtol=0, atol=rtol * size)
+        if smooth is not None and traced[0] not in smooth:
+            continue
+        ahead = rng.normal(size=given[0].shape)
+        ends = []
+        for sign in (1, -1):
+            every = list(args)
+            every[traced[0]] = given[0] + sign * STEP * ahead
+            ends.append(np.asarray(call(scipys, *every)))
+        difference = (ends[0] - ends[1]) / (2 * STEP)
+        along = primad.jvp(some, (given[0],), (ahead,))[1]
+        scale = np.max(np.abs(difference), initial=1.0, where=np.isfinite(difference))
+        np.testing.assert_allclose(along, np.where(np.isfinite(wanted), difference, along), rtol=0, atol=slope * scale)
+        weights = np.where(np.isfinite(wanted), rng.normal(size=wanted.shape), 0.0)
+
+        def weighed(x: Any, some: Any = some, weights: Any = weights) -> Any:
+            values = some(x)
+            values = values.real + 2 * values.imag if wanted.dtype.kind == "c" else values
+            return np.sum(np.where(np.isfinite(wanted), values, 0.0) * weights)
+
+        back = primad.grad(weighed)(given[0])
+        linear = np.where(np.isfinite(wanted), along, 0.0)
+        linear = linear.real + 2 * linear.imag if wanted.dtype.kind == "c" else linear
+        np.testing.assert_allclose(
+            np.sum(back * ahead), np.sum(linear * weights), rtol=1e-9, atol=1e-10 * scale * max(1.0, np.abs(back).max())
+        )
