@@ -22,15 +22,7 @@ INSTEAD = {
     "scipy.integrate": {},
     "scipy.interpolate": {
         **dict.fromkeys(
-            (
-                "InterpolatedUnivariateSpline",
-                "UnivariateSpline",
-                "splrep",
-                "interp2d",
-                "lagrange",
-                "BarycentricInterpolator",
-                "KroghInterpolator",
-            ),
+            ("InterpolatedUnivariateSpline", "UnivariateSpline", "splrep", "lagrange", "KroghInterpolator"),
             "make_interp_spline makes splines through points, RegularGridInterpolator those on grids.",
         ),
         **dict.fromkeys(
@@ -53,7 +45,9 @@ UNRECORDED = {
         "Its results are complex numbers, or several sequences of functions of all smaller orders.": (
             r"h[12]vp|sph_harm\w*|modfresnel\w|lqn|lqmn|riccati\w+|lmbda|\w*legendre_p\w*"
         ),
-        "It is the inverse of a distribution function in a parameter.": r"\w+dtri\w+|b?t?dtri[ab]|kolmogi|smirnovi|ncfdtri",
+        "It is the inverse of a distribution function in a parameter.": (
+            r"\w+dtri\w+|b?t?dtri[ab]|kolmogi|smirnovi|ncfdtri"
+        ),
         "It is a distribution function that is no incomplete gamma or beta function.": (
             r"(chn|ncf|nct)dtr|smirnov|kolmogorov|tklmbda"
         ),

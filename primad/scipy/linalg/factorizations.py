@@ -1,9 +1,4 @@
-"""Functions of `scipy.linalg` that record traced arrays; on plain arrays they are SciPy's own.
-
-Of symmetric matrices the named triangle is read, and the derivatives are in its elements alone: the other's are 0.
-What SciPy's options say about memory and checks (`overwrite_a`, `check_finite`, `lapack_driver`) is left to it where
-arrays are plain, and says nothing where they are traced.
-"""
+"""Of scipy.linalg: systems, factorizations, values and norms of matrices."""
 
 from __future__ import annotations
 
@@ -19,21 +14,12 @@ from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
 from primad.ops.linalg.factorization import adjoint, unit_lower, upper_part
 from primad.ops.linalg.factorization import transposed as turned
-from primad.scipy import matrix_exponentials, other_names, structured
-from primad.scipy.matrix_exponentials import *
 from primad.scipy.mirrors import by_cholesky, floats, hermitian, mirrored, mirrors, square, within
-from primad.scipy.structured import *
 
 __all__ = [
-    *matrix_exponentials.__all__, *structured.__all__, "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh",
-    "eigvals", "eigvalsh", "inv", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular",
-    "svd", "svdvals",
+    "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lu", "lu_factor",
+    "lu_solve", "norm", "pinv", "qr", "solve", "solve_triangular", "svd", "svdvals",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Raise, with what to take in place of a name of scipy.linalg that is missing."""
-    raise other_names.missing("scipy.linalg", name, __all__)
 
 
 def _read(a: Any, trans: Any) -> tuple[Any, bool]:

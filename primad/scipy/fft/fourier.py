@@ -1,9 +1,4 @@
-"""Functions of `scipy.fft` that record traced arrays; on plain arrays they are SciPy's own.
-
-What its options say about memory and threads (`overwrite_x`, `workers`, `plan`) is left to it where arrays are plain,
-and says nothing where they are traced. The module is a backend of `scipy.fft`, too, for traced arrays only: after
-`scipy.fft.register_backend(primad.scipy.fft)` SciPy's own functions record them.
-"""
+"""Of scipy.fft: Fourier transforms along one axis or several, and the order of frequencies."""
 
 from __future__ import annotations
 
@@ -16,40 +11,16 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.numpy import fft as numpy_fft
 from primad.numpy.elementwise.complex_numbers import conjugated
-from primad.numpy.promotion import any_traced, convert, traced_operands
+from primad.numpy.promotion import convert, traced_operands
 from primad.ops.arrays.fourier_laws import SWAPPED
-from primad.scipy import other_names, real_transforms
 from primad.scipy.mirrors import mirrors_of
-from primad.scipy.real_transforms import *
 
-PLAIN = ("fftfreq", "fhtoffset", "get_workers", "next_fast_len", "prev_fast_len", "rfftfreq", "set_workers")
-"""Functions of plain numbers: they are SciPy's own."""
 __all__ = [
-    *PLAIN, *real_transforms.__all__, "fft", "fft2", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
-    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
+    "fft", "fft2", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
+    "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
 ]  # fmt: skip
 
 mirrors = mirrors_of("scipy.fft")
-
-
-def __getattr__(name: str) -> Any:
-    """Return one of SciPy's own functions of plain numbers; raise, with what to take in place of a missing one."""
-    if name in PLAIN:
-        from scipy import fft as scipy_fft  # importing it takes longer than primad itself does
-
-        return getattr(scipy_fft, name)
-    raise other_names.missing("scipy.fft", name, __all__)
-
-
-__ua_domain__ = "numpy.scipy.fft"
-"""What SciPy's functions ask a backend for."""
-
-
-def __ua_function__(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a function of SciPy's, called by its name there, if an argument is traced; leave others to SciPy."""
-    if method.__name__ not in __all__ or not any_traced([*args, *kwargs.values()]):
-        return NotImplemented
-    return globals()[method.__name__](*args, **kwargs)
 
 
 Transform = Callable[..., Any]
