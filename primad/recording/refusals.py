@@ -17,6 +17,16 @@ from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
+from primad.recording.scipy_names import (
+    LINEAR_SYSTEMS,
+    OF_SCIPY_INTEGRATE,
+    OF_SCIPY_LINALG,
+    OF_SCIPY_OPTIMIZE,
+    OF_SPARSE_LINALG,
+    OF_THE_SPECTRUM,
+    RECORDED,
+    SOLVED,
+)
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 
 READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
@@ -26,42 +36,6 @@ _ANYWHERE = (
     f"is np.sin; {READ}."
 )
 """Where there is no source to tell what was called."""
-_OF_SCIPY_LINALG = frozenset((
-    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "expm", "expm_frechet",
-    "eig", "eigvals", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve",
-    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
-    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd",
-    "svdvals", "toeplitz",
-))  # fmt: skip
-"""Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
-_OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}
-"""Functions of matrices whose values may be complex: what they do to the eigenvalues."""
-_OF_SCIPY_INTEGRATE = frozenset((
-    "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
-))  # fmt: skip
-"""Functions of `scipy.integrate` that `primad.scipy.integrate` has."""
-_OF_SCIPY_OPTIMIZE = frozenset((
-    "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "linprog", "minimize",
-    "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
-))  # fmt: skip
-"""Functions of `scipy.optimize` that `primad.scipy.optimize` has."""
-_RECORDED = {
-    "scipy.interpolate": frozenset((
-        "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
-        "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
-    )),
-}  # fmt: skip
-"""Functions and classes of further modules of SciPy's that `primad.scipy` has under the same path."""
-_SOLVED = {
-    **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
-    **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),
-    "leastsq": "least_squares",
-}
-"""Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
-_OF_SPARSE_LINALG = frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve"))
-"""Functions of `scipy.sparse.linalg` that `primad.scipy.sparse.linalg` has."""
-_LINEAR_SYSTEMS = ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr")
-"""Further functions of `scipy.sparse.linalg` that solve linear systems."""
 _ROUNDING = {"floor": "np.floor", "ceil": "np.ceil", "trunc": "np.fix"}
 _OTHER_NAMES = {
     "pow": "np.power", "fabs": "np.abs", "fsum": "np.sum", "sumprod": "np.dot", "dist": "np.linalg.norm",
@@ -171,36 +145,36 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
         return f"a traced array is an array already: leave {now.called} out; {READ}."
     if name in ("float", "int", "complex", "item", "tolist"):
         return f"leave the conversion out; {READ}."
-    if module.startswith("scipy.linalg") and name in _OF_SCIPY_LINALG:
+    if module.startswith("scipy.linalg") and name in OF_SCIPY_LINALG:
         return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {READ}."
     if module.startswith("scipy.fft"):
         return (
             f"call primad.scipy.fft.{name}, which is recorded (import primad.scipy.fft); or once, before, "
             f"scipy.fft.register_backend(primad.scipy.fft), after which SciPy's own function records it; {READ}."
         )
-    if module.startswith("scipy.linalg") and name in _OF_THE_SPECTRUM:
+    if module.startswith("scipy.linalg") and name in OF_THE_SPECTRUM:
         return (
             "it is not recorded; of a symmetric positive definite matrix without "
-            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {_OF_THE_SPECTRUM[name]}) @ v.T."
+            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {OF_THE_SPECTRUM[name]}) @ v.T."
         )
-    if module.startswith("scipy.integrate") and name in _OF_SCIPY_INTEGRATE:
+    if module.startswith("scipy.integrate") and name in OF_SCIPY_INTEGRATE:
         return f"call primad.scipy.integrate.{name}, which is recorded (import primad.scipy.integrate); {READ}."
-    if module.startswith("scipy.optimize") and name in _OF_SCIPY_OPTIMIZE:
+    if module.startswith("scipy.optimize") and name in OF_SCIPY_OPTIMIZE:
         return (
             f"call primad.scipy.optimize.{name}, whose derivative is that of what it finds (import "
             f"primad.scipy.optimize); {READ}."
         )
-    if module.startswith("scipy.optimize") and name in _SOLVED:
+    if module.startswith("scipy.optimize") and name in SOLVED:
         return (
-            f"call primad.implicit.{_SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
+            f"call primad.implicit.{SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
             f"call {now.called}; {READ}."
         )
-    if module.startswith("scipy.sparse.linalg") and name in _OF_SPARSE_LINALG:
+    if module.startswith("scipy.sparse.linalg") and name in OF_SPARSE_LINALG:
         return (
             f"call primad.scipy.sparse.linalg.{name}, whose derivative is that of the solution (import "
             f"primad.scipy.sparse.linalg); {READ}."
         )
-    if module.startswith("scipy.sparse.linalg") and name in _LINEAR_SYSTEMS:
+    if module.startswith("scipy.sparse.linalg") and name in LINEAR_SYSTEMS:
         return (
             "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
             f"sparse factors or by {now.called} as solver=; {READ}."
@@ -222,12 +196,12 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
 def _under_its_path(now: Doing, module: str, name: str) -> str:
     """Say that a function of SciPy's, or the class of an object that is called, is recorded under its path, or ""."""
     assert isinstance(now.node, ast.Call)
-    path = next((path for path in _RECORDED if module.startswith(path)), "")
+    path = next((path for path in RECORDED if module.startswith(path)), "")
     function = now.node.func
     called = now.value(function)
     if called is None and isinstance(function, ast.Attribute):
         called = now.value(function.value)
-    found = [each for each in (name, type(called).__name__) if each in _RECORDED.get(path, ())]
+    found = [each for each in (name, type(called).__name__) if each in RECORDED.get(path, ())]
     if not found:
         return ""
     made = "call" if found[0] == name else f"make {ast.unparse(function).partition('.')[0]} by"
@@ -276,7 +250,7 @@ class _InPrimadsNames(ast.NodeTransformer):
         name = self.now.name_of(call.func)
         if (
             module.startswith("scipy.linalg")
-            and name in _OF_SCIPY_LINALG
+            and name in OF_SCIPY_LINALG
             and (self.changed or _has_list(self.now, call))
         ):
             self.changed = f"primad.scipy.linalg.{name}"

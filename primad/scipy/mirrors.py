@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar, cast
@@ -37,9 +37,10 @@ def mirrors_of(module: str) -> Callable[[F], F]:
 mirrors = mirrors_of("scipy.linalg")
 
 
-def floats(*values: Any) -> list[Any]:
-    """Return operands as traced floats of one dtype."""
-    found = [as_float(x) for x in traced_operands(*values)]
+def floats(*values: Any, beside: Sequence[Any] = ()) -> list[Any]:
+    """Return operands as traced floats of one dtype, where one of them, or of other values, is traced."""
+    others = [value for value in beside if any_traced([value])]
+    found = [as_float(x) for x in traced_operands(*values, *others)[: len(values)]]
     dtype = np.result_type(*[x.dtype for x in found])
     return [convert(x, dtype) for x in found]
 

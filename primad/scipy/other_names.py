@@ -30,6 +30,7 @@ INSTEAD = {
             "BSpline(*tck) has values, derivative, antiderivative and integrate.",
         ),
     },
+    "scipy.signal": {"zpk2sos": "zpk2tf, and freqz_zpk for a response, are recorded."},
     "scipy.sparse": {},
     "scipy.sparse.linalg": {},
     "scipy": {},
@@ -55,6 +56,20 @@ UNRECORDED = {
             r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
         ),
         "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
+    },
+    "scipy.signal": {
+        "It finds, orders or counts by what the values are.": (
+            r"find_peaks\w*|argrel\w+|peak_\w+|medfilt\w*|order_filter|unique_roots|wiener|findfreqs"
+        ),
+        "It converts, or simulates, a form of a linear system by its roots and its states.": (
+            r"(tf|zpk|ss|sos)2\w+|residuez?|invresz?|normalize|\w*lsim|d?lti|StateSpace|TransferFunction|ZerosPolesGain|"
+            r"d?(step|impulse|bode)|d?freqresp|place_poles|abcd_normalize|cont2discrete|BadCoefficients"
+        ),
+        "It moves a filter to other frequencies: butter and its like take them traced.": r"lp2\w+|bilinear\w*",
+        "It filters by B-splines: scipy.ndimage and scipy.interpolate have them.": (
+            r"[cq]spline\w+|gauss_spline|spline_filter|symiirorder\d|sepfir2d"
+        ),
+        "It has few lines of NumPy, to be written with what is recorded.": r"\w+",
     },
     "scipy.interpolate": {
         "It is FITPACK's, or a class of its splines: make_interp_spline and BSpline are recorded.": (

@@ -264,7 +264,16 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a spline": (
         lambda x: scipy.interpolate.CubicSpline(X, x)(1.5),
-        elsewhere("scipy.interpolate.CubicSpline(X, x)", "float64[3]", "scipy.interpolate.CubicSpline"),
+        needs(
+            "scipy.interpolate.CubicSpline(X, x)",
+            "float64[3]",
+            f"call primad.scipy.interpolate.CubicSpline, which is recorded (import primad.scipy.interpolate); {READ}",
+        ),
+        lambda x: primad.scipy.interpolate.CubicSpline(X, x)(1.5),
+    ),
+    "another interpolation": (
+        lambda x: scipy.interpolate.KroghInterpolator(X, x)(1.5),
+        elsewhere("scipy.interpolate.KroghInterpolator(X, x)", "float64[3]", "scipy.interpolate.KroghInterpolator"),
         lambda x: x,
     ),
     "an integrator": (

@@ -12,7 +12,7 @@ from scipy import interpolate
 
 import primad
 import primad.scipy.interpolate as mirror
-from primad.recording.refusals import _RECORDED
+from primad.recording.scipy_names import RECORDED
 from tests.mirrored import check_mirror
 
 RNG = np.random.default_rng(0)
@@ -208,7 +208,7 @@ def test_second_derivatives() -> None:
 
 
 def test_what_is_plain_is_scipys_own() -> None:
-    assert set(mirror.__all__) == _RECORDED["scipy.interpolate"]
+    assert set(mirror.__all__) == RECORDED["scipy.interpolate"]
     for name in mirror.__all__:
         ours, scipys = (list(inspect.signature(getattr(of, name)).parameters) for of in (mirror, interpolate))
         assert ours == scipys, name

@@ -1,0 +1,1 @@
+"""Linear filters, which signals and images have in common: weighted sums of neighbours, and recursions."""
