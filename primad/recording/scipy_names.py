@@ -24,6 +24,12 @@ RECORDED = {
         "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
         "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
     )),
+    "scipy.ndimage": frozenset((
+        "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
+        "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates",
+        "prewitt", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d", "uniform_filter",
+        "uniform_filter1d", "zoom",
+    )),
     "scipy.signal": frozenset((
         "bessel", "butter", "cheby1", "cheby2", "coherence", "convolve", "convolve2d", "correlate", "correlate2d",
         "csd", "detrend", "ellip", "fftconvolve", "filtfilt", "freqs", "freqz", "freqz_sos", "freqz_zpk", "hilbert",

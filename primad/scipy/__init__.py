@@ -12,11 +12,12 @@ from primad.scipy import stats as stats
 if TYPE_CHECKING:
     from primad.scipy import integrate as integrate
     from primad.scipy import interpolate as interpolate
+    from primad.scipy import ndimage as ndimage
     from primad.scipy import optimize as optimize
     from primad.scipy import signal as signal
     from primad.scipy import sparse as sparse
 
-__all__ = ["fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats"]
+__all__ = ["fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ INSTEAD = {
             "BSpline(*tck) has values, derivative, antiderivative and integrate.",
         ),
     },
+    "scipy.ndimage": {"geometric_transform": "map_coordinates at the coordinates that the function gives is recorded."},
     "scipy.signal": {"zpk2sos": "zpk2tf, and freqz_zpk for a response, are recorded."},
     "scipy.sparse": {},
     "scipy.sparse.linalg": {},
@@ -56,6 +57,20 @@ UNRECORDED = {
             r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
         ),
         "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
+    },
+    "scipy.ndimage": {
+        "It orders elements, or is of sets and their labels.": (
+            r"binary_\w+|grey_\w+|\w*_tophat|morphological_\w+|distance_\w+|label|find_objects|iterate_structure|"
+            r"generate_binary_structure|watershed_ift|value_indices|(maximum|minimum|median|rank|percentile)_\w+"
+        ),
+        "It sums over labelled elements: np.sum, np.where and np.bincount of them are recorded.": (
+            r"sum\w*|mean|median|variance|standard_deviation|maximum|minimum|extrema|histogram|center_of_mass|"
+            r"labeled_comprehension"
+        ),
+        "It calls a function for each place: write it on whole arrays.": (
+            r"generic_\w+|geometric_transform|vectorized_\w+"
+        ),
+        "It multiplies a Fourier transform by a plain array: write it so.": r"fourier_\w+",
     },
     "scipy.signal": {
         "It finds, orders or counts by what the values are.": (

@@ -465,8 +465,8 @@ def test_names_that_are_missing_name_what_there_is() -> None:
         assert isinstance(caught.value, primad.PrimadError)
     with pytest.raises(AttributeError, match=r"did you mean cholesky"):
         getattr(primad.scipy.linalg, "choleski")  # noqa: B009
-    with pytest.raises(AttributeError, match=r"signal"):
-        getattr(primad.scipy, "signal")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"cluster"):
+        getattr(primad.scipy, "cluster")  # noqa: B009
     with pytest.raises(primad.PrimadError, match=r"np.linalg.lstsq is recorded"):
         primad.grad(lambda x: primad.scipy.linalg.lstsq(x[:, None] * x, x)[0].sum())(np.ones(2))
     assert not hasattr(primad.scipy, "__wrapped__")

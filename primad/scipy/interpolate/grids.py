@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from functools import reduce
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -14,6 +11,7 @@ from primad.errors import DomainError, ShapeError
 from primad.recording.traced_array import settled
 from primad.scipy.interpolate.bsplines import basis_values, make_interp_spline
 from primad.scipy.interpolate.piecewise import check_inside, in_double, inside, own, piece_of, with_axes
+from primad.scipy.linear_filters.tensor_products import summed
 from primad.scipy.traced_calls import has_traced, is_recorded
 from primad.system.tracebacks import entrance
 
@@ -112,7 +110,7 @@ class RegularGridInterpolator:
             share = (x - start) / (pnp.take(axis, piece + 1) - start)
             near = [(pnp.where(share <= 0.5, piece, piece + 1), 1.0)]
             choices.append([(piece, 1 - share), (piece + 1, share)] if linear else near)
-        return self._summed(self.values, choices)
+        return summed(self.values, choices)
 
     def _of_splines(self, points: list[Any], degree: int, nu: Any) -> Any:
         """Return values of a tensor product of splines of a degree, or of its derivatives."""
@@ -122,19 +120,7 @@ class RegularGridInterpolator:
             values = pnp.moveaxis(c, 0, place)
             piece = piece_of(x, t[k : t.shape[0] - k]) + k
             choices.append([(piece - k + r, value) for r, value in enumerate(basis_values(t, k, piece, x, nu[place]))])
-        return self._summed(values, choices)
-
-    def _summed(self, values: Any, choices: list[list[tuple[Any, Any]]]) -> Any:
-        """Return the sum over all combinations of places along each axis, by products of weights."""
-        shape, count = values.shape[: len(choices)], len(choices)
-        flat = pnp.reshape(values, (-1, *values.shape[count:]))
-        found: Any = 0.0
-        for corner in itertools.product(*choices):
-            place = reduce(lambda number, axis: number * shape[axis] + corner[axis][0], range(1, count), corner[0][0])
-            weight = reduce(mul, [part[1] for part in corner])
-            weight = weight if np.ndim(weight) == 0 else with_axes(weight, values.ndim - count)
-            found = found + pnp.take(flat, place, axis=0) * weight
-        return found
+        return summed(values, choices)
 
 
 def _as_points(xi: Any, count: int) -> Any:
