@@ -96,7 +96,7 @@ _SINGULARS = {
 }  # fmt: skip
 _ONE = re.compile(
     r"(?<![\w.,:\[(=/*+-])1 ((?:positional |equal |spatial |batch )?)(arguments|axes|bytes|characters|chunks|columns|"
-    r"components|conditions|coordinates|devices|dimensions|elements|entries|functions|indices|inputs|lengths|letters|"
+    r"components|conditions|coordinates|devices|dimensions|elements|entries|equations|functions|indices|inputs|lengths|letters|"
     r"matrices|names|nodes|operands|outputs|parameters|partial derivatives|parts|points|processes|residuals|results|"
     r"rows|steps|times|unknowns|values|weights)\b"
 )
@@ -186,6 +186,10 @@ class MissingAttributeError(TracingError, AttributeError):
 
 class NotDifferentiableError(PrimadError, TypeError):
     """The derivative that was asked for does not exist or has no rule."""
+
+
+class EnclosureError(PrimadError, ValueError):
+    """Bounds cannot be given: an op has none, is not defined on all of a box, or a branch depends on the point."""
 
 
 class MemoryLimitError(PrimadError, MemoryError):

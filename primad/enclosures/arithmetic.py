@@ -1,0 +1,219 @@
+"""Interval arithmetic of single numbers: the four operations, powers, choices and comparisons.
+
+Each function takes the bounds of its operands and returns bounds of all values. IEEE operations are rounded correctly,
+so the next number outwards is a bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from primad.enclosures.bounds import Bounds, around, down, hull, undefined_where, up, within
+from primad.errors import EnclosureError
+
+POWER_ULPS = 4.0
+"""Error of NumPy's power in ulps, as NumPy states it for vectors; scalars have less."""
+
+
+def add(x: Bounds, y: Bounds) -> Bounds:
+    """X + y."""
+    return Bounds(_rounded_sum(x.low, y.low, -np.inf), _rounded_sum(x.high, y.high, np.inf))
+
+
+def _rounded_sum(a: Any, b: Any, towards: float) -> Any:
+    """Return a + b rounded in a direction: what rounding lost is known exactly (Knuth's two-sum)."""
+    total = a + b
+    part = total - a
+    lost = (a - (total - part)) + (b - part)
+    moved = up(total) if towards > 0 else down(total)
+    return np.where(lost <= 0 if towards > 0 else lost >= 0, total, moved)
+
+
+def sub(x: Bounds, y: Bounds) -> Bounds:
+    """X − y."""
+    return add(x, neg(y))
+
+
+def neg(x: Bounds) -> Bounds:
+    """−x, which is exact."""
+    return Bounds(-x.high, -x.low)
+
+
+def mul(x: Bounds, y: Bounds) -> Bounds:
+    """x·y: the extremes are products of ends. 0·∞ is 0 here: bounds are limits, no number in them is infinite."""
+    products = [_product(a, b) for a in x for b in y]
+    found = around(np.minimum.reduce(products), np.maximum.reduce(products))
+    return _signed(found, x, y)
+
+
+def _signed(found: Bounds, x: Bounds, y: Bounds) -> Bounds:
+    """Return bounds of a product or quotient with the sign that those of its operands give it."""
+    above = ((x.low >= 0) & (y.low >= 0)) | ((x.high <= 0) & (y.high <= 0))
+    below = ((x.low >= 0) & (y.high <= 0)) | ((x.high <= 0) & (y.low >= 0))
+    return Bounds(
+        np.where(above, np.maximum(found.low, 0.0), found.low), np.where(below, np.minimum(found.high, 0.0), found.high)
+    )
+
+
+def _product(a: Any, b: Any) -> Any:
+    found = a * b
+    lost = np.isnan(found) & ~np.isnan(a) & ~np.isnan(b)
+    return np.where(lost, 0.0, found) if np.any(lost) else found
+
+
+def square(x: Bounds) -> Bounds:
+    """x·x of one and the same x."""
+    size = absolute(x)
+    found = around(size.low * size.low, size.high * size.high)
+    return Bounds(np.maximum(found.low, 0.0), found.high)
+
+
+def div(x: Bounds, y: Bounds) -> Bounds:
+    """x/y, where 0 is not among the values of y."""
+    quotients = []
+    for a in x:
+        for b in y:
+            quotient = a / b
+            both_infinite = np.isinf(a) & np.isinf(b)
+            quotients.append(np.where(both_infinite, 0.0, quotient) if np.any(both_infinite) else quotient)
+    found = around(np.minimum.reduce(quotients), np.maximum.reduce(quotients))
+    return undefined_where((y.low <= 0) & (y.high >= 0), _signed(found, x, y))
+
+
+def absolute(x: Bounds) -> Bounds:
+    """|x|, which is exact."""
+    low = np.maximum(np.maximum(x.low, -x.high), 0.0)
+    return Bounds(low, np.maximum(-x.low, x.high))
+
+
+def maximum(x: Bounds, y: Bounds) -> Bounds:
+    """The larger of two numbers."""
+    return Bounds(np.maximum(x.low, y.low), np.maximum(x.high, y.high))
+
+
+def minimum(x: Bounds, y: Bounds) -> Bounds:
+    """The smaller of two numbers."""
+    return Bounds(np.minimum(x.low, y.low), np.minimum(x.high, y.high))
+
+
+def power(x: Bounds, y: Bounds) -> Bounds:
+    """x^y: whole exponents that are known, and positive bases.
+
+    Raises:
+        EnclosureError: for exponents that are known for some elements and not whole for others.
+    """
+    if y.is_point and np.all(y.low == np.floor(y.low)) and np.all(np.isfinite(y.low)):
+        return _whole_power(x, y.low)
+    ends = [np.power(a, b) for a in (np.maximum(x.low, 0.0), x.high) for b in y]
+    found = around(np.minimum.reduce(ends), np.maximum.reduce(ends), POWER_ULPS)
+    at_zero = (x.low == 0) & (y.low <= 0)
+    return undefined_where((x.low < 0) | at_zero, Bounds(np.maximum(found.low, 0.0), found.high))
+
+
+def _whole_power(x: Bounds, n: Any) -> Bounds:
+    """x^n of whole n: even ones of |x|, odd ones grow with x where n > 0 and fall on either side of 0 where n < 0."""
+    even = n % 2 == 0
+    size = absolute(x)
+    a, b = np.where(even, size.low, x.low), np.where(even, size.high, x.high)
+    ends = np.power(a, n), np.power(b, n)
+    found = around(np.minimum(*ends), np.maximum(*ends), POWER_ULPS)
+    found = Bounds(np.where(even, np.maximum(found.low, 0.0), found.low), found.high)
+    found = Bounds(np.where(n == 0, 1.0, found.low), np.where(n == 0, 1.0, found.high))
+    return undefined_where((n < 0) & (x.low <= 0) & (x.high >= 0), found)
+
+
+def hypot(x: Bounds, y: Bounds) -> Bounds:
+    """√(x² + y²), which grows with both sizes."""
+    a, b = absolute(x), absolute(y)
+    found = around(np.hypot(a.low, b.low), np.hypot(a.high, b.high), POWER_ULPS)
+    return Bounds(np.maximum(found.low, 0.0), found.high)
+
+
+def direction(x: Bounds, y: Bounds) -> Bounds:
+    """x/√(x² + y²), which grows with x, and with |y| comes closer to 0; 0 at the origin."""
+    size = absolute(y)
+
+    def cosine(a: Any, b: Any) -> Any:
+        length = np.hypot(a, b)
+        return np.where(length == 0, 0.0, a / np.where(length == 0, 1.0, length))
+
+    low = cosine(x.low, np.where(x.low >= 0, size.high, size.low))
+    high = cosine(x.high, np.where(x.high >= 0, size.low, size.high))
+    found = within(around(low, high, 2.0 * POWER_ULPS), -1.0, 1.0)
+    origin = (x.low <= 0) & (x.high >= 0) & (size.low <= 0)
+    return Bounds(
+        np.where(origin, np.minimum(found.low, 0.0), found.low), np.where(origin & (found.high < 0), 0.0, found.high)
+    )
+
+
+def arctan2(y: Bounds, x: Bounds) -> Bounds:
+    """The angle of (x, y): the extremes are at corners, unless the box meets the cut along negative x."""
+    corners = [np.arctan2(a, b) for a in y for b in x]
+    found = around(np.minimum.reduce(corners), np.maximum.reduce(corners), POWER_ULPS)
+    cut = (x.low <= 0) & (y.low <= 0) & (y.high >= 0)
+    whole = up(np.pi)
+    low, high = np.where(cut, -whole, found.low), np.where(cut, whole, found.high)
+    return undefined_where((x.low <= 0) & (x.high >= 0) & cut, Bounds(low, high))
+
+
+# -- rounding to whole numbers, remainders -----------------------------------------------------------------------------
+
+
+def remainder(x: Bounds, y: Bounds) -> Bounds:
+    """X − y·⌊x/y⌋ of a known divisor: exact where all of x lies between two multiples, else all that it may be."""
+    if not y.is_point:
+        raise EnclosureError("remainder: there are no bounds for divisors that vary", fix="divide by a constant.")
+    size = y.low
+    turns = [np.floor(end / size) for end in x]
+    lowest, highest = np.minimum(size, 0.0), np.maximum(size, 0.0)
+    moved = sub(x, mul(Bounds(turns[0], turns[0]), y))
+    same = turns[0] == turns[1]
+    low = np.where(same, np.maximum(moved.low, lowest), lowest)
+    high = np.where(same, np.minimum(moved.high, highest), highest)
+    return undefined_where(size == 0, Bounds(low, high))
+
+
+def floor_divide(x: Bounds, y: Bounds) -> Bounds:
+    """⌊x/y⌋."""
+    found = div(x, y)
+    return Bounds(np.floor(found.low), np.floor(found.high))
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+
+
+def less(x: Bounds, y: Bounds) -> Bounds:
+    """X < y: surely, and perhaps."""
+    return Bounds(x.high < y.low, ~(x.low >= y.high))
+
+
+def less_equal(x: Bounds, y: Bounds) -> Bounds:
+    """X ≤ y: surely, and perhaps."""
+    return Bounds(x.high <= y.low, ~(x.low > y.high))
+
+
+def equal(x: Bounds, y: Bounds) -> Bounds:
+    """X = y: surely where both are one number, and perhaps where they meet."""
+    sure = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
+    return Bounds(sure, ~((x.high < y.low) | (y.high < x.low)))
+
+
+def select(condition: Bounds, x: Bounds, y: Bounds) -> Bounds:
+    """X where the condition holds, y elsewhere, either where it may or may not."""
+    both = hull(x, y)
+    return Bounds(
+        *[np.where(condition.low, a, np.where(condition.high, ab, b)) for a, ab, b in zip(x, both, y, strict=True)]
+    )
+
+
+def mask(condition: Bounds, x: Bounds) -> Bounds:
+    """X where the condition holds, 0 elsewhere."""
+    zero = np.zeros(())
+    return select(condition, x, Bounds(zero, zero))
+
+
+def defined_where(condition: Bounds, x: Bounds) -> Bounds:
+    """X where the condition surely holds; nothing is known elsewhere."""
+    return undefined_where(~condition.low, x)

@@ -1,0 +1,96 @@
+"""Bounds of real numbers in float64, and the rounding that makes them hold.
+
+What is not proven to be defined has the bounds NaN, which every operation hands on: a NaN of NumPy's arithmetic on
+bounds, such as inf − inf, says the same, so no case of it needs a check.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = Any
+UNIT = 2.0**-53
+"""The largest relative error of one rounding to float64 (IEEE 754)."""
+TINY = 2.0**-1074
+"""The smallest number above zero in float64."""
+LARGEST = float(np.finfo(np.float64).max)
+
+
+class Bounds(NamedTuple):
+    """What is known of an array: each element lies between two numbers, or is one of two truth values.
+
+    Attributes:
+        low: the lower bounds, float64 or bool; of an integer array its values.
+        high: the upper bounds; the same array where the values are known exactly.
+    """
+
+    low: Array
+    high: Array
+
+    @property
+    def is_point(self) -> bool:
+        """Say whether all values are known."""
+        return self.low is self.high or bool(np.all(self.low == self.high))
+
+
+def point(values: Array) -> Bounds:
+    """Return known values as bounds: floats in float64, in which those of fewer bits are exact."""
+    found = np.asarray(values)
+    found = found.astype(np.float64) if found.dtype.kind == "f" else found
+    return Bounds(found, found)
+
+
+def down(x: Array, ulps: float = 0.0) -> Array:
+    """Return a lower bound of what was computed as x with an error of so many ulps, or of half of one."""
+    x = np.minimum(x, LARGEST)  # what overflowed is above the largest number, by the same error
+    return np.nextafter(x - ulps * _ulp(x) if ulps else x, -np.inf)
+
+
+def up(x: Array, ulps: float = 0.0) -> Array:
+    """Return an upper bound of what was computed as x with an error of so many ulps, or of half of one."""
+    x = np.maximum(x, -LARGEST)
+    return np.nextafter(x + ulps * _ulp(x) if ulps else x, np.inf)
+
+
+def _ulp(x: Array) -> Array:
+    return np.spacing(np.minimum(np.abs(x), LARGEST))
+
+
+def around(low: Array, high: Array, ulps: float = 0.0) -> Bounds:
+    """Return bounds of what lies between two numbers that were computed with an error of so many ulps each."""
+    return Bounds(down(low, ulps), up(high, ulps))
+
+
+def within(bounds: Bounds, least: float, most: float) -> Bounds:
+    """Return bounds without what lies outside of a function's range."""
+    return Bounds(np.clip(bounds.low, least, most), np.clip(bounds.high, least, most))
+
+
+def undefined_where(bad: Array, bounds: Bounds) -> Bounds:
+    """Return bounds that say nothing, not even that there is a value, where it is not proven to be defined."""
+    if not np.any(bad):
+        return bounds
+    return Bounds(np.where(bad, np.nan, bounds.low), np.where(bad, np.nan, bounds.high))
+
+
+def absolute_most(x: Bounds) -> Array:
+    """Return the largest sizes of what lies within bounds."""
+    return np.maximum(np.abs(x.low), np.abs(x.high))
+
+
+def hull(x: Bounds, y: Bounds) -> Bounds:
+    """Return bounds of what is one of two values."""
+    return Bounds(np.minimum(x.low, y.low), np.maximum(x.high, y.high))
+
+
+def intersection(x: Bounds, y: Bounds) -> Bounds:
+    """Return bounds of what has both; NaN gives way, since either proves that there is a value."""
+    return Bounds(np.fmax(x.low, y.low), np.fmin(x.high, y.high))
+
+
+def relative_error(count: float) -> float:
+    """Return the relative error of a sum of so many roundings (Higham 2002, lemma 3.1), rounded up."""
+    part = count * UNIT
+    return part / (1.0 - part) * (1.0 + 4.0 * UNIT)

@@ -1,0 +1,110 @@
+"""Many boxes at once: parts of one box, their bounds, and how they are halved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from primad.enclosures.bounds import Bounds
+from primad.enclosures.enclosing import RecordedFunction
+from primad.errors import ShapeError
+
+AT_ONCE = 128
+"""Boxes in one run of a program. Chosen: the arrays of a small network stay in a cache, and calls cost little."""
+
+
+class Boxes(NamedTuple):
+    """Boxes as rows: the ends of all coordinates that vary, as one vector.
+
+    Attributes:
+        low: the lower ends, float64[n, d].
+        high: the upper ends.
+    """
+
+    low: Any
+    high: Any
+
+    def chosen(self, which: Any) -> Boxes:
+        """Return some of them."""
+        return Boxes(self.low[which], self.high[which])
+
+    def halved(self, scale: Any) -> Boxes:
+        """Return both halves of each, cut across the axis in which it is widest for the scale of that axis."""
+        wide = np.argmax((self.high - self.low) / scale, axis=1)
+        rows = np.arange(len(wide))
+        middle = 0.5 * self.low[rows, wide] + 0.5 * self.high[rows, wide]
+        low, high = np.concatenate([self.low, self.low]), np.concatenate([self.high, self.high])
+        high[rows, wide], low[rows + len(wide), wide] = middle, middle
+        return Boxes(low, high)
+
+    @property
+    def middle(self) -> Any:
+        """A point of each."""
+        return np.clip(0.5 * self.low + 0.5 * self.high, self.low, self.high)
+
+
+Rows = TypeVar("Rows", Bounds, Boxes)
+
+
+def joined(rows: Sequence[Rows]) -> Rows:
+    """Return all rows of several pairs of ends."""
+    return type(rows[0])(*[np.concatenate(ends) for ends in zip(*rows, strict=True)])
+
+
+class BatchedFunction:
+    """A function whose bounds are computed for many boxes at once.
+
+    Args:
+        function: the function.
+        box: its arguments; the coordinates of those that are intervals vary.
+
+    Attributes:
+        whole: the box, as the only row.
+
+    Raises:
+        ShapeError: if nothing varies.
+    """
+
+    def __init__(self, function: Callable[..., Any], box: Sequence[Any]) -> None:
+        self._recorded = RecordedFunction(function, box, AT_ONCE)
+        start, varying = self._recorded.start, self._recorded.varying
+        if not varying or not sum(start[i].low.size for i in varying):
+            raise ShapeError("nothing varies in the box", fix="pass an Interval for at least one argument.")
+        self.whole = Boxes(*[np.concatenate([start[i][end].ravel() for i in varying])[None] for end in (0, 1)])
+        self._shapes = [start[i].low.shape for i in varying]
+
+    def bounds(self, boxes: Boxes, order: int) -> list[Bounds]:
+        """Return bounds of the results on each box, as rows; NaN where a value is not proven to exist."""
+        return self._by_parts(boxes, lambda box: self._recorded.bounds(box, order))
+
+    def values(self, points: Any) -> list[Bounds]:
+        """Return bounds of the results at points, as rows."""
+        return self.bounds(Boxes(points, points), 0)
+
+    def derivatives(self, boxes: Boxes) -> list[Bounds]:
+        """Return bounds of the Jacobians on each box, as rows; NaN where the function may jump."""
+        return self._by_parts(boxes, self._recorded.derivatives)
+
+    def split(self, rows: Any) -> list[Any]:
+        """Return the arguments that vary, of coordinates as rows."""
+        found, start = [], 0
+        for shape in self._shapes:
+            size = int(np.prod(shape, dtype=int))
+            found.append(rows[:, start : start + size].reshape(len(rows), *shape))
+            start += size
+        return found
+
+    def _by_parts(self, boxes: Boxes, run: Callable[[Sequence[Bounds]], list[Bounds]]) -> list[Bounds]:
+        parts = []
+        for start in range(0, len(boxes.low), AT_ONCE):
+            part = boxes.chosen(slice(start, start + AT_ONCE))
+            count = len(part.low)
+            filled = np.minimum(np.arange(AT_ONCE), count - 1)  # the last one again, up to the length of a run
+            given = list(self._recorded.start)
+            ends = self.split(part.low[filled]), self.split(part.high[filled])
+            for i, low, high in zip(self._recorded.varying, *ends, strict=True):
+                given[i] = Bounds(low, high)
+            parts.append([Bounds(x.low[:count], x.high[:count]) for x in run(given)])
+        return [joined(found) for found in zip(*parts, strict=True)]

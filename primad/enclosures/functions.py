@@ -1,0 +1,168 @@
+"""Bounds of functions of one number, from where they grow and fall, and how far NumPy's and SciPy's values are off.
+
+A function that grows has its extremes at the ends. One with a single lowest or highest point is split there. What is
+computed at an end is off by some ulps, which the table states; tests compare them with values of many digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.enclosures.arithmetic import absolute
+from primad.enclosures.bounds import Bounds, around, undefined_where, within
+from primad.ops.record.primitive import Primitive
+from primad.system.deferred import loaded
+
+Function = Callable[[Any], Any]
+INFINITY = math.inf
+ULPS = 4.0
+"""Error of NumPy's functions in ulps: what it states for its vectors, and more than glibc's."""
+SPECIAL_ULPS = 32.0
+"""Error of SciPy's functions in ulps, which states none: several times the largest that was seen in 3000 draws."""
+TAIL_ULPS = 8192.0
+"""The same of those that fall as exp(−x²), whose rounded squares are errors of x² ulps: four times what was seen."""
+LOG_GAMMA_ERROR = 1e-15
+"""Absolute error of log Γ near its zeros 1 and 2: eight times the largest that was seen."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Where a function grows and falls.
+
+    Attributes:
+        lowest: the place of its only lowest point, before which it falls and behind which it grows.
+        highest: the place of its only highest point. A function with neither grows everywhere, or falls everywhere.
+        domain: the interval in which it is defined.
+        closed: whether the domain's ends belong to it.
+        least: no value is below it.
+        most: no value is above it.
+        ulps: how far computed values are off.
+        absolute: how far besides, near a zero of the function.
+    """
+
+    lowest: float | None = None
+    highest: float | None = None
+    domain: tuple[float, float] = (-INFINITY, INFINITY)
+    closed: bool = True
+    least: float = -INFINITY
+    most: float = INFINITY
+    ulps: float = ULPS
+    absolute: float = 0.0
+
+
+def by_shape(function: Function, shape: Shape) -> Callable[[Bounds], Bounds]:
+    """Return a function of bounds."""
+
+    def bounds(x: Bounds) -> Bounds:
+        first, last = shape.domain
+        inside = (x.low >= first) & (x.high <= last) if shape.closed else (x.low > first) & (x.high < last)
+        a, b = np.clip(x.low, first, last), np.clip(x.high, first, last)
+        values = [function(a), function(b)]
+        lows = [*values, *([] if shape.lowest is None else [function(np.clip(shape.lowest, a, b))])]
+        highs = [*values, *([] if shape.highest is None else [function(np.clip(shape.highest, a, b))])]
+        found = around(np.minimum.reduce(lows) - shape.absolute, np.maximum.reduce(highs) + shape.absolute, shape.ulps)
+        return undefined_where(~inside, within(found, shape.least, shape.most))
+
+    return bounds
+
+
+# -- waves -------------------------------------------------------------------------------------------------------------
+
+FARTHEST = 2.0**40
+"""Where the place of a number among the waves is still known to four digits; beyond it a wave is anywhere."""
+
+
+def sine(x: Bounds, quarter: float = 0.0, function: Function = np.sin) -> Bounds:
+    """Bounds of sin, or of sin so much of a turn further: 1 or −1 where a crest or a trough may lie inside."""
+    ends = function(x.low), function(x.high)
+    found = around(np.minimum(*ends), np.maximum(*ends), ULPS)
+    top, bottom = _has_whole(x, quarter - 0.25), _has_whole(x, quarter + 0.25)
+    low = np.where(bottom, -1.0, found.low)
+    high = np.where(top, 1.0, found.high)
+    return undefined_where(~(np.isfinite(x.low) & np.isfinite(x.high)), within(Bounds(low, high), -1.0, 1.0))
+
+
+def cosine(x: Bounds) -> Bounds:
+    """Bounds of cos."""
+    return sine(x, 0.25, np.cos)
+
+
+def _has_whole(x: Bounds, moved: float, period: float = 2.0 * math.pi) -> Any:
+    """Say where x/period + moved may be a whole number; in doubt it may."""
+    far = np.maximum(np.abs(x.low), np.abs(x.high))
+    slack = 8.0 * np.spacing(far / period + 1.0)
+    first, last = x.low / period + moved - slack, x.high / period + moved + slack
+    return (np.ceil(first) <= np.floor(last)) | ~(far < FARTHEST)
+
+
+def tangent(x: Bounds) -> Bounds:
+    """Bounds of tan between two poles."""
+    found = around(np.tan(x.low), np.tan(x.high), ULPS)
+    return undefined_where(_has_whole(x, 0.5, math.pi), found)
+
+
+# -- ops with functions of their own -----------------------------------------------------------------------------------
+
+
+def leg(x: Bounds) -> Bounds:
+    """Bounds of √(1 − x²)."""
+    size = absolute(x)
+    found = around(_leg(np.minimum(size.high, 1.0)), _leg(np.minimum(size.low, 1.0)), ULPS)
+    return undefined_where(size.high > 1.0, within(found, 0.0, 1.0))
+
+
+def _leg(x: Any) -> Any:
+    return np.sqrt((1.0 - x) * (1.0 + x))
+
+
+def of_op(op: Primitive, shape: Shape) -> Callable[[Bounds], Bounds]:
+    """Return bounds of an op of one operand, computed by its own definition."""
+    return by_shape(lambda x: loaded(op.numpy)(x), shape)
+
+
+POSITIVE = (0.0, INFINITY)
+UNIT_INTERVAL = (0.0, 1.0)
+LEAST_GAMMA = 1.4616321449683623
+"""Where Γ is least among positive numbers (DLMF 5.4.20)."""
+SHAPES: dict[Primitive, Shape] = {
+    ops.exp: Shape(least=0.0),
+    ops.exp2: Shape(least=0.0),
+    ops.expm1: Shape(least=-1.0),
+    ops.log: Shape(domain=POSITIVE, closed=False),
+    ops.log2: Shape(domain=POSITIVE, closed=False),
+    ops.log10: Shape(domain=POSITIVE, closed=False),
+    ops.log1p: Shape(domain=(-1.0, INFINITY), closed=False),
+    ops.sqrt: Shape(domain=POSITIVE, least=0.0, ulps=0.0),
+    ops.cbrt: Shape(),
+    ops.sinh: Shape(),
+    ops.cosh: Shape(lowest=0.0, least=1.0),
+    ops.tanh: Shape(least=-1.0, most=1.0),
+    ops.sech2: Shape(highest=0.0, least=0.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.arcsin: Shape(domain=(-1.0, 1.0)),
+    ops.arccos: Shape(domain=(-1.0, 1.0), least=0.0),
+    ops.arctan: Shape(),
+    ops.arcsinh: Shape(),
+    ops.arccosh: Shape(domain=(1.0, INFINITY), least=0.0),
+    ops.arctanh: Shape(domain=(-1.0, 1.0), closed=False),
+    ops.erf: Shape(least=-1.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.erfc: Shape(least=0.0, most=2.0, ulps=TAIL_ULPS),
+    ops.erfi: Shape(ulps=TAIL_ULPS),
+    ops.erfinv: Shape(domain=(-1.0, 1.0), closed=False, ulps=SPECIAL_ULPS),
+    ops.logistic: Shape(least=0.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.logit: Shape(domain=UNIT_INTERVAL, closed=False, ulps=SPECIAL_ULPS),
+    ops.softplus: Shape(least=0.0, ulps=SPECIAL_ULPS),
+    ops.ndtr: Shape(least=0.0, most=1.0, ulps=TAIL_ULPS),
+    ops.log_ndtr: Shape(most=0.0, ulps=TAIL_ULPS),
+    ops.gammaln: Shape(
+        lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, ulps=SPECIAL_ULPS, absolute=LOG_GAMMA_ERROR
+    ),
+    ops.gamma: Shape(lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
+    ops.exp1: Shape(domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
+}
+"""Functions of one number that turn at most once; a square root is rounded correctly."""

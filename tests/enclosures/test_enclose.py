@@ -1,0 +1,198 @@
+"""Bounds of whole functions: Taylor models, loops, kinks and jumps, random programs, ranges and roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.enclosures import EnclosureError, Interval, Range, enclose, range_of, roots
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.random_programs import draw_program
+
+W = np.random.default_rng(1).normal(size=(2, 12))
+V = np.random.default_rng(2).normal(size=12)
+
+
+def network(x: Any) -> Any:
+    return np.tanh(x @ W + 0.1 * V) @ V
+
+
+SMOOTH: dict[str, Any] = {
+    "network": network,
+    "laplacian": lambda x: np.trace(primad.hessian(network)(x)),
+    "gradient": lambda x: primad.grad(network)(x),
+    "product": lambda x: np.exp(-x[0]) * np.sin(3.0 * x[1]) / (2.0 + x[0] * x[1]),
+    "loop": lambda x: primad.fori_loop(0, 6, lambda i, y: y + 0.1 * np.sin(y * x[1]), x[0]),
+    "polynomial": lambda x: x[0] ** 4 - 3.0 * x[0] ** 2 * x[1] + (x[1] - 0.5) ** 3,
+    "root": lambda x: np.sqrt(1.0 + x @ x) ** 1.5,
+}
+
+
+@pytest.mark.parametrize("order", range(5))
+@pytest.mark.parametrize("name", SMOOTH)
+def test_taylor_models_hold_all_values(name: str, order: int) -> None:
+    rng = np.random.default_rng(order)
+    for width in (0.5, 0.05, 1e-6):
+        low = rng.uniform(-1.0, 1.0, 2)
+        box = Interval(low, low + width * np.array([1.0, 0.7]))
+        bounds = enclose(SMOOTH[name], box, order=order)
+        for share in rng.uniform(0, 1, (20, 2)):
+            value = SMOOTH[name](np.clip(low + share * box.width, box.low, box.high))
+            assert np.all(bounds.low <= value + 1e-13) and np.all(value <= bounds.high + 1e-13)
+
+
+def test_excess_falls_with_the_square_of_the_width_and_with_the_order() -> None:
+    found: dict[int, list[float]] = {}
+    for order in range(4):
+        for width in (0.01, 0.005):
+            bounds = enclose(SMOOTH["product"], Interval([0.3, 0.2], [0.3 + width, 0.2 + width]), order=order)
+            grid = np.stack(np.meshgrid(*[np.linspace(a, a + width, 60) for a in (0.3, 0.2)]), -1).reshape(-1, 2)
+            values = np.array([SMOOTH["product"](x) for x in grid])
+            found.setdefault(order, []).append(float(bounds.width - (values.max() - values.min())))
+        wide, narrow = found[order]
+        assert np.log2(wide / narrow) > (1.6 if order else 0.8), order
+    assert found[0][1] > 3 * found[1][1] and found[1][1] > 2 * found[2][1] and found[2][1] > found[3][1]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_programs_stay_within_their_bounds(seed: int) -> None:
+    function = draw_program(Seeded(seed))
+    rng = np.random.default_rng(seed)
+    if any(type.dtype != np.float64 for type in function.in_types):
+        return
+    arguments = [rng.uniform(-1.5, 1.5, type.shape) for type in function.in_types]
+    box = [Interval(x, x + 0.01) for x in arguments]
+    for order in (0, 1):
+        try:
+            bounds = enclose(function, *box, order=order)
+        except EnclosureError:
+            continue
+        found = primad.recording.tree.leaves(bounds)
+        for _ in range(4):
+            at = [x.low + rng.uniform() * (x.high - x.low) if isinstance(x, Interval) else x for x in box]
+            for interval, value in zip(found, primad.recording.tree.leaves(function(*at)), strict=True):
+                if np.all(np.isfinite(value)):
+                    slack = 1e-10 * (1.0 + np.abs(value))
+                    assert np.all(interval.low <= value + slack) and np.all(value - slack <= interval.high)
+
+
+def step(x: Any) -> Any:
+    return np.where(x > 0, x + 1.0, x)
+
+
+JUMPS: dict[str, Any] = {
+    "where": step,
+    "floor": lambda x: np.floor(3.0 * x) + x,
+    "remainder": lambda x: np.remainder(x, 0.3),
+    "angle": lambda x: np.arctan2(x, -1.0),
+    "stopped": lambda x: primad.stop_gradient(x) + x * x,
+    "branch": lambda x: primad.cond(x > 0, lambda: x * x + 1.0, lambda: x),
+    "a rule that lies": lambda x: lying(x) + x,
+}
+
+
+@primad.custom_jvp
+def lying(x: Any) -> Any:
+    return np.sin(5.0 * x)
+
+
+lying.defjvp(lambda primals, tangents: (lying(*primals), 0.0 * tangents[0]))
+
+
+@pytest.mark.parametrize("order", range(4))
+@pytest.mark.parametrize("name", JUMPS)
+def test_what_jumps_or_has_rules_of_its_own_is_not_taken_for_its_derivative(name: str, order: int) -> None:
+    for low, high in ((-0.5, 0.6), (-1e-3, 1e-3), (0.1, 1.2)):
+        bounds = enclose(JUMPS[name], Interval(low, high), order=order)
+        for x in np.linspace(low, high, 101):
+            assert bounds.low - 1e-14 <= JUMPS[name](x) <= bounds.high + 1e-14
+
+
+def test_kinks_have_mean_value_forms() -> None:
+    bounds = enclose(lambda x: np.maximum(x, 0.5 * x) + abs(x - 0.1), Interval(-0.1, 0.3), order=3)
+    assert bounds.low <= 0.0 and 0.5 <= bounds.high <= 0.9
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: 1.0 / x, "div is not proven to be defined"),
+        (np.log, "log is not proven to be defined"),
+        (lambda x: np.linalg.inv(np.stack([np.stack([x, x]), np.stack([x, 2 * x])])), "has no bounds"),
+        (lambda x: primad.numpy.take(np.arange(3.0), (x > 0).astype(int)), "an index depends on where"),
+        (lambda x: primad.while_loop(lambda y: y < 1.0, lambda y: y + 0.5, x, max_steps=9), "how many steps"),
+    ],
+)
+def test_what_has_no_bounds_is_said(function: Any, said: str) -> None:
+    with pytest.raises(EnclosureError, match=said):
+        enclose(function, Interval(-0.5, 0.5))
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(primad.ShapeError, match="low <= high"):
+        Interval([0.0, 2.0], [1.0, 1.0])
+    with pytest.raises(primad.ShapeError, match="Taylor model of order 5"):
+        enclose(np.sin, Interval(0, 1), order=5)
+    with pytest.raises(primad.ShapeError, match="nothing varies"):
+        range_of(np.sin, 1.0, width=0.1)
+    with pytest.raises(primad.ShapeError, match="one number"):
+        range_of(lambda x: x * 1.0, Interval([0, 0], 1), width=0.1)
+    with pytest.raises(primad.ShapeError, match="1 equation for 2 unknowns"):
+        roots(np.sum, Interval([0, 0], 1))
+
+
+# Published ranges of Taylor-model benchmarks (Darulova and Kuncak's "Daisy" functions), by dense sampling here.
+DAISY: dict[str, tuple[Any, list[tuple[float, float]]]] = {
+    "doppler": (lambda u, v, t: -(331.4 + 0.6 * t) * v / (331.4 + 0.6 * t + u) ** 2, [(-100, 100), (20, 2e4), (-30, 50)]),
+    "jet": (
+        lambda a, b: a + ((2 * a * ((3 * a * a + 2 * b - a) / (a * a + 1)) * ((3 * a * a + 2 * b - a) / (a * a + 1) - 3)
+                          + a * a * (4 * ((3 * a * a + 2 * b - a) / (a * a + 1)) - 6)) * (a * a + 1)
+                          + 3 * a * a * ((3 * a * a + 2 * b - a) / (a * a + 1)) + a**3 + a
+                          + 3 * ((3 * a * a + 2 * b - a) / (a * a + 1))), [(-5, 5), (-20, 5)]),
+    "predator prey": (lambda x: 4.0 * x * x / (1.0 + (x / 1.11) ** 2), [(0.1, 0.3)]),
+    "turbine": (lambda v, w, r: 3 + 2 / (r * r) - 0.125 * (3 - 2 * v) * (w * w * r * r) / (1 - v) - 4.5,
+                [(-4.5, -0.3), (0.4, 0.9), (3.8, 7.8)]),
+    "sine": (lambda x: x - x**3 / 6.0 + x**5 / 120.0 - x**7 / 5040.0, [(-1.57079632679, 1.57079632679)]),
+    "square root": (lambda x: 1.0 + 0.5 * x - 0.125 * x * x + 0.0625 * x**3 - 0.0390625 * x**4, [(0.0, 1.0)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAISY)
+def test_ranges_are_those_of_dense_samples(name: str) -> None:
+    function, domain = DAISY[name]
+    grids = np.meshgrid(*[np.linspace(low, high, 41) for low, high in domain])
+    values = function(*grids)
+    width = 0.02 * float(np.ptp(values))
+    found = range_of(function, *[Interval(*ends) for ends in domain], width=width, most=40_000)
+    assert found.finished
+    assert found.bounds.low <= values.min() and values.max() <= found.bounds.high
+    assert found.bounds.low >= values.min() - 2 * width and found.bounds.high <= values.max() + 2 * width
+    assert found.attained.low >= found.bounds.low and found.attained.high <= found.bounds.high
+
+
+def test_a_search_that_is_not_finished_is_true_all_the_same() -> None:
+    found = range_of(SMOOTH["network"], Interval([-1, -1], [1, 1]), width=1e-6, most=100)
+    assert isinstance(found, Range) and not found.finished
+    values = [network(x) for x in np.random.default_rng(0).uniform(-1, 1, (500, 2))]
+    assert found.bounds.low <= min(values) and max(values) <= found.bounds.high
+    with pytest.raises(EnclosureError, match="not proven after"):
+        range_of(lambda x: 1.0 / x, Interval(-1, 1), width=1.0, most=50)
+
+
+def test_all_roots_are_found_and_proven() -> None:
+    found = roots(lambda x: np.cos(x) * (x - 1.0), Interval(-9.0, 9.0))
+    expected = sorted([1.0, *(np.pi * (k + 0.5) for k in range(-3, 3))])
+    assert found.complete and len(found.proven) == len(expected)
+    for (box,), root in zip(found.proven, expected, strict=True):
+        assert box.low <= root <= box.high and box.width < 1e-8
+    crossing = roots(lambda x: [x[0] ** 2 + x[1] ** 2 - 4.0, x[0] * x[1] - 1.0], Interval([-3, -3], [3, 3]))
+    assert crossing.complete and len(crossing.proven) == 4
+    double = roots(lambda x: (x - 0.3) ** 2, Interval(-1.0, 1.0))
+    assert not double.complete and not double.proven
+    assert any(0.3 in box for (box,) in double.undecided)
+    assert roots(lambda x: np.exp(x) + 0.1, Interval(-9.0, 9.0)).complete
+    jump = roots(step, Interval(-1.0, 1.0), width=1e-3)
+    assert not jump.proven
