@@ -8,6 +8,7 @@ from primad import numpy as numpy
 from primad import ops as ops
 from primad import transforms as transforms
 from primad.errors import DomainError as DomainError
+from primad.errors import EnclosureError as EnclosureError
 from primad.errors import IndexShapeError as IndexShapeError
 from primad.errors import MatrixError as MatrixError
 from primad.errors import MemoryLimitError as MemoryLimitError
@@ -79,6 +80,7 @@ __all__ = [
     "ArrayType",
     "Cost",
     "DomainError",
+    "EnclosureError",
     "Explanation",
     "Hessian",
     "IndexShapeError",
@@ -109,6 +111,8 @@ __all__ = [
     "derivative",
     "distribute",
     "elementwise",
+    "enclose",
+    "enclosures",
     "explain",
     "fori_loop",
     "from_sympy",
@@ -164,6 +168,7 @@ __all__ = [
 _LATE = {
     "Explanation": "primad.explanation",
     "distribute": "primad.functional.export.distribute",
+    "enclose": "primad.enclosures",
     "explain": "primad.explanation",
     "from_sympy": "primad.symbolic",
     "residual_of": "primad.symbolic",
@@ -175,10 +180,12 @@ _LATE = {
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
 if TYPE_CHECKING:
+    from primad import enclosures as enclosures
     from primad import implicit as implicit
     from primad import integrate as integrate
     from primad import optimize as optimize
     from primad import pde as pde
+    from primad.enclosures import enclose as enclose
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
     from primad.explanation import show_versions as show_versions
@@ -192,7 +199,7 @@ else:
 
     def __getattr__(name: str) -> object:
         """Import what is asked for late."""
-        if name in ("implicit", "integrate", "optimize", "pde"):
+        if name in ("enclosures", "implicit", "integrate", "optimize", "pde"):
             return import_module(f"primad.{name}")
         if name in _LATE:
             return getattr(import_module(_LATE[name]), name)

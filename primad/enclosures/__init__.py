@@ -9,3 +9,7 @@ from primad.enclosures.roots import roots as roots
 from primad.errors import EnclosureError as EnclosureError
 
 __all__ = ["EnclosureError", "Interval", "Range", "Roots", "enclose", "range_of", "roots"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

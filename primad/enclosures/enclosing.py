@@ -119,7 +119,7 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
         >>> import numpy as np
         >>> from primad.enclosures import Interval, enclose
         >>> enclose(lambda x: x * x - 2.0 * x, Interval(0.9, 1.1))
-        [-1.3900000000000004, -0.58999999999999986]
+        [-1.3900000000000008, -0.58999999999999941]
         >>> bounds = enclose(lambda x: x * x - 2.0 * x, Interval(0.9, 1.1), order=2)
         >>> bool(bounds.low > -1.011), bool(bounds.high < -0.989)
         (True, True)

@@ -159,9 +159,7 @@ SHAPES: dict[Primitive, Shape] = {
     ops.softplus: Shape(least=0.0, ulps=SPECIAL_ULPS),
     ops.ndtr: Shape(least=0.0, most=1.0, ulps=TAIL_ULPS),
     ops.log_ndtr: Shape(most=0.0, ulps=TAIL_ULPS),
-    ops.gammaln: Shape(
-        lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, ulps=SPECIAL_ULPS, absolute=LOG_GAMMA_ERROR
-    ),
+    ops.gammaln: Shape(lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, ulps=SPECIAL_ULPS, absolute=LOG_GAMMA_ERROR),
     ops.gamma: Shape(lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
     ops.exp1: Shape(domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
 }

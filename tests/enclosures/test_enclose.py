@@ -146,7 +146,8 @@ def test_wrong_arguments_are_refused() -> None:
 
 # Published ranges of Taylor-model benchmarks (Darulova and Kuncak's "Daisy" functions), by dense sampling here.
 DAISY: dict[str, tuple[Any, list[tuple[float, float]]]] = {
-    "doppler": (lambda u, v, t: -(331.4 + 0.6 * t) * v / (331.4 + 0.6 * t + u) ** 2, [(-100, 100), (20, 2e4), (-30, 50)]),
+    "doppler": (lambda u, v, t: -(331.4 + 0.6 * t) * v / (331.4 + 0.6 * t + u) ** 2,
+                [(-100, 100), (20, 2e4), (-30, 50)]),
     "jet": (
         lambda a, b: a + ((2 * a * ((3 * a * a + 2 * b - a) / (a * a + 1)) * ((3 * a * a + 2 * b - a) / (a * a + 1) - 3)
                           + a * a * (4 * ((3 * a * a + 2 * b - a) / (a * a + 1)) - 6)) * (a * a + 1)

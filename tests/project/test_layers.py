@@ -20,8 +20,8 @@ from primad.ops.record.primitive import Primitive
 PACKAGE = Path(__file__).parents[2] / "primad"
 ORDER = [
     "errors", "system", "ir", "parallel", "recording", "ops", "numpy", "nn", "transforms", "simplify", "native", "xla",
-    "runtime", "programs", "functional", "implicit", "integrate", "optimize", "scipy", "explanation", "verify",
-    "symbolic", "pde", "compat", "cli",
+    "runtime", "programs", "functional", "enclosures", "implicit", "integrate", "optimize", "scipy", "explanation",
+    "verify", "symbolic", "pde", "compat", "cli",
 ]  # fmt: skip
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 LAZY = {

@@ -19,6 +19,7 @@ MODULES = {
     "primad.numpy": primad.numpy,
     "primad.nn": primad.nn,
     "primad.numpy.special": primad.numpy.special,
+    "primad.enclosures": primad.enclosures,
     "primad.implicit": primad.implicit,
     "primad.integrate": primad.integrate,
     "primad.optimize": primad.optimize,

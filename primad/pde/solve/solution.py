@@ -23,6 +23,7 @@ from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report import html_report as report
 from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import results
+from primad.pde.solve.certificate import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
 from primad.pde.solve.solution_files import save_parameters
@@ -261,6 +262,32 @@ class Solution:
         known = ChainMap({"points": at}, Place(names, at))  # type: ignore[arg-type]
         right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
+
+    def certify(self, factor: float = FACTOR, order: int = 2, most: int = MOST) -> Certificate:
+        """Return proven upper bounds of the residuals of all equations over the whole domain, not at points.
+
+        The domain is divided into boxes, on which the residual runs in interval arithmetic (`primad.enclose`), until
+        the bound is close enough to what the residual takes somewhere.
+
+        Args:
+            factor: how far a bound may be above values that are taken, as a part of the largest sampled one.
+            order: of the Taylor models on a box.
+            most: how many boxes are looked at for an equation; then the bound is what is known, and true.
+
+        Returns:
+            the bounds; printed, a line for each equation.
+
+        Raises:
+            EnclosureError: for an op of an equation that has no bounds.
+
+        Example:
+            >>> from primad import pde
+            >>> p = pde.Problem(lambda u: u.xx + 1, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(4, 1))
+            >>> certificate = p.solve(steps=20, points=40, progress=False).certify()
+            >>> certificate.residuals[0].most <= 2 * certificate.residuals[0].sampled
+            True
+        """
+        return certified(self, factor, order, most)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.
