@@ -1,13 +1,16 @@
 """What laws and planners make of many functions: counts of ops, flops, bytes and predicted seconds, never times.
 
 The numbers are kept in `program_costs.json`. Each may fall and must not rise; where one is to rise on purpose, or to
-stay lower, `python -m tests.runtime.test_program_costs` writes them anew. Of the same ops, predicted seconds are the
-same: nothing else says when a digit of the model is another one.
+stay lower, `python -m tests.runtime.test_program_costs` writes them anew. Of the same ops, predicted seconds and the
+kinds of native instructions are the same: nothing else says when a digit of the model is another one, or when a loop
+does more than it must.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,9 +20,12 @@ import pytest
 
 import primad
 from primad.ir.node import Leaf
+from primad.ir.program import Program
 from primad.native.llvm import vectors
+from primad.native.module.outlined_text import text_of
 from primad.numpy.special import logsumexp, softmax
 from primad.runtime.cost_model import Machine, as_one_function, by_steps
+from primad.runtime.plan.compiled_program import written_program
 from primad.runtime.plan.interpreter import Plan
 from primad.scipy.linalg import expm
 from primad.simplify import simplify
@@ -139,7 +145,17 @@ CASES = [
 ]
 
 
-def costs(name: str, form: str) -> dict[str, float]:
+def instructions(program: Program) -> str | None:
+    """Count the instructions of a program as one native function, by their kinds; None where it is none."""
+    text = text_of(written_program(program))
+    if text is None:
+        return None
+    kinds = re.findall(r"^ +(?:%[\w.]+ = )?(\w+)", text.functions, re.MULTILINE)
+    counts = sorted(Counter(kinds).items())
+    return f"{' '.join(f'{count} {kind}' for kind, count in counts)}, {text.scratch} bytes"
+
+
+def costs(name: str, form: str) -> dict[str, Any]:
     function, arguments = VALUES[name]
     program = simplify(primad.trace(FORMS[form](function, arguments))(*arguments).hoisted())
     cost, plan = program.cost(), Plan(program)
@@ -149,6 +165,7 @@ def costs(name: str, form: str) -> dict[str, float]:
         "ops": len(nodes), "flops": cost.flops, "matmul flops": cost.matmul_flops, "bytes": cost.bytes,
         "peak bytes": plan.peak_bytes, "steps": len(plan._units), "seconds": plan.predicted(SPEEDS).total,
         "seconds by steps": alone.total, "seconds in one function": together.total,
+        "instructions": instructions(program),
     }  # fmt: skip
 
 
@@ -156,10 +173,11 @@ def costs(name: str, form: str) -> dict[str, float]:
 def test_costs_do_not_rise(name: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "WIDTH_BYTES", 32)
     found, kept = costs(name, form), json.loads(KEPT.read_text(encoding="utf-8"))[f"{name}, {form}"]
-    counts = [what for what in found if not what.startswith("seconds")]
+    counts = [what for what in found if not what.startswith(("seconds", "instructions"))]
     for what in counts:
         assert found[what] <= kept[what], what
     if all(found[what] == kept[what] for what in counts):
+        assert found.pop("instructions") == kept.pop("instructions")
         assert found == pytest.approx(kept, rel=1e-3)
 
 
