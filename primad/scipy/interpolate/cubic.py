@@ -8,10 +8,10 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
+from primad.numpy.linalg.sparse_arrays import SparsePlaces, TracedSparse
 from primad.numpy.promotion import normalize_axis
 from primad.scipy.interpolate.piecewise import PPoly, in_double, own, with_axes
 from primad.scipy.sparse.linalg import spsolve
-from primad.scipy.sparse.traced_arrays import TracedSparse
 from primad.scipy.traced_calls import is_recorded
 from primad.system.tracebacks import entrance
 
@@ -44,7 +44,7 @@ def solved(data: list[Any], rows: list[Any], columns: list[Any], b: Any) -> Any:
         b: right sides.
     """
     n = b.shape[0]
-    matrix = TracedSparse(pnp.concatenate(data), np.concatenate(rows), np.concatenate(columns), (n, n))
+    matrix = TracedSparse(pnp.concatenate(data), SparsePlaces(np.concatenate(rows), np.concatenate(columns), (n, n)))
     if b.size == 0:
         return b
     return pnp.reshape(spsolve(matrix, pnp.reshape(b, (n, -1))), b.shape)

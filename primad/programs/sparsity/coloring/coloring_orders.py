@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from primad.native.loops.graph_walk import Array, Neighbours
 
 MOST_REORDERED = 2**18
-"""Neighbours of all vertices, up to which orders other than the natural one are tried. Chosen: these take a twentieth of
-a second."""
+"""Neighbours of all vertices, up to which orders other than the natural one are tried. Chosen: these take a twentieth
+of a second."""
 
 
 def fewest_first_colors(groups: Neighbours, members: Neighbours) -> Array:
