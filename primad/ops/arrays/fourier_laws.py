@@ -284,14 +284,17 @@ class Halves:
         return found if inverse is turned else apply(self._trace, conj, found)
 
 
-def to_real(fft: Later, rfft: Later, irfft: Later) -> Rewrite:
-    """Make the constructor form of the real part of a transform, where that of a factor is real."""
+def to_real(fft: Later, rfft: Later, irfft: Later, filtered: bool) -> Rewrite:
+    """Make the constructor form of the real part of a transform, where it is real, or a factor's is."""
 
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
         (z,) = inputs
         given = dict(z.params)
         axes, inverse, norm = tuple(sorted(given["axes"])), given["inverse"], given["norm"]
-        found = Halves(fft(), rfft(), trace, axes).of_part(z.inputs[0], not inverse)
+        halves = Halves(fft(), rfft(), trace, axes)
+        found = halves.of(z.inputs[0], not inverse)
+        if filtered:
+            found = halves.of_part(z.inputs[0], not inverse) if found is None else None
         if found is None:
             return None
         norm = norm if inverse else SWAPPED[norm]
