@@ -11,26 +11,45 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad.errors import MemoryLimitError
 from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE
+from primad.implicit.sparse_systems import solution_with
 from primad.integrate.method_steps import Method, Stepped, combined, norm, scale
+from primad.numpy.linalg.sparse_arrays import entries_of
+from primad.recording.traced_array import TracedArray
 
 Function = Callable[..., Any]
 _D = 1 / (2 + np.sqrt(2))
 
 
-def _slopes(fun: Function, t: Any, y: Any) -> tuple[Any, Any]:
-    """Return the Jacobian and the derivative in time."""
-    return jacobian(lambda y: fun(t, y))(y)[:], jacobian(lambda t: fun(t, y))(t)[:]
+def _system(fun: Function, t: Any, y: Any, factor: Any) -> tuple[Callable[[Any], Any], Any]:
+    """Return what solves with the matrix 1 − factor J, and the derivative in time.
+
+    Of large states whose Jacobian is mostly zero the matrix is sparse, and its factors serve all right sides.
+    """
+    matrix, in_time = jacobian(lambda y: fun(t, y))(y), jacobian(lambda t: fun(t, y))(t)[:]
+    size = y.shape[0]
+    if size >= SPARSE_FROM and isinstance(y, TracedArray) and _is_sparse(matrix, size):
+        from scipy.sparse import eye_array  # loads when it is called
+
+        entries = entries_of(eye_array(size, dtype=y.dtype)) - matrix.sparse("csc") * factor
+        return lambda b: solution_with(entries, b, "solve_ivp"), in_time
+    system = np.eye(size) - factor * matrix[:]
+    return lambda b: np.linalg.solve(system, b), in_time
+
+
+def _is_sparse(matrix: Any, size: int) -> bool:
+    """Say whether few entries of a Jacobian may not be zero."""
+    try:
+        return bool(matrix.pattern().nnz <= SPARSE_SHARE * size**2)
+    except MemoryLimitError:
+        return False
 
 
 def _ros23(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     """The L-stable method of order 2 and 3 by Rosenbrock in the form of Shampine and Reichelt (`ode23s`)."""
-    matrix, in_time = _slopes(fun, t, y)
-    system = np.eye(y.shape[0]) - h * _D * matrix
-
-    def solved(b: Any) -> Any:
-        return np.linalg.solve(system, b)
-
+    solved, in_time = _system(fun, t, y, h * _D)
     k1 = solved(slope + h * _D * in_time)
     middle = fun(t + h / 2, y + h / 2 * k1)
     k2 = solved(middle - k1) + k1
@@ -77,8 +96,7 @@ _INSIDE = (
 
 def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
     """The method RODAS of order 4 and 3: L-stable, and its last stage is the new value."""
-    matrix, in_time = _slopes(fun, t, y)
-    system = np.eye(y.shape[0]) / (h * _GAMMA) - matrix
+    solved, in_time = _system(fun, t, y, h * _GAMMA)
     stages: list[Any] = []
     at = y
     for a, c, time, part in zip(_A, _C, _TIMES, _IN_TIME, strict=True):
@@ -87,7 +105,7 @@ def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
             right = fun(t + time * h, at) + combined(c, stages) / h
         else:
             right = slope
-        stages.append(np.linalg.solve(system, right + part * h * in_time if part else right))
+        stages.append(h * _GAMMA * solved(right + part * h * in_time if part else right))
     new = at + stages[-1]
 
     def error(atol: Any, rtol: Any) -> Any:

@@ -27,6 +27,7 @@ from primad.compat.autograd import defvjp, grad, primitive
 from primad.compat.mxnet.graph.symbol_lowering import GradientKey
 from primad.compat.tape import OperatorKey
 from primad.functional.derivatives.recorded_jacobians import RecordedJacobianKey
+from primad.implicit.sparse_systems import SystemKey
 from primad.ir.law_families import DIRECTIONS, without
 from primad.ir.program import ClosedProgram
 from primad.ir.signature import Signature
@@ -36,7 +37,6 @@ from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
 from primad.runtime.executors.executor import Options
-from primad.scipy.sparse.systems import SystemKey
 
 X = np.array([0.5, -0.25, 0.125])
 MATRIX = np.outer(X, X + 1.0)

@@ -12,8 +12,9 @@ from scipy import sparse
 
 import primad
 import primad.scipy.sparse as mirror
+from primad.implicit import sparse_systems as systems
 from primad.recording.scipy_names import OF_SPARSE_LINALG
-from primad.scipy.sparse import linalg, systems
+from primad.scipy.sparse import linalg
 
 RNG = np.random.default_rng(0)
 N = 6

@@ -11,11 +11,11 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.functional.control.mapping import vmap
+from primad.implicit.sparse_systems import solution_with
 from primad.numpy.linalg.sparse_arrays import TracedSparse, entries_of
 from primad.recording.traced_array import settled
 from primad.scipy import other_names
 from primad.scipy.optimize.solver_calls import SolverCall
-from primad.scipy.sparse.systems import solution_with
 from primad.scipy.traced_calls import is_recorded, refuse
 from primad.system.tracebacks import entrance
 
