@@ -162,7 +162,7 @@ class HasSparseForm:
         return self._asked(local).sparse(format, out, substitution)
 
 
-def check_declared(found: Any, declared: Any, name: str, fix: str) -> None:
+def check_declared(found: Any, declared: Any, name: str, fix: str, row_name: str = "result") -> None:
     """Raise if a declared pattern misses an entry of a matrix.
 
     Args:
@@ -170,6 +170,7 @@ def check_declared(found: Any, declared: Any, name: str, fix: str) -> None:
         declared: the pattern: a sparse array, or an array.
         name: of it, for the message.
         fix: what gives a pattern that misses none.
+        row_name: what a row is.
     """
     from scipy.sparse import csr_array  # loads when it is called
 
@@ -182,7 +183,7 @@ def check_declared(found: Any, declared: Any, name: str, fix: str) -> None:
         row, column = (part[0] for part in missed.nonzero())
         more = f", and {missed.nnz - 1} more" if missed.nnz > 1 else ""
         raise ShapeError(
-            f"{name} misses an entry: the derivative of result {row} in parameter {column} is "
+            f"{name} misses an entry: the derivative of {row_name} {row} in parameter {column} is "
             f"{found[row, column]:.3g}{more}",
             fix=f"pass {fix}, which misses none.",
         )

@@ -184,7 +184,11 @@ def _sparse(flat: Plain, declared: Any) -> Callable[[Vector], Any]:
     def at(x: Vector) -> Any:
         found = matrix(x).tocsr()
         check_declared(
-            found, declared, "least_squares: jac_sparsity", "jac_sparsity=primad.jacobian(fun)(x0).pattern()"
+            found,
+            declared,
+            "least_squares: jac_sparsity",
+            "jac_sparsity=primad.jacobian(fun)(x0).pattern()",
+            "residual",
         )
         return found
 
