@@ -10,8 +10,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from primad import ops
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.numpy.promotion import any_traced, as_float, convert, traced_operands
+from primad.numpy.shapes.ordering import values_of
 from primad.ops.linalg import factorization
 from primad.recording.traced_array import settled
 
@@ -43,6 +44,25 @@ def floats(*values: Any, beside: Sequence[Any] = ()) -> list[Any]:
     found = [as_float(x) for x in traced_operands(*values, *others)[: len(values)]]
     dtype = np.result_type(*[x.dtype for x in found])
     return [convert(x, dtype) for x in found]
+
+
+def known(value: Any, what: str, fix: str) -> Any:
+    """Return the values of an array, traced or plain.
+
+    Args:
+        value: the array.
+        what: for which the values are needed.
+        fix: what to pass where only types are known.
+
+    Raises:
+        TracingError: where only types are known.
+    """
+    try:
+        return values_of(value, what)
+    except TracingError as error:
+        if error.only_types:
+            raise error.with_fix(fix) from None
+        raise
 
 
 def square(name: str, a: Any) -> Any:

@@ -187,6 +187,21 @@ REFUSED = [
 ]  # fmt: skip
 
 
+def test_what_needs_values_says_what_to_pass() -> None:
+    for call, fix in (
+        (lambda x: mirror.gaussian_filter(x, x[0, 0]), "pass radius="),
+        (lambda x: mirror.gaussian_filter1d(x, x[0, 0]), "pass radius="),
+        (lambda x: mirror.rotate(x, x[0, 0]), "pass reshape=False"),
+    ):
+        with pytest.raises(primad.TracingError, match=fix):
+            primad.trace(call)(IMAGE)
+    for call in (
+        lambda s: np.sum(mirror.gaussian_filter(IMAGE, s) ** 2),
+        lambda s: np.sum(mirror.rotate(IMAGE, 9 * s)[2:5] ** 2),
+    ):  # fmt: skip
+        assert np.isfinite(primad.grad(call)(1.1))
+
+
 @pytest.mark.parametrize("number", range(len(REFUSED)))
 def test_what_is_refused(number: int) -> None:
     with pytest.raises(primad.PrimadError):

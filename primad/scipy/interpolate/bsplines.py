@@ -11,9 +11,9 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import DomainError, MissingAttributeError, ShapeError
 from primad.numpy.promotion import normalize_axis
-from primad.numpy.shapes.ordering import values_of
 from primad.scipy.interpolate.cubic import solved
 from primad.scipy.interpolate.piecewise import PPoly, evaluated, in_double, own, with_axes, with_points_at
+from primad.scipy.mirrors import known
 from primad.scipy.traced_calls import has_traced, is_recorded
 from primad.system.tracebacks import entrance
 
@@ -281,7 +281,8 @@ def _knots(x: Any, k: int, t: Any, conditions: bool) -> tuple[Any, Any, Any]:
     """Return knots, and plain points and knots in the same order, which tell where points are among them."""
     if t is not None:
         t = in_double(t)
-        return t, *(values_of(each, "where points are among knots") for each in (x, t))
+        fix = "pass plain points and knots, or leave t out."
+        return t, *(known(each, "where points are among knots", fix) for each in (x, t))
     places = np.arange(float(x.shape[0])) if has_traced(x) else x
     return _usual_knots(x, k, conditions), places, _usual_knots(places, k, conditions)
 

@@ -11,10 +11,9 @@ from primad import ops
 from primad.errors import DomainError, ShapeError
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.promotion import normalize_axis
-from primad.numpy.shapes.ordering import values_of
 from primad.recording.traced_array import settled
 from primad.scipy.linear_filters.stencils import extension_of, padded, weighted
-from primad.scipy.mirrors import mirrors_of
+from primad.scipy.mirrors import known, mirrors_of
 from primad.scipy.ndimage.images import chosen_axes, for_each, image
 from primad.system.tracebacks import entrance
 
@@ -261,7 +260,11 @@ def _smoothed(
 ) -> Any:
     """Return an image smoothed along an axis."""
     if radius is None:
-        radius = int(truncate * float(values_of(sigma, "how far a bell reaches, where radius is not given,")) + 0.5)
+        radius = int(
+            truncate
+            * float(known(sigma, "how far a bell reaches", "pass radius=, how many elements the bell reaches."))
+            + 0.5
+        )
     if radius < 0 or order < 0:
         raise DomainError(f"scipy.ndimage.{name}: radius={radius}, order={order}", fix="neither may be negative.")
     return _along(name, x, _bell(sigma, order, int(radius))[::-1], axis, mode, cval)
@@ -331,7 +334,10 @@ def _bells(
     places = chosen_axes(name, axes, x.ndim)
     options = [for_each(name, option, len(places)) for option in (sigma, order, mode, radius)]
     for axis, width, derivative, way, reach in zip(places, *options, strict=True):
-        if reach is not None or values_of(width, "whether an axis is smoothed") > LEAST_SIGMA:
+        if (
+            reach is not None
+            or known(width, "how far a bell reaches", "pass radius=, how many elements the bell reaches.") > LEAST_SIGMA
+        ):
             x = _smoothed(name, x, width, axis, derivative, way, cval, truncate, reach)
     return x
 

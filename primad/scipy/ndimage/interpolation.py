@@ -9,12 +9,11 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
 from primad.numpy.promotion import any_traced, normalize_axis
-from primad.numpy.shapes.ordering import values_of
 from primad.recording.traced_array import settled
 from primad.scipy import special
 from primad.scipy.linear_filters.stencils import EXTENSIONS, extension_of, padded
 from primad.scipy.linear_filters.tensor_products import summed
-from primad.scipy.mirrors import mirrors_of
+from primad.scipy.mirrors import known, mirrors_of
 from primad.scipy.ndimage.images import for_each, image
 from primad.scipy.ndimage.spline_coefficients import check_order, coefficients, spline_mode
 from primad.system.tracebacks import entrance
@@ -308,7 +307,7 @@ def rotate(
     sizes = np.array([x.shape[axis] for axis in plane])
     shape = sizes
     if reshape:
-        a, b = (np.asarray(values_of(each, "how large the turned image is")) for each in (c, s))
+        a, b = (np.asarray(known(each, "how large the turned image is", "pass reshape=False.")) for each in (c, s))
         corners = np.array([[a, b], [-b, a]]) @ np.array([[0, 0, sizes[0], sizes[0]], [0, sizes[1], 0, sizes[1]]])
         shape = (np.ptp(corners, axis=1) + 0.5).astype(int)
     middle, centre = (sizes - 1) / 2, (shape - 1) / 2

@@ -9,10 +9,9 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
 from primad.numpy.promotion import normalize_axis
-from primad.numpy.shapes.ordering import values_of
 from primad.scipy.linear_filters.recursions import cascade
 from primad.scipy.linear_filters.stencils import padded, weighted
-from primad.scipy.mirrors import floats, mirrors_of
+from primad.scipy.mirrors import floats, known, mirrors_of
 from primad.system.tracebacks import entrance
 
 __all__ = ["filtfilt", "lfilter", "lfilter_zi", "sosfilt", "sosfilt_zi", "sosfiltfilt"]
@@ -255,8 +254,8 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
         ShapeError: if the signal is shorter than what is added.
     """
     if padlen is None:
-        known = values_of(sos, "which coefficients are 0, where padlen is not given,")
-        padlen = 3 * (2 * len(known) + 1 - min(np.sum(known[:, 2] == 0), np.sum(known[:, 5] == 0)))
+        found = known(sos, "which coefficients are 0", "pass padlen=, by how much the signal goes on.")
+        padlen = 3 * (2 * len(found) + 1 - min(np.sum(found[:, 2] == 0), np.sum(found[:, 5] == 0)))
     sos, x = floats(sos, x)
     place = normalize_axis("sosfiltfilt", axis, x.ndim)
     x, edge = _extended("sosfiltfilt", x, place, padtype, int(padlen))
