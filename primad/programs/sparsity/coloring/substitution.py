@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first, substituted
 from primad.programs.sparsity.coloring.coloring_orders import fewest_colors
 from primad.programs.sparsity.coloring.entries import Array, Entries
 
@@ -27,6 +26,8 @@ class Substitution:
 
     def __init__(self, given: Entries) -> None:
         n, rows, columns = given.shape[0], given.rows, given.columns
+        from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first
+
         self._off = np.flatnonzero(rows != columns)
         self._diagonal = np.flatnonzero(rows == columns)
         rows_off, columns_off = rows[self._off], columns[self._off].astype(np.int64)
@@ -53,6 +54,8 @@ class Substitution:
 
     def data(self, products: Array) -> Array:
         """Return the entries, by the products in a row for each direction, one after the other."""
+        from primad.native.loops.acyclic_coloring import substituted
+
         sums, diagonal = (products[places].astype(np.float64) for places in self._places)
         data = np.empty(len(self._off) + len(self._diagonal), products.dtype)
         data[self._diagonal] = diagonal
