@@ -25,6 +25,8 @@ class Substitution:
     """
 
     def __init__(self, given: Entries) -> None:
+        from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first
+
         n, rows, columns = given.shape[0], given.rows, given.columns
         from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first
 
