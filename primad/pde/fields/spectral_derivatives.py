@@ -42,9 +42,15 @@ def spectral_derivative(values: Any, period: float, order: int = 1, axis: int = 
     """
     array = values if is_traced(values) else plain(values)
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 0:
-        raise ShapeError(f"spectral_derivative: the order is a whole number from 0 on, got {order!r}")
+        raise ShapeError(
+            f"spectral_derivative: the order is a whole number from 0 on, got {order!r}",
+            fix="pass 1, 2, …: how often is differentiated.",
+        )
     if not -array.ndim <= axis < array.ndim:
-        raise ShapeError(f"spectral_derivative: there is no axis {axis} in the shape {array.shape}")
+        raise ShapeError(
+            f"spectral_derivative: there is no axis {axis} in the shape {array.shape}",
+            fix="pass the axis along which the points lie; -1 is the last one.",
+        )
     count, real = array.shape[axis], array.dtype.kind != "c"
     waves = np.fft.rfftfreq(count, 1 / count) if real else np.fft.fftfreq(count, 1 / count)
     if order % 2 and count % 2 == 0:
