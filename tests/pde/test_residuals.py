@@ -84,15 +84,10 @@ def test_one_number_for_all_points_is_refused_and_what_it_is_taken_of_is_not(red
         PLACES["an equation"](lambda u, x: reduced(bent(u)))
 
 
-def test_a_complex_residual_is_refused_and_its_parts_are_taken() -> None:
-    with pytest.raises(ProblemError, match="return both of its parts"):
-        PLACES["an equation"](lambda u, x: u.xx + 1j * u.x)
-
-    def parts(u, x):
-        r = u.xx + 1j * u.x
-        return r.real, r.imag
-
-    assert len(PLACES["an equation"](parts).labels["equation"]) == 2
+def test_a_complex_residual_is_its_two_parts_and_a_complex_comparison_is_none() -> None:
+    assert len(PLACES["an equation"](lambda u, x: u.xx + 1j * u.x).labels["equation"]) == 2
+    with pytest.raises(ProblemError, match="true or false"):
+        PLACES["an equation"](lambda u, x: u.xx == 1j * x)
 
 
 def test_no_residual_is_none() -> None:

@@ -33,12 +33,6 @@ def check_residuals(name: str, program: Program, sought: Sequence[bool], shape: 
                 why="It has no derivative that a search could follow, and may be 0 where nothing holds.",
                 fix="return the difference of both sides: u.xx - f for the equation u.xx == f.",
             )
-        if node.type.dtype.kind == "c":
-            raise ProblemError(
-                f"the residual of {name!r} is complex",
-                why="Unknowns are real, and a complex equation is two of real numbers.",
-                fix="return both of its parts: (r.real, r.imag).",
-            )
         if node not in moving:
             raise ProblemError(
                 f"the residual of {name!r} does not move with any unknown or coefficient",
