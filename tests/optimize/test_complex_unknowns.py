@@ -149,6 +149,7 @@ def test_bounds_of_parts() -> None:
             TracingError,
             "Real",
         ),
+        (lambda: optimize.NonlinearProgram(loss, START), ShapeError, "SLSQP"),
         (lambda: optimize.LBFGS().init(START), ShapeError, "primad.optimize.solve"),
         (lambda: optimize.solve(optimize.LBFGS(), optimize.Loss(loss), START), TracingError, "the function itself"),
     ],
