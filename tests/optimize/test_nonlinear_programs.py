@@ -209,6 +209,20 @@ def test_minimize_takes_it_as_a_method(ipopt: Any, capfd: pytest.CaptureFixture[
         np.testing.assert_allclose(ours.x, other.x, atol=1e-3)
 
 
+def test_complex_unknowns_are_two_numbers_each(ipopt: Any) -> None:
+    def far(z: Any) -> Any:
+        return np.sum(np.abs(z - (1 + 2j)) ** 2)
+
+    found = optimize.minimize(
+        far, np.zeros(2, complex), method="ipopt", constraints={"type": "eq", "fun": lambda z: z[:1] * 2 - 2j}
+    )
+    np.testing.assert_allclose(found.x, [1j, 1 + 2j], atol=1e-7)
+    np.testing.assert_allclose(found.multipliers[0], [[1.0, 1.0]])
+    assert NonlinearProgram(far, found.x).solve(found.x).x.dtype == complex
+    with pytest.raises(primad.PrimadError, match="complex"):
+        NonlinearProgram(far, found.x, constraints=NonlinearConstraint(lambda z: z, 0.0, 1.0))
+
+
 def test_how_a_search_ends(ipopt: Any, capfd: pytest.CaptureFixture[str]) -> None:
     program = NonlinearProgram(chain, START, constraints={"type": "eq", "fun": bent})
     short = program.solve(options={"maxiter": 2})

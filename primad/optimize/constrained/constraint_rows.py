@@ -9,6 +9,7 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.optimize.parameter_vectors import Space, Tree, Vector
+from primad.optimize.real_coordinates import RealCoordinates, real_parts
 from primad.optimize.scipy_solvers.flat_functions import Plain, as_array, as_floats, spread
 from primad.optimize.scipy_solvers.limits import check_linear, parts_of
 from primad.recording import tree
@@ -47,18 +48,19 @@ def constraint_rows(given: Any, x0: Tree, what: str) -> ConstraintRows:
 
     what = f"{what}: constraints"
     if isinstance(given, LinearConstraint):
-        check_linear(given, Space.of(x0).size, what)
+        check_linear(given, Space.of(RealCoordinates.of(x0).split(x0)).size, what)
         matrix = given.A if hasattr(given.A, "tocsr") else np.atleast_2d(given.A)
         return _between(lambda x: matrix @ x, np.zeros(matrix.shape[0]), given.lb, given.ub, what)
     if isinstance(given, NonlinearConstraint):
         check_no_derivatives({"jac": given.jac, "hess": given.hess}, what)
-        function, args, lower, upper = given.fun, (), given.lb, given.ub
+        function, args, parts, lower, upper = given.fun, (), False, given.lb, given.ub
     else:
         function, args, kind = parts_of(given, what)
         check_no_derivatives({"jac": given.get("jac")}, what)
-        lower, upper = 0.0, 0.0 if kind == "eq" else np.inf
-    flat = Plain(function, x0, args, what, True)
-    found = as_floats(as_array(flat.plain(flat.call)(flat.tree(flat.start))), what)
+        parts, lower, upper = kind == "eq", 0.0, 0.0 if kind == "eq" else np.inf
+    flat = Plain(function, x0, args, what, True, parts=parts)
+    found = as_array(flat.plain(flat.call)(flat.tree(flat.start)))
+    found = as_floats(tree.map(real_parts, found) if parts else found, what)
     return _between(lambda x: flat.joined(flat.space.tree(x)), found, lower, upper, what)
 
 
@@ -71,9 +73,17 @@ def _between(function: Callable[[Any], Any], found: Tree, lower: Any, upper: Any
         lower: a number or a tree like it.
         upper: a number or a tree like it.
         what: the solver, for messages.
+
+    Raises:
+        ShapeError: if limits do not fit, or are of complex numbers.
     """
     leaves, structure = tree.flatten(found)
     image = Space(structure, [type_of(leaf) for leaf in leaves])
+    if any(type.is_complex for type in image.types):
+        raise ShapeError(
+            f"{what}: limits of complex numbers, which have no order",
+            fix='return real numbers, as np.abs(z) or z.real, or write an equation: {"type": "eq", "fun": f}.',
+        )
     low, high = (spread(image, limit, f"{what}: a limit") for limit in (lower, upper))
     if not np.all(low <= high):
         raise ShapeError(f"{what}: a lower limit is not below the upper one, nor equal to it")

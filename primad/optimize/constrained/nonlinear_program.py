@@ -41,7 +41,7 @@ class NonlinearProgram:
         constraints: as those of `primad.optimize.minimize`; a `LinearConstraint` may have a sparse matrix.
 
     Attributes:
-        start: x0 as a vector.
+        start: x0 as a vector; of a complex number its two parts.
         lower: bounds of the vector.
         upper: bounds of the vector.
         constraint_lower: limits of the constraints, one row for all.
@@ -97,7 +97,7 @@ class NonlinearProgram:
 
     def _vector(self, x: Tree) -> Vector:
         """Return a tree like x0 as a vector."""
-        x = parameters(x, self._flat.what)
+        x = self._flat.coordinates.split(parameters(x, self._flat.what))
         given, wanted = ([type.shape for type in space.types] for space in (Space.of(x), self._flat.space))
         if given != wanted:
             raise ShapeError(f"{self._flat.what}: x0 has arrays of {given}, and the program of {wanted}")
@@ -200,12 +200,12 @@ class NonlinearProgram:
         start = self.start if x0 is None and after is None else self._vector(after.x if x0 is None else x0)
         called = None if callback is None else called_back(flat, callback)
         found = solved_by_ipopt(self, start, None if after is None else after.info, tol, called, options)
-        found.x = flat.tree(found.x)
+        found.x = flat.point(found.x)
         found.multipliers, first = [], 0
         for one in self._constraints:
             found.multipliers.append(one.image.tree(found.info["mult_g"][first : first + one.lower.size]))
             first += one.lower.size
-        found.lower_multipliers, found.upper_multipliers = (flat.tree(found.info[f"mult_x_{side}"]) for side in "LU")
+        found.lower_multipliers, found.upper_multipliers = (flat.point(found.info[f"mult_x_{side}"]) for side in "LU")
         return found
 
 
