@@ -28,8 +28,6 @@ class Substitution:
         from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first
 
         n, rows, columns = given.shape[0], given.rows, given.columns
-        from primad.native.loops.acyclic_coloring import acyclic_colors, leaves_first
-
         self._off = np.flatnonzero(rows != columns)
         self._diagonal = np.flatnonzero(rows == columns)
         rows_off, columns_off = rows[self._off], columns[self._off].astype(np.int64)
