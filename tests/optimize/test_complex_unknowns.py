@@ -149,7 +149,6 @@ def test_bounds_of_parts() -> None:
             TracingError,
             "Real",
         ),
-        (lambda: optimize.NonlinearProgram(loss, START), ShapeError, "SLSQP"),
         (lambda: optimize.LBFGS().init(START), ShapeError, "primad.optimize.solve"),
         (lambda: optimize.solve(optimize.LBFGS(), optimize.Loss(loss), START), TracingError, "the function itself"),
     ],

@@ -68,12 +68,6 @@ class NonlinearProgram:
     def __init__(self, fun: Function, x0: Tree, args: Any = (), bounds: Any = None, constraints: Any = ()) -> None:
         what = "NonlinearProgram"
         self._flat = Plain(fun, x0, args if isinstance(args, tuple) else (args,), what, True)
-        if self._flat.coordinates.are_parts:
-            raise ShapeError(
-                f"{what}: complex unknowns are not taken",
-                why="Its results are told by number of the unknowns.",
-                fix='take minimize with method="SLSQP" or "trust-constr", or the parts as an array of their own.',
-            )
         self.start = self._flat.start
         limits = bounds_of(self._flat, (-np.inf, np.inf) if bounds is None else bounds, by_element=True)
         self.lower, self.upper = limits.lb, limits.ub
