@@ -51,6 +51,6 @@ def hessian_entries(function: Callable[..., Any], args: Sequence[Array]) -> Matr
 
 
 def _entries(matrix: Callable[..., Any], args: Sequence[Array], lower: bool) -> MatrixEntries:
-    rows, columns = matrix(*args).sparse("coo").coords
+    rows, columns = matrix(*args).pattern().tocoo().coords
     kept = np.flatnonzero(rows >= columns) if lower else np.arange(len(rows))
-    return MatrixEntries(rows[kept], columns[kept], jit(lambda *xs: matrix(*xs).sparse("coo").data[kept]))
+    return MatrixEntries(rows[kept], columns[kept], jit(lambda *xs: matrix(*xs).sparse("csr").data[kept]))
