@@ -177,12 +177,10 @@ REFUSED = {
     "a maximum": (lambda: primad.jit(lambda z: np.maximum(z, 0))(Z), "x.real"),
     "a cast": (lambda: primad.jit(lambda z: z.astype(float))(Z), "imaginary parts"),
     "a value lost": (lambda: primad.grad(lambda z: np.abs(complex(z[0])))(Z), "complex"),
-    "an optimiser": (lambda: primad.optimize.minimize(LOSSES["products"], Z), "not supported here"),
     "entries of second derivatives": (
         lambda: primad.hessian(lambda x: np.sum(x**3 * 1j))(X).sparse(),
         "np.asarray",
     ),
-    "residuals": (lambda: primad.optimize.least_squares(lambda x: x * 1j - 1, X), "not supported here|real"),
     "a loss": (lambda: primad.optimize.minimize(lambda x: np.sum(x * 1j), X), "complex"),
     "an equation in time": (lambda: primad.integrate.solve_ivp(lambda t, y: 1j * y, (0.0, 1.0), X), "complex"),
     "a real primitive": (lambda: primad.grad(lambda z: np.abs(halved(z)))(1j), "analytic"),

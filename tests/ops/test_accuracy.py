@@ -188,6 +188,7 @@ def _forward(f: Function) -> Function:
 
 Known = Callable[[int, float], bool]
 EXCEPTIONS: dict[str, tuple[str, Known]] = {
+    "safe_sqrt": ("its derivatives at 0 are 0 by definition", lambda order, x: x == 0),
     "power": ("x^(y − 3) overflows before a factor makes it finite", lambda order, x: abs(x) <= 1e-160),
     "hypot": ("the length cubed is below the least float", lambda order, x: order > 1 and abs(x) <= 1e-160),
     "arctan2": ("the length squared is below the least float", lambda order, x: order > 1 and abs(x) <= 1e-160),

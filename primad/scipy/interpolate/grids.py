@@ -8,9 +8,10 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
+from primad.numpy.elementwise.ufuncs import defined_where
 from primad.recording.traced_array import settled
 from primad.scipy.interpolate.bsplines import basis_values, make_interp_spline
-from primad.scipy.interpolate.piecewise import check_inside, in_double, inside, own, piece_of, with_axes
+from primad.scipy.interpolate.piecewise import check_inside, filled, in_double, inside, own, piece_of, with_axes
 from primad.scipy.linear_filters.tensor_products import summed
 from primad.scipy.traced_calls import has_traced, is_recorded
 from primad.system.tracebacks import entrance
@@ -97,8 +98,8 @@ class RegularGridInterpolator:
                 check_inside(x, axis[0], axis[-1], "RegularGridInterpolator")
             outside = np.nan if self.bounds_error else self.fill_value
             if outside is not None:
-                found = pnp.where(with_axes(inside(x, axis[0], axis[-1]), trail), found, outside)
-            found = pnp.where(with_axes(pnp.isnan(x), trail), np.nan, found)
+                found = filled(with_axes(inside(x, axis[0], axis[-1]), trail), found, outside)
+            found = defined_where(with_axes(~pnp.isnan(x), trail), found)
         return found
 
     def _of_neighbours(self, points: list[Any], linear: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, MissingAttributeError, ShapeError, TracingError
+from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import normalize_axis
 from primad.numpy.shapes.ordering import values_of
 from primad.recording.traced_array import settled
@@ -101,8 +102,15 @@ def evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
         power = degree - i
         found = found * distance + math.perm(power, nu) * pnp.take(c[i], piece, axis=0)
     if extrapolate in (False, 0):
-        return pnp.where(with_axes(inside(points, breaks[0], breaks[-1]), trail), found, np.nan)
+        return defined_where(with_axes(inside(points, breaks[0], breaks[-1]), trail), found)
     return found
+
+
+def filled(known: Any, found: Any, fill: Any) -> Any:
+    """Return what was found where it is known, elsewhere a fill value: NaN has derivatives that are NaN, too."""
+    if not is_recorded(fill) and np.all(np.isnan(fill)):
+        return defined_where(known, found)
+    return pnp.where(known, found, fill)
 
 
 class PPoly:

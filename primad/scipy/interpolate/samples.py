@@ -8,10 +8,19 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
+from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import normalize_axis
 from primad.recording.traced_array import settled
 from primad.scipy.interpolate.bsplines import make_interp_spline
-from primad.scipy.interpolate.piecewise import check_inside, in_double, own, piece_of, with_axes, with_points_at
+from primad.scipy.interpolate.piecewise import (
+    check_inside,
+    filled,
+    in_double,
+    own,
+    piece_of,
+    with_axes,
+    with_points_at,
+)
 from primad.scipy.traced_calls import is_recorded
 from primad.system.tracebacks import entrance
 
@@ -91,14 +100,14 @@ class interp1d:
         if self._goes_on:
             if self._kind in ("previous", "next"):
                 outside = points > high if self._kind == "next" else points < low
-                found = pnp.where(with_axes(outside, trail), np.nan, found)
+                found = defined_where(with_axes(~outside, trail), found)
         else:
             if self.bounds_error:
                 check_inside(points, low, high, "interp1d")
             pair = isinstance(self.fill_value, tuple) and len(self.fill_value) == 2
             below, above = self.fill_value if pair else (self.fill_value, self.fill_value)
-            found = pnp.where(with_axes(points < low, trail), below, found)
-            found = pnp.where(with_axes(points > high, trail), above, found)
+            found = filled(with_axes(~(points < low), trail), found, below)
+            found = filled(with_axes(~(points > high), trail), found, above)
         return with_points_at(found, points.ndim, self.axis)
 
     def _between(self, points: Any) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from primad import numpy as pnp
 from primad import ops
-from primad.errors import DomainError, ShapeError
+from primad.errors import DomainError, ShapeError, warn
 from primad.recording.traced_array import settled
 from primad.scipy import fft
 from primad.scipy.signal.smoothing import detrend as without_trend
@@ -58,7 +57,7 @@ def weights_of(name: str, window: Any, nperseg: Any, samples: int | None) -> Any
     if isinstance(window, (str, tuple)):
         size = 256 if nperseg is None else int(nperseg)
         if samples is not None and size > samples:
-            warnings.warn(f"nperseg = {size} is greater than {samples} samples", UserWarning, stacklevel=4)
+            warn(f"nperseg = {size} is greater than {samples} samples")
             size = samples
         return import_module("scipy.signal").get_window(window, size)
     found = settled(pnp.array(window))
