@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,29 @@ import primad
 
 STEP = 1e-6
 """Of central differences; chosen."""
+
+
+def other_defaults(ours: Callable[..., Any], theirs: Callable[..., Any]) -> list[str]:
+    """Return where parameters that two functions share have different defaults; a mark for "not given" is as any."""
+    try:
+        mine, its = (inspect.signature(inspect.unwrap(function)).parameters for function in (ours, theirs))
+    except (TypeError, ValueError):  # it says none
+        return []
+    shared = [
+        (name, mine[name].default, its[name].default)
+        for name in mine
+        if name in its and mine[name].kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    ]
+    return [
+        f"{name}={own!r}, not {known!r}"
+        for name, own, known in shared
+        if isinstance(known, (int, float, str, tuple, type(None))) and own != known and not _same_window(own, known)
+    ]
+
+
+def _same_window(x: Any, y: Any) -> bool:
+    """Say whether two names of a window mean the same: SciPy says of newer ones that they are periodic, as all are."""
+    return str(x) == str(y).replace("_periodic", "")
 
 
 def check_mirror(

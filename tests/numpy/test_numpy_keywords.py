@@ -18,6 +18,7 @@ import pytest
 import primad
 import primad.numpy as pnp
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS
+from tests.mirrored import other_defaults
 from tests.numpy.test_numpy_surface import CASES as SURFACE
 from tests.numpy_cases import OF_VALUES
 
@@ -307,6 +308,19 @@ def test_parameters_stand_where_numpy_has_them() -> None:
             if not variadic and mine.name not in {its.name, *OPERANDS}:
                 wrong.append(f"{function.__name__}: {mine.name} for {its.name}")
     assert not wrong
+
+
+NOT_SAID = {"may_share_memory", "shares_memory"}
+"""Functions with a default for how long is searched, which traced arrays do not need."""
+
+
+def test_defaults_are_numpys() -> None:
+    wrong = {
+        function.__name__: other_defaults(recorded, function)
+        for function, recorded in FUNCTIONS.items()
+        if inspect.isroutine(function) and function.__name__ not in NOT_SAID
+    }
+    assert len(wrong) > 200 and not {name: found for name, found in wrong.items() if found}
 
 
 def test_every_function_is_tried() -> None:
