@@ -233,8 +233,7 @@ def _applied() -> tuple[Any, Any]:
         ctx.save_for_backward(*tensors)
         ctx.save_for_forward(*tensors)
         ctx.floats = [_moves(result) for result in results]
-        if not all(ctx.floats):
-            ctx.mark_non_differentiable(*[result for result in results if not _moves(result)])
+        ctx.mark_non_differentiable(*[result for result in results if not _moves(result)])
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         results = computed(*inputs)
