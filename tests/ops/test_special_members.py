@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 
 import primad
 import primad.scipy.special as special
+import primad.scipy.stats as stats
 from primad import ops
 from primad.numpy.special_functions import members
 from primad.ops.special.members import MEMBERS
@@ -52,9 +54,24 @@ ARGUMENTS: dict[str, tuple[float, ...]] = {
     "sindg": (333.0,), "tandg": (33.0,), "cotdg": (33.0,), "exp10": (0.7,), "gammasgn": (-1.5,), "loggamma": (2.5,),
     "owens_t": (0.7, 0.4), "powm1": (1.2, 0.4), "radian": (3.0, 2.0, 1.0), "round": (2.3,),
     "voigt_profile": (0.3, 1.2, 0.4), "zeta": (2.5, 1.3), "zetac": (2.5,), "lambertw": (0.7,), "wofz": (0.7,),
+    **dict.fromkeys((
+        "airy", "cbrt", "cosm1", "dawsn", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfi", "erfinv",
+        "exp1", "exp2", "expi", "expit", "expm1", "expn", "exprel", "gamma", "gammaln", "i0", "i1", "iv", "j0", "j1",
+        "jn", "jv", "k0", "k1", "kn", "kv", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp",
+        "ndtr", "ndtri", "polygamma", "psi", "rgamma", "softmax", "y0", "y1", "yn", "yv", "diric",
+    ), (0.7,)),
+    **dict.fromkeys((
+        "beta", "betaln", "boxcox", "boxcox1p", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "huber",
+        "inv_boxcox", "inv_boxcox1p", "kl_div", "poch", "pseudo_huber", "rel_entr", "xlog1py", "xlogy",
+    ), (1.3, 0.4)),
+    **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv"), (1.3, 0.7, 0.4)),
+    "binom": (7.0, 2.5), "multigammaln": (2.3,),
 }  # fmt: skip
 """Of functions whose arguments are all traced."""
+LAST: dict[str, tuple[int, ...]] = {"diric": (5,), "multigammaln": (3,)}
+"""Plain parameters that come last."""
 PLAIN: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("expn", "iv", "jn", "jv", "kn", "kv", "yn", "yv", "polygamma"), (2,)),
     **{"eval_jacobi": (3, 0.5, 1.0), "lpmv": (1, 2), "eval_sh_jacobi": (3, 2.0, 1.0)},
     **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (2, 7)),
 }
@@ -73,11 +90,11 @@ def parts(results: Any) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(ARGUMENTS | members.TABLE | PYTHON))
+@pytest.mark.parametrize("name", sorted(name for name in special.__all__ if hasattr(scipy.special, name)))
 def test_scipys_values_and_slopes(name: str) -> None:
     ours, theirs = getattr(special, name), getattr(scipy.special, name)
     if name in ARGUMENTS:
-        before, traced, after = PLAIN.get(name, ()), ARGUMENTS[name], ()
+        before, traced, after = PLAIN.get(name, ()), ARGUMENTS[name], LAST.get(name, ())
     elif name in PYTHON:
         before, traced, after = PYTHON[name][:1], PYTHON[name][1:2], PYTHON[name][2:]
     else:
@@ -91,12 +108,36 @@ def test_scipys_values_and_slopes(name: str) -> None:
     primad.check_grads(lambda *xs: sum(call(*xs)), traced, order=1)
 
 
+@pytest.mark.parametrize("name", [name for name in members.TABLE if name.startswith("eval_")])
+def test_polynomials_and_their_slopes_are_scipys_at_every_degree(name: str) -> None:
+    """They are those of the polynomial through SciPy's values."""
+    ours, theirs, points = getattr(special, name), getattr(scipy.special, name), np.array([-0.4, 0.3, 0.9, 1.0])
+    others = PLAIN.get(name, USUAL)[1 : len(members.TABLE[name].params)]
+    for degree in (0, 1, 2, 3, 6):
+        nodes = np.linspace(-1, 1, degree + 1)
+        exact = np.polynomial.Polynomial.fit(nodes, theirs(degree, *others, nodes), degree, domain=[-1, 1])
+        for order in range(3):
+            f = primad.derivative(lambda x, n=degree: ours(n, *others, x), order) if order else None
+            found = f(points) if f else primad.trace(lambda x, n=degree: ours(n, *others, x))(points)(points)
+            expected = exact.deriv(order)(points)
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12 * np.max(np.abs(exact.coef)))
+
+
 def test_a_t_distribution_has_its_derivatives_at_its_centre() -> None:
-    """Near 0 it is a series, whose derivatives are those of the function beside it."""
+    """Near 0 it is a series, whose derivatives are those of the function beside it; and its inverse undoes it."""
     for order in (1, 2, 3):
         of_t = primad.derivative(lambda t: special.stdtr(3.5, t), order)
         of_p = primad.derivative(lambda p: special.stdtrit(3.5, p), order)
         np.testing.assert_allclose([of_t(0.0), of_p(0.5)], [of_t(1e-5), of_p(0.50001)], rtol=1e-5, atol=1e-3)
+    for order in (1, 2, 3, 4, 5):
+        both = primad.derivative(lambda p: special.stdtr(3.5, special.stdtrit(3.5, p)), order)
+        assert both(0.5) == pytest.approx(float(order == 1), abs=1e-10)
+        slope = primad.derivative(lambda t: special.stdtr(3.5, t), order)
+        density = primad.derivative(lambda t: stats.t.pdf(t, 3.5), order - 1) if order > 1 else scipy.stats.t(3.5).pdf
+        assert slope(0.0) == pytest.approx(density(0.0), rel=1e-12)
+
+
+def test_an_order_that_is_traced_is_refused_with_a_way_out() -> None:
     with pytest.raises(primad.TracingError, match=r"hyp2f1 of a traced order(?s:.*)Fix: "):
         primad.grad(lambda a: special.hyp2f1(a, 1.0, 2.0, 0.3))(0.5)
 
