@@ -8,19 +8,10 @@ import pytest
 
 from tests.mirrored import other_defaults
 
-PACKAGES = [
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "sparse",
-    "sparse.linalg",
-    "special",
+PACKAGES = (
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "sparse.linalg", "special",
     "stats",
-]
+)  # fmt: skip
 PATHS = {f"primad.scipy.{name}": f"scipy.{name}" for name in PACKAGES}
 PATHS |= {"primad.optimize": "scipy.optimize", "primad.integrate": "scipy.integrate"}
 
