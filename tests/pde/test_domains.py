@@ -176,6 +176,12 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         (lambda: pde.Mesh(GRID, [(0, 1, 9)]), "the corner 9"),
         (lambda: pde.Mesh(GRID, [(0, 1, 2)]), "is flat"),
         (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 4)]}), "no piece of the boundary"),
+        (lambda: pde.Mesh(GRID, [(0, 1, -1)]), "the corner -1"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 0)]}), r"(?s)\(0, 1\): no piece .*once"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 1)], "boundary": [(1, 0)]}), "no piece"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"left": []}), "'left' of the mesh has no piece"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"boundary": []}), "'boundary' of the mesh has no piece"),
+        (lambda: pde.Mesh(GRID, CELLS, parts={"boundary": [(0, 1)]}), "'boundary' of the mesh is not all of it"),
         (lambda: pde.Mesh([(0.0, np.nan)], [(0, 0, 0)]), "in the plane or in space"),
         (lambda: SQUARE.interior(3)["z"], "no coordinate 'z'"),
     ],
@@ -183,6 +189,13 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
 def test_what_is_no_domain_is_named(make, words: str) -> None:
     with pytest.raises(ProblemError, match=words):
         make()
+
+
+def test_the_whole_boundary_of_a_mesh_may_have_its_name() -> None:
+    edges = {"boundary": [(0, 1), (1, 2), (2, 0)]}
+    assert pde.Mesh([(0, 0), (3, 0), (0, 4)], [(0, 1, 2)], parts=edges).part_measure("boundary") == 12.0
+    two = pde.Mesh([(0, 0), (3, 0), (0, 4)], [(0, 1, 2)], parts={"left": [(2, 0)], "boundary": edges["boundary"][:2]})
+    assert two.parts == ("left", "boundary") and two.part_measure("boundary") == 8.0
 
 
 def test_a_mesh_is_read_from_a_file_with_its_named_parts(tmp_path) -> None:

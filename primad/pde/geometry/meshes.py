@@ -30,7 +30,7 @@ class Mesh(Domain):
         cells: for each triangle or tetrahedron the numbers of its corners.
         names: of the coordinates; x, y and z by default.
         parts: for each named part of the boundary the edges or faces that it consists of, by the numbers of their
-            corners; what is in none is the part "boundary".
+            corners; what is in none is the part "boundary", which may be given too if it has all the rest.
 
     Raises:
         ProblemError: if there are no cells, they do not fit the points, or a part is not on the boundary.
@@ -63,9 +63,10 @@ class Mesh(Domain):
                 f"a mesh consists of {kind}, got cells of the shape {corners.shape}",
                 fix="pass an array with the corners of a cell in each row.",
             )
-        if corners.min() < 0 or corners.max() >= len(at):
+        unknown = corners[(corners < 0) | (corners >= len(at))]
+        if unknown.size:
             raise ProblemError(
-                f"a cell of the mesh has the corner {corners.max()}, and there are {len(at)} points",
+                f"a cell of the mesh has the corner {unknown[0]}, and there are {len(at)} points",
                 fix="corners are counted from 0: pass cells - 1 where yours begin with 1.",
             )
         self.names = ("x", "y", "z")[:size] if names is None else names_in(names)
@@ -97,21 +98,34 @@ class Mesh(Domain):
         ordered = np.sort(facets, axis=1)
         _, first, times = np.unique(ordered, axis=0, return_index=True, return_counts=True)
         left = {tuple(ordered[i].tolist()): (facets[i], opposite[i]) for i in first[times == 1]}
-        found: dict[str, tuple[Array, Array]] = {}
-        for name in [*parts, "boundary"]:
-            own = parts.get(name, list(left))
-            keys = [tuple(sorted(int(i) for i in facet)) for facet in own]
-            missing = [key for key in keys if key not in left]
-            if missing or (not keys and name != "boundary"):
-                what = f"corners {missing[0]}" if missing else "nothing"
+        pieces: dict[str, list[tuple[Array, Array]]] = {}
+        for name, own in parts.items():
+            pieces[name] = []
+            for facet in own:
+                key = tuple(sorted(int(i) for i in facet))
+                if key not in left:
+                    raise ProblemError(
+                        f"the part {name!r} of the mesh has corners {key}: no piece of the boundary that is left",
+                        fix="give each edge, or face, of the boundary to one part, once.",
+                    )
+                pieces[name].append(left.pop(key))
+            if not pieces[name]:
                 raise ProblemError(
-                    f"the part {name!r} of the mesh has {what}: no piece of the boundary that is left",
-                    fix="give each edge, or face, of the boundary to one part.",
+                    f"the part {name!r} of the mesh has no piece of the boundary",
+                    fix="give it edges, or faces, by the numbers of their corners; or leave it out.",
                 )
-            if keys:
-                pieces = [left.pop(key) for key in keys]
-                ends = at[np.array([facet for facet, _ in pieces])]
-                found[name] = (ends, _normals(ends, at[np.array([other for _, other in pieces])]))
+        if left and "boundary" in pieces:
+            raise ProblemError(
+                f"the part 'boundary' of the mesh is not all of it: {len(left)} pieces are in no part",
+                why="What is in no part has that name.",
+                fix="give the part another name, or all pieces.",
+            )
+        if left:
+            pieces["boundary"] = list(left.values())
+        found = {}
+        for name, own in pieces.items():
+            ends = at[np.array([facet for facet, _ in own])]
+            found[name] = (ends, _normals(ends, at[np.array([other for _, other in own])]))
         return found
 
     @classmethod
