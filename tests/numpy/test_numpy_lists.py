@@ -78,6 +78,21 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+EMPTY: dict[str, Callable[[Any], Any]] = {
+    "piecewise": lambda x: np.piecewise(x, [], [lambda v: v]),
+    "select": lambda x: np.select([], [], x),
+    "choose": lambda x: np.choose(x.astype(int), []),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_list_of_nothing_is_refused_as_numpys(name: str) -> None:
+    with pytest.raises((ValueError, IndexError)) as refused:
+        EMPTY[name](X)
+    with pytest.raises(type(refused.value)):
+        primad.trace(EMPTY[name])(X)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_a_list_of_traced_numbers_is_an_array(name: str) -> None:
     call = CALLS[name]

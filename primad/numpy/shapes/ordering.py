@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import ShapeError, TracingError
+from primad.errors import IndexShapeError, ShapeError, TracingError
 from primad.ir.array_types import is_float
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import where
@@ -356,7 +356,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """np.piecewise; each function is called on the whole array, and counts where its condition holds."""
     conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
-    if conditions and not isinstance(conditions[0], (list, tuple, np.ndarray, TracedArray)) and x.ndim:
+    if not conditions:
+        raise IndexShapeError("piecewise: no condition", fix="give one at least, such as x > 0.")
+    if not isinstance(conditions[0], (list, tuple, np.ndarray, TracedArray)) and x.ndim:
         conditions = [conditions]
     conditions = [joined(c) if isinstance(c, (list, tuple, TracedArray)) else np.asarray(c, bool) for c in conditions]
     conditions = [c if isinstance(c, TracedArray) else np.asarray(c, bool) for c in conditions]
