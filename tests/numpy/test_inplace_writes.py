@@ -6,6 +6,7 @@ import copy
 import math
 import operator
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -268,6 +269,29 @@ def test_what_is_no_view_says_so() -> None:
         pnp.asarray(y)[0] = pnp.array(y, copy=False)[1] + 1.0
 
     assert primad.grad(lambda x: f(x, fine))(1.0) == 2.0
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int64", "uint16", "float16", "float32", "float64", "complex64", "complex128"]
+)
+def test_a_plain_array_is_a_copy_that_may_be_written_to_only_where_it_must_be(dtype: str) -> None:
+    """In every dtype: a write into what stands for the array itself is refused, as it would be lost."""
+    asked: dict[str, bool] = {}
+
+    def f(x: Any) -> Any:
+        y = pnp.zeros(3, dtype)
+        other = np.float32 if dtype == "float64" else np.float64
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # imaginary parts that are left out
+            plain = {"asarray": np.asarray(y), "of its dtype": np.asarray(y, dtype), "copied": np.array(y)}
+            plain |= {"converted": np.asarray(y, other), "converted copy": np.array(y, other)}
+        for name, array in plain.items():
+            assert array.dtype == (other if "converted" in name else dtype)
+            asked[name] = array.flags.writeable
+        return x
+
+    primad.trace(f)(1.0)
+    assert asked == {"asarray": False, "of its dtype": False, "copied": True, "converted": True, "converted copy": True}
 
 
 @pytest.mark.parametrize("copy", [None, False])

@@ -111,7 +111,7 @@ class WritableArray(ArrayView):
                 why="Traced values that are written into the one would not be seen in the other.",
                 fix="np.array(y) is a copy.",
             )
-        return np.array(now, dtype) if copy or np.dtype(dtype or now.dtype) != now.dtype else now
+        return np.array(now, dtype, copy=copy)
 
     def __copy__(self) -> Any:
         return self.copy()
