@@ -162,7 +162,8 @@ class _Hessian:
         Returns:
             the covariance, how many values of data are left over, and which part of each direction is left out.
         """
-        whole, of_data, left = np.zeros((self.space.size, self.space.size)), dict[int, Array](), 0.0
+        whole, left = np.zeros((self.space.size, self.space.size)), 0.0
+        of_data: dict[int, Array] = {}
         for place, one in enumerate(self.residuals):
             square = self._square(one, 1)
             whole += square
