@@ -9,6 +9,7 @@ import json
 import math
 import random
 import re
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from primad import ArrayType, ProgramError
 from primad.functional.parsing import known_ops
 from primad.ir.json_form import LARGEST_ARRAY, packed, unpacked
 from primad.ir.node import CAPTURED
+from primad.ir.program import Cost
 from primad.ir.text import render
 from primad.numpy.special import logsumexp, softmax
 from primad.recording import tree
@@ -147,6 +149,12 @@ def test_long_captured_arrays_are_given() -> None:
         primad.parse(text)
     with pytest.raises(ProgramError, match=r"must have type float64\[2,20\]"):
         primad.parse(text, captured=[BIG.T])
+
+
+def test_costs_are_added_count_by_count() -> None:
+    names = [field.name for field in fields(Cost)]
+    one, other = (Cost(*range(start, start + len(names))) for start in (1, 100))
+    assert [getattr(one + other, name) for name in names] == [101 + 2 * i for i in range(len(names))]
 
 
 def test_own_primitives() -> None:

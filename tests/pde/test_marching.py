@@ -224,6 +224,15 @@ def test_a_march_is_not_asked_outside_of_its_times(marched, time, ask):
         asked[ask]()
 
 
+def test_a_time_may_be_off_by_what_rounding_makes_of_it(marched):
+    """A billionth of the time between the first and the last one."""
+    marched.u(0.1, 0.4 * (1 + 0.9e-9))
+    marched.u(0.1, -0.9e-9 * 0.4)
+    for time in (0.4 * (1 + 1.1e-9), -1.1e-9 * 0.4):
+        with pytest.raises(ProblemError, match="is asked at t"):
+            marched.u(0.1, time)
+
+
 def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

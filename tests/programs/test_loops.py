@@ -465,7 +465,12 @@ def test_fori_loop_map_and_associative_scan() -> None:
             given = np.stack([x[:n], x[:n] ** 2], axis=1)
             expected = np.flip(np.cumprod(np.flip(given, 0), 0), 0) if reverse else np.cumprod(given, 0)
             close(primad.associative_scan(np.multiply, given, reverse), expected)
-    close(primad.associative_scan(np.add, x[None, :], axis=1), np.cumsum(x)[None, :])
+    for axis in (1, -1):
+        close(primad.associative_scan(np.add, x[None, :], axis=axis), np.cumsum(x)[None, :])
+    close(primad.associative_scan(np.add, x[:, None], axis=-2), np.cumsum(x)[:, None])
+    for leaves, axis in (((x, x[None]), 1), ((x[None], x), -2), ((x, x), 1), ((), 0)):
+        with pytest.raises(primad.ShapeError, match=f"no axis {axis}: their shapes"):
+            primad.associative_scan(lambda a, b: a, leaves, axis=axis)
     matrices = np.random.default_rng(0).normal(size=(5, 2, 2))
     products = [matrices[0]]
     for matrix in matrices[1:]:

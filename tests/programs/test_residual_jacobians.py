@@ -413,6 +413,16 @@ def test_an_opaque_function_between_points_is_named():
     assert any("opaque" in line for line in lines)
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_a_part_of_what_is_joined_takes_nothing_of_its_other_parts(axis):
+    x = np.ones((2, 2, 2))
+    program = primad.trace(lambda x: np.concatenate([np.sin(x), np.exp(x), np.tanh(x)], axis=axis))(x)
+    for first, names in enumerate(("sin", "exp", "tanh")):
+        windows = tuple([(2 * first, 2 * first + 2) if i == axis else (0, 2) for i in range(3)])
+        found = {node.op.name for node in narrowed(program, windows).nodes}
+        assert found & {"sin", "exp", "tanh"} == {names}
+
+
 def test_an_op_may_cut_one_index_and_split_another():
     """Indices that are regrouped leave no place for one that moves in part: it is spread out first."""
 
