@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import sys
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,6 +80,70 @@ def test_a_picture_is_axes_with_something_on_them(name: str, flat: pde.Solution)
     _, own = plt.subplots()
     if name != "surface":
         assert flat.plot(axes=own) is own
+
+
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "plot": ("flat", {"unknown": "u", "along": "t", "exact": exact, "data": False, "fixed": {"t": 0.3}}),
+    "plot of two": ("room", {"unknown": "v", "along": "y", "fixed": {"t": 0.3}}),
+    "plot_error": ("flat", {"along": "t", "log": False, "named": {"x": 0.4}}),
+    "plot_error of a line": ("flat", {"log": False}),
+    "plot_residual": ("room", {"label": "other", "along": "x", "log": False, "fixed": {"t": 0.3}}),
+    "plot_residual of a line": ("flat", {"log": False}),
+    "plot_slices": ("flat", {"across": "x", "at": [0.3], "along": "x", "exact": exact, "data": False}),
+    "plot_slices of two": ("room", {"unknown": "v", "along": "x", "fixed": {"x": 0.2}}),
+    "plot_surface": ("room", {"unknown": "v", "along": "x t", "fixed": {"t": 0.3}}),
+    "plot_losses": ("flat", {"against": "seconds"}),
+    "plot_coefficients": ("flat", {"exact": {"k": 0.1}, "level": None}),
+}
+"""Of each function a value of each option that changes its picture; `fixed` and `named` are keywords of their own."""
+ALWAYS: dict[str, dict[str, Any]] = {
+    "plot of two": {"t": 0.5}, "plot_error": {"u": exact}, "plot_error of a line": {"u": exact, "t": 0.5},
+    "plot_residual of a line": {"t": 0.5}, "plot": {"t": 0.5}, "plot_slices of two": {"x": 0.1},
+}  # fmt: skip
+SAME = {("plot", "unknown"), ("plot_slices", "along")}
+"""What is the same by default."""
+
+
+def shown(axes: Any) -> list[Any]:
+    """Return what a picture shows: data, colours, scales and words."""
+    found = [
+        axes.get_title(),
+        axes.get_xlabel(),
+        axes.get_ylabel(),
+        axes.get_yscale(),
+        axes.get_legend_handles_labels()[1],
+    ]
+    found += [line.get_xydata().tolist() for line in axes.lines]
+    for mesh in axes.collections:
+        norm = None if mesh.get_array() is None else (type(mesh.norm).__name__, mesh.norm.vmin, mesh.norm.vmax)
+        found += [np.ma.filled(mesh.get_array(), np.nan).tolist() if norm else [], mesh.get_cmap().name, norm]
+    return [*found, len(axes.patches), len(axes.containers)]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_changes_the_picture(name: str, flat: pde.Solution, room: pde.Solution) -> None:
+    function, (whose, options) = name.split(" ")[0], OPTIONS[name]
+    solution, always = {"flat": flat, "room": room}[whose], ALWAYS.get(name, {})
+    asked = {option for one, (_, given) in OPTIONS.items() if one.split(" ")[0] == function for option in given}
+    parameters = set(inspect.signature(getattr(solution, function)).parameters) - {"solution", "axes"}
+    assert asked == parameters
+    draw = getattr(solution, function)
+    before = shown(draw(**always))
+    for option, value in options.items():
+        given = value if option in ("fixed", "named") else {option: value}
+        changed = {k: v for k, v in always.items() if not (option == "along" and k in value)}
+        assert (repr(shown(draw(**{**changed, **given}))) == repr(before)) == ((name, option) in SAME), option
+
+
+def test_lines_have_twice_as_many_points_and_maps_of_sizes_their_own_colours(flat: pde.Solution) -> None:
+    assert len(flat.plot(t=0.5).lines[0].get_xdata()) == 2 * 41 == len(flat.plot_slices().lines[0].get_xdata())
+    for log, norm in ((True, "LogNorm"), (False, "Normalize")):
+        for axes in (flat.plot_error(u=exact, log=log), flat.plot_residual(log=log)):
+            mesh = axes.collections[0]
+            assert (mesh.get_cmap().name, type(mesh.norm).__name__) == ("magma", norm)
+            top = float(np.max(mesh.get_array()))
+            assert not log or (mesh.norm.vmin, mesh.norm.vmax) == (1e-4 * top, top)
+            assert not log or np.min(mesh.get_array()) >= 1e-4 * top
 
 
 def test_a_map_shows_the_solution_and_nothing_outside(room: pde.Solution) -> None:
@@ -215,6 +281,7 @@ def test_animations_have_frames(flat: pde.Solution, room: pde.Solution, tmp_path
         (lambda s: s.plot_error(u=exact, t=-0.1), "nothing to show at t = -0.1"),
         (lambda s: s.plot_slices(at=[0, 1.5]), "nothing to show at t = 1.5"),
         (lambda s: s.plot_slices(t=[0, 0.5]), r'write plot_slices\("t", at=\[…\]\)'),
+        (lambda s: s.plot_slices(x=0.5), "no coordinate is left to draw along"),
         (lambda s: s.plot_surface(t=9), "nothing to show at t = 9"),
         (lambda s: s.plot(along=["t"], x=3), "nothing to show at x = 3"),
         (lambda s: s.animate("t", t=0.5), "t is what moves"),

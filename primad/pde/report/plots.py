@@ -225,7 +225,12 @@ def plot_slices(
         raise ProblemError(f"slices are across {across}, which is fixed", fix=f'write plot_slices("{across}", at=[…]).')
     low, high = domain.bounds[domain.names.index(across)]
     stations = np.linspace(low, high, 5) if at is None else np.asarray(at, np.float64)
-    along = along or next(other for other in domain.names if other != across and other not in fixed)
+    others = [name for name in domain.names if name != across and name not in fixed]
+    if not along and not others:
+        raise ProblemError(
+            "no coordinate is left to draw along", fix=f"fix one less than {', '.join(fixed) or across}."
+        )
+    along = along or others[0]
     for i, value in enumerate(stations):
         where = grid(solution, (along,), {**fixed, across: float(value)}, 1, may_be_empty=at is None)
         x, colour = where.columns[along], f"C{i % 10}"
