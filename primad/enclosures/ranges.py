@@ -69,13 +69,13 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
     """
     if not width > 0:
         raise ShapeError(f"range_of: a width is positive, got {width!r}", fix="pass how far the ends may be off.")
-    search = _Search(BatchedFunction(function, box), width, order)
+    search = _RangeSearch(BatchedFunction(function, box), width, order)
     while search.boxes < most and search.step():
         pass
     return search.result()
 
 
-class _Search:
+class _RangeSearch:
     """A search for both ends of a range.
 
     Boxes are active while their bounds reach further than the values that are known to be taken, by more than the

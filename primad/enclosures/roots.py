@@ -70,7 +70,7 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
         >>> found.complete, [round(float(x.middle), 6) + 0.0 for (x,) in found.proven]
         (True, [-1.895494, 0.0, 1.895494])
     """
-    search = _Search(BatchedFunction(function, box), width)
+    search = _RootSearch(BatchedFunction(function, box), width)
     active = search.function.whole
     while len(active.low) and search.boxes < most:
         active = search.step(active)
@@ -78,7 +78,7 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
     return search.result()
 
 
-class _Search:
+class _RootSearch:
     """A search for zeros.
 
     Attributes:

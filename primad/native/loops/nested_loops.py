@@ -23,7 +23,7 @@ from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.loops.batched_while import member_of
 from primad.native.loops.body_programs import form_of, has_body
 from primad.native.loops.step_driver import DRIVER
-from primad.native.loops.while_lanes import Bounds, write_stack
+from primad.native.loops.while_lanes import MemberRange, write_stack
 from primad.native.schedule.layout import Layout, Unit, results_of
 from primad.native.schedule.storage import Splat
 from primad.native.unrolled.straight_line import Straight, write_steps
@@ -162,9 +162,9 @@ class _Loop:
         with code.when(begins):
             error, length = code.room("ptr"), length_of(member.program)
             assert length
-            bounds = Bounds("0", str(member.size), steps, length, SPENT, lambda: interrupt(code, error))
+            members = MemberRange("0", str(member.size), steps, length, SPENT, lambda: interrupt(code, error))
             out = [None if (view := targets[i]) is None else code.start(view) for i in member.results]
-            taken, going, stopped = write_stack(code, member, bounds, sources, out)
+            taken, going, stopped = write_stack(code, member, members, sources, out)
             address = code.emit(f"ptrtoint ptr {code.emit(f'load ptr, ptr {error}')} to i64")
             Site(code, self.node, (), ()).fail(stopped, lambda: str(FailurePlace.INTERRUPTED - 1), address)
             self._ended(taken, going)

@@ -32,7 +32,7 @@ def separate_text(member: Member) -> str:
     tables = [code.load("ptr", "%table", i) for i in range(inputs + carry)]
     steps = [code.load("i64", "%table", inputs + carry + i) for i in range(inputs)]
     sources = list(zip(tables, steps, strict=False))
-    taken, goes, _ = write_stack(code, member, Bounds("%first", "%last", "%steps"), sources, tables[inputs:])
+    taken, goes, _ = write_stack(code, member, MemberRange("%first", "%last", "%steps"), sources, tables[inputs:])
     minus = code.emit(f"sub i64 0, {taken}")
     code.do(f"ret i64 {code.emit(f'select i1 {goes}, i64 {minus}, i64 {taken}')}")
     head = "i64 @KERNEL(ptr %table, i64 %first, i64 %last, i64 %steps)"
@@ -40,7 +40,7 @@ def separate_text(member: Member) -> str:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class MemberRange:
     """Which loops of a stack take steps, each an i64.
 
     Attributes:
@@ -62,14 +62,14 @@ class Bounds:
 
 
 def write_stack(
-    code: Code, member: Member, bounds: Bounds, sources: Sequence[tuple[str, str]], targets: Sequence[str | None]
+    code: Code, member: Member, members: MemberRange, sources: Sequence[tuple[str, str]], targets: Sequence[str | None]
 ) -> tuple[str, str, str]:
     """Write the loops of some members of a stack; some at a time take their steps.
 
     Args:
         code: where to write.
         member: one of them.
-        bounds: which, and how many steps they take.
+        members: which, and how many steps they take.
         sources: for each input of a member, the address of the first one's, and the elements from one member to the
             next.
         targets: where the carried values go after the last step, member by member; None for those that nothing needs.
@@ -77,7 +77,7 @@ def write_stack(
     Returns:
         the largest number of steps; whether a loop might go on; and whether they stopped before all had taken steps.
     """
-    return _StackOfLoops(code, member, bounds, sources, targets).write()
+    return _StackOfLoops(code, member, members, sources, targets).write()
 
 
 class _StackOfLoops:
@@ -87,11 +87,11 @@ class _StackOfLoops:
         self,
         code: Code,
         member: Member,
-        bounds: Bounds,
+        members: MemberRange,
         sources: Sequence[tuple[str, str]],
         targets: Sequence[str | None],
     ) -> None:
-        self.code, self.bounds, self.targets = code, bounds, targets
+        self.code, self.members, self.targets = code, members, targets
         self.program, self.carry, self.stacked = member.program, len(member.results), member.stacked
         self.lanes, self.tile = member.lanes, member.tile
         self.types = types = member.program.in_types
@@ -104,29 +104,29 @@ class _StackOfLoops:
 
     def write(self) -> tuple[str, str, str]:
         """Write it."""
-        code, bounds = self.code, self.bounds
-        count = code.emit(f"sub i64 {bounds.last}, {bounds.first}")
+        code, members = self.code, self.members
+        count = code.emit(f"sub i64 {members.last}, {members.first}")
         tiles = code.emit(f"udiv i64 {code.emit(f'add i64 {count}, {self.tile - 1}')}, {self.tile}")
         stopped: list[str] = []
 
         def turn(index: str, values: list[str]) -> tuple[list[str], str]:
             most, goes, spent = values
-            first = code.emit(f"add i64 {bounds.first}, {code.emit(f'mul i64 {index}, {self.tile}')}")
+            first = code.emit(f"add i64 {members.first}, {code.emit(f'mul i64 {index}, {self.tile}')}")
             taken, going = self._tile(first)
             most = code.call("i64", "llvm.umax.i64", ("i64", most), ("i64", taken))
             goes = code.emit(f"or i1 {goes}, {going}")
-            if not bounds.weight:
+            if not members.weight:
                 return [most, goes, spent], "true"
-            spent = code.emit(f"add i64 {spent}, {code.emit(f'mul i64 {taken}, {bounds.weight}')}")
+            spent = code.emit(f"add i64 {spent}, {code.emit(f'mul i64 {taken}, {members.weight}')}")
             long = code.emit(f"icmp ugt i64 {spent}, {BUDGET.uninterrupted}")
-            stopped.append(code.either("i1", long, bounds.stop, lambda: "false"))
+            stopped.append(code.either("i1", long, members.stop, lambda: "false"))
             ends = code.emit(f"or i1 {goes}, {stopped[0]}")
             return [most, goes, code.emit(f"select i1 {long}, i64 0, i64 {spent}")], code.emit(f"xor i1 {ends}, true")
 
-        before = code.emit(f"load i64, ptr {bounds.spent}") if bounds.weight else "0"
+        before = code.emit(f"load i64, ptr {members.spent}") if members.weight else "0"
         (most, goes, spent), _ = code.turns(tiles, turn, ["0", "false", before], ["i64", "i1", "i64"])
-        if bounds.weight:
-            code.store("i64", spent, bounds.spent)
+        if members.weight:
+            code.store("i64", spent, members.spent)
         return most, goes, stopped[0] if stopped else "false"
 
     def _tile(self, first: str) -> tuple[str, str]:
@@ -151,7 +151,7 @@ class _StackOfLoops:
             return [x for own in found for x in self._packed(own)], going[0]
 
         carried = [x for own in operands for x in self._packed(own[: self.carry])]
-        after, taken = code.turns(self.bounds.steps, turn, carried, self._kinds() * AT_ONCE)
+        after, taken = code.turns(self.members.steps, turn, carried, self._kinds() * AT_ONCE)
         for part, start, mask in zip(_parts(after), starts, inside, strict=True):
             for i, elements in enumerate(self._unpacked(part)):
                 target = self.targets[i]
@@ -162,7 +162,7 @@ class _StackOfLoops:
     def _inside(self, start: str) -> str:
         """Return which members of a vector are there."""
         numbers = self.straight.vector(np.dtype(np.int64))
-        left = numbers.repeated(self.code.emit(f"sub i64 {self.bounds.last}, {start}"))
+        left = numbers.repeated(self.code.emit(f"sub i64 {self.members.last}, {start}"))
         return numbers.compare("slt", numbers.listed(list(range(self.lanes))), left)
 
     # -- what is carried -----------------------------------------------------------------------------------------------

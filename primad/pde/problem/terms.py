@@ -28,7 +28,7 @@ WHOLE: dict[str, Callable[[Any], Any]] = {"": lambda values: values}
 
 
 @dataclass(frozen=True)
-class Parts:
+class ComplexResidual:
     """A complex residual as the two real ones that it is."""
 
     real: Any
@@ -37,7 +37,9 @@ class Parts:
 
 def real_residuals(residuals: Any) -> Any:
     """Return a tree of residuals in which each complex one is its parts."""
-    return tree.map(lambda leaf: Parts(np.real(leaf), np.imag(leaf)) if np.iscomplexobj(leaf) else leaf, residuals)
+    return tree.map(
+        lambda leaf: ComplexResidual(np.real(leaf), np.imag(leaf)) if np.iscomplexobj(leaf) else leaf, residuals
+    )
 
 
 @dataclass(frozen=True)
