@@ -6,14 +6,14 @@ has the algorithm too). The edges of two colours that hang together are a set; s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.graph_coloring import ColoringWalk
-from primad.native.loops.graph_walk import Array, GraphWalk, Neighbours, as_whole_numbers, walked
+from primad.native.loops.graph_walk import UNBOUNDED, Array, GraphWalk, Neighbours, as_whole_numbers, walked
 
 
 def acyclic_colors(neighbours: Neighbours, edges: Array, order: Array) -> Array:
@@ -86,92 +86,102 @@ def substituted(values: Array, groups: Array, twins: Array, order: Array, count:
 
 
 class _Trees(ColoringWalk):
-    """A function that colours vertices and joins edges."""
+    """A function that colours vertices and joins edges. A vertex leaves its stamp where it has been."""
 
-    def root(self, parents: str, edge: str) -> str:
+    def __init__(self) -> None:
+        super().__init__()
+        self.colors, self.marks, self.order, self.starts, self.near, self.edges, *rest = self.addresses(11)
+        self.parents, self.tree_by, self.tree_via, self.seen_by, self.seen_edge = rest
+
+    def root(self, edge: str) -> str:
         """Return what stands for the set of an edge, and make the way to it shorter."""
 
         def climb(_: str, values: list[str]) -> tuple[list[str], str]:
-            above = self.at(parents, values[0])
-            top = self.at(parents, above)
-            self.put(parents, values[0], top)
+            above = self.at(self.parents, values[0])
+            top = self.at(self.parents, above)
+            self.put(self.parents, values[0], top)
             return [top], self.emit(f"icmp ne i64 {top}, {above}")
 
-        (found,), _ = self.turns("9223372036854775807", climb, [edge], ["i64"])
+        (found,), _ = self.turns(UNBOUNDED, climb, [edge], ["i64"])
         return found
 
-    def join(self, parents: str, first: str, second: str) -> None:
+    def join(self, first: str, second: str) -> None:
         """Write that two edges are in one set."""
-        self.put(parents, self.root(parents, first), self.root(parents, second))
+        self.put(self.parents, self.root(first), self.root(second))
 
-    def each_edge(self, starts: str, of: str, body: Any) -> None:
-        """Write what is done for each place in the list of a vertex."""
-        start, end = self.at(starts, of), self.at(starts, self.emit(f"add i64 {of}, 1"))
-        with self.when(self.emit(f"icmp ult i64 {start}, {end}")):
-            self.loop(end, lambda i, _: body(i), start=start)
+    def each_colored(self, v: str, body: Callable[[str, str, str], None]) -> None:
+        """Write what is done for each neighbour that has a colour: of it, its colour, and the edge."""
+
+        def at(place: str) -> None:
+            w = self.at(self.near, place)
+            color = self.at(self.colors, w)
+            with self.when(self.emit(f"icmp ne i64 {color}, 0")):
+                body(w, color, self.at(self.edges, place))
+
+        self.each_place(self.starts, v, at)
+
+    def each_beyond(self, v: str, body: Callable[[str, str, str, str], None]) -> None:
+        """Write what is done for each coloured neighbour of one: of that one, the edge to it, the colour, the edge."""
+
+        def first(w: str, _: str, edge: str) -> None:
+            def second(x: str, color: str, further: str) -> None:
+                with self.when(self.emit(f"icmp ne i64 {x}, {v}")):
+                    body(w, edge, color, further)
+
+            self.each_colored(w, second)
+
+        self.each_colored(v, first)
+
+    def prevent_cycles(self, v: str, stamp: str) -> None:
+        """Write that a vertex may not have a colour whose trees it would meet over two neighbours."""
+
+        def prevent(w: str, _: str, color: str, further: str) -> None:
+            with self.when(self.emit(f"icmp ne i64 {self.at(self.marks, color)}, {stamp}")):
+                root = self.root(further)
+                new = self.emit(f"icmp ne i64 {self.at(self.tree_by, root)}, {stamp}")
+                other = self.emit(f"icmp ne i64 {self.at(self.tree_via, root)}, {w}")
+                with self.when(self.emit(f"and i1 {self.emit(f'xor i1 {new}, true')}, {other}")):
+                    self.mark(self.marks, color, stamp)
+                with self.when(new):
+                    self.put(self.tree_by, root, stamp)
+                    self.put(self.tree_via, root, w)
+
+        self.each_beyond(v, prevent)
+
+    def join_neighbours(self, v: str, stamp: str) -> None:
+        """Write that the edges of a vertex to neighbours of one colour are in one set."""
+
+        def grow(_: str, color: str, edge: str) -> None:
+            new = self.emit(f"icmp ne i64 {self.at(self.seen_by, color)}, {stamp}")
+            with self.when(self.emit(f"xor i1 {new}, true")):
+                self.join(edge, self.at(self.seen_edge, color))
+            with self.when(new):
+                self.put(self.seen_by, color, stamp)
+                self.put(self.seen_edge, color, edge)
+
+        self.each_colored(v, grow)
+
+    def join_beyond(self, v: str) -> None:
+        """Write that an edge of a vertex is in one set with those that lead on to its own colour."""
+
+        def merge(_: str, edge: str, color: str, further: str) -> None:
+            with self.when(self.emit(f"icmp eq i64 {color}, {self.at(self.colors, v)}")):
+                self.join(edge, further)
+
+        self.each_beyond(v, merge)
 
 
 def _text() -> str:
     code = _Trees()
-    colors, marks, order, starts, near, edges, parents, tree_by, tree_via, seen_by, seen_edge = code.addresses(11)
-
-    def colored(v: str, body: Any) -> None:
-        """Write what is done for each neighbour that has a colour: of it, its colour, and the edge."""
-
-        def place(i: str) -> None:
-            w = code.at(near, i)
-            color = code.at(colors, w)
-            with code.when(code.emit(f"icmp ne i64 {color}, 0")):
-                body(w, color, code.at(edges, i))
-
-        code.each_edge(starts, v, place)
-
-    def beyond(v: str, body: Any) -> None:
-        """Write what is done for each second neighbour over one that has a colour."""
-
-        def first(w: str, _: str, edge: str) -> None:
-            def second(x: str, color: str, further: str) -> None:
-                with code.when(code.emit(f"icmp ne i64 {x}, {v}")):
-                    body(w, edge, color, further)
-
-            colored(w, second)
-
-        colored(v, first)
 
     def vertex(i: str, _: list[str]) -> None:
-        v = code.at(order, i)
+        v = code.at(code.order, i)
         stamp = code.emit(f"add i64 {v}, 1")
-        colored(v, lambda w, color, edge: code.mark(marks, color, stamp))
-
-        def prevent(w: str, _: str, color: str, further: str) -> None:
-            with code.when(code.emit(f"icmp ne i64 {code.at(marks, color)}, {stamp}")):
-                root = code.root(parents, further)
-                new = code.emit(f"icmp ne i64 {code.at(tree_by, root)}, {stamp}")
-                other = code.emit(f"icmp ne i64 {code.at(tree_via, root)}, {w}")
-                with code.when(code.emit(f"and i1 {code.emit(f'xor i1 {new}, true')}, {other}")):
-                    code.mark(marks, color, stamp)
-                with code.when(new):
-                    code.put(tree_by, root, stamp)
-                    code.put(tree_via, root, w)
-
-        beyond(v, prevent)
-        code.choose(colors, marks, v, stamp)
-
-        def grow(_: str, color: str, edge: str) -> None:
-            new = code.emit(f"icmp ne i64 {code.at(seen_by, color)}, {stamp}")
-            with code.when(code.emit(f"xor i1 {new}, true")):
-                code.join(parents, edge, code.at(seen_edge, color))
-            with code.when(new):
-                code.put(seen_by, color, stamp)
-                code.put(seen_edge, color, edge)
-
-        colored(v, grow)
-
-        def merge(_: str, edge: str, color: str, further: str) -> None:
-            with code.when(code.emit(f"icmp eq i64 {color}, {code.at(colors, v)}")):
-                code.join(parents, edge, further)
-
-        beyond(v, merge)
+        code.each_colored(v, lambda w, color, edge: code.mark(code.marks, color, stamp))
+        code.prevent_cycles(v, stamp)
+        code.choose(code.colors, code.marks, v, stamp)
+        code.join_neighbours(v, stamp)
+        code.join_beyond(v)
 
     code.loop("%count", vertex)
     return code.finished()
@@ -211,7 +221,7 @@ def _leaves_text() -> str:
         return values, some
 
     code.loop("%count", start)
-    code.turns("9223372036854775807", pop, ["0"], ["i64"])
+    code.turns(UNBOUNDED, pop, ["0"], ["i64"])
     return code.finished()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.llvm.compiler import compiler
-from primad.native.loops.graph_walk import Array, GraphWalk, Neighbours, as_whole_numbers, walked
+from primad.native.loops.graph_walk import UNBOUNDED, Array, GraphWalk, Neighbours, as_whole_numbers, walked
 
 
 def first_colors(groups: Neighbours, members: Neighbours, order: Array) -> Array:
@@ -61,7 +61,7 @@ class ColoringWalk(GraphWalk):
             color = self.emit(f"add i64 {values[0]}, 1")
             return [color], self.emit(f"icmp eq i64 {self.load('i64', marks, color)}, {stamp}")
 
-        (color,), _ = self.turns("9223372036854775807", look, ["0"], ["i64"])
+        (color,), _ = self.turns(UNBOUNDED, look, ["0"], ["i64"])
         self.store("i64", color, self.place("i64", colors, vertex))
 
 

@@ -12,6 +12,8 @@ from primad.native.llvm.builder import Builder, module
 Array = np.ndarray[Any, Any]
 Neighbours = tuple[Array, Array]
 """Where the neighbours of each vertex begin, and the last's end; and the neighbours of all."""
+UNBOUNDED = str(np.iinfo(np.int64).max)
+"""Turns of a loop that ends by itself, at most, as LLVM writes them."""
 
 
 def walked(host: Any, text: str, count: int, arrays: Sequence[Array]) -> None:
@@ -52,10 +54,14 @@ class GraphWalk(Builder):
     def each(self, lists: tuple[str, str], of: str, body: Callable[[str], None]) -> None:
         """Write what is done for each neighbour of a vertex."""
         starts, items = lists
+        self.each_place(starts, of, lambda place: body(self.at(items, place)))
+
+    def each_place(self, starts: str, of: str, body: Callable[[str], None]) -> None:
+        """Write what is done for each place in the list of a vertex."""
         start = self.at(starts, of)
         end = self.at(starts, self.emit(f"add i64 {of}, 1"))
         with self.when(self.emit(f"icmp ult i64 {start}, {end}")):
-            self.loop(end, lambda i, _: body(self.at(items, i)), start=start)
+            self.loop(end, lambda i, _: body(i), start=start)
 
     def finished(self) -> str:
         """Return the text."""
