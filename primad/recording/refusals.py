@@ -17,16 +17,7 @@ from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
-from primad.recording.scipy_names import (
-    LINEAR_SYSTEMS,
-    OF_SCIPY_INTEGRATE,
-    OF_SCIPY_LINALG,
-    OF_SCIPY_OPTIMIZE,
-    OF_SPARSE_LINALG,
-    OF_THE_SPECTRUM,
-    RECORDED,
-    SOLVED,
-)
+from primad.recording.scipy_names import DERIVATIVE, LINEAR_SYSTEMS, OF_THE_SPECTRUM, RECORDED, SOLVED
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 
 READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
@@ -138,59 +129,14 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     module, name = now.module, now.name_of(now.node.func)
     if module in ("math", "cmath"):
         return _of_math(name)
-    made = instead_of_plain(now, module, name)
-    if made:
-        return made
+    known = instead_of_plain(now, module, name) or _under_its_path(now, module, name)
+    if known:
+        return known
     if name in _CONVERSIONS or name in ("float64", "float32", "fromiter"):
         return f"a traced array is an array already: leave {now.called} out; {READ}."
     if name in ("float", "int", "complex", "item", "tolist"):
         return f"leave the conversion out; {READ}."
-    if module.startswith("scipy.linalg") and name in OF_SCIPY_LINALG:
-        return f"call primad.scipy.linalg.{name}, which is recorded (import primad.scipy.linalg); {READ}."
-    if module.startswith("scipy.fft"):
-        return (
-            f"call primad.scipy.fft.{name}, which is recorded (import primad.scipy.fft); or once, before, "
-            f"scipy.fft.register_backend(primad.scipy.fft), after which SciPy's own function records it; {READ}."
-        )
-    if module.startswith("scipy.linalg") and name in OF_THE_SPECTRUM:
-        return (
-            "it is not recorded; of a symmetric positive definite matrix without "
-            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {OF_THE_SPECTRUM[name]}) @ v.T."
-        )
-    if module.startswith("scipy.integrate") and name in OF_SCIPY_INTEGRATE:
-        return f"call primad.scipy.integrate.{name}, which is recorded (import primad.scipy.integrate); {READ}."
-    if module.startswith("scipy.optimize") and name in OF_SCIPY_OPTIMIZE:
-        return (
-            f"call primad.scipy.optimize.{name}, whose derivative is that of what it finds (import "
-            f"primad.scipy.optimize); {READ}."
-        )
-    if module.startswith("scipy.optimize") and name in SOLVED:
-        return (
-            f"call primad.implicit.{SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
-            f"call {now.called}; {READ}."
-        )
-    if module.startswith("scipy.sparse.linalg") and name in OF_SPARSE_LINALG:
-        return (
-            f"call primad.scipy.sparse.linalg.{name}, whose derivative is that of the solution (import "
-            f"primad.scipy.sparse.linalg); {READ}."
-        )
-    if module.startswith("scipy.sparse.linalg") and name in LINEAR_SYSTEMS:
-        return (
-            "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
-            f"sparse factors or by {now.called} as solver=; {READ}."
-        )
-    recorded = _under_its_path(now, module, name)
-    if recorded:
-        return recorded
-    if module.startswith("numpy.testing"):
-        return "compare what the function returns, or primad.value(x), a plain array."
-    if module == "statistics":
-        return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
-    if module.startswith("scipy.stats"):
-        return f"call {name} of the same distribution of primad.scipy.stats (import primad.scipy.stats); {READ}."
-    if module.startswith("scipy.special"):
-        return f"{_special(now, name)}; {READ}."
-    return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."
+    return _by_module(now, module, name)
 
 
 def _under_its_path(now: Doing, module: str, name: str) -> str:
@@ -205,7 +151,41 @@ def _under_its_path(now: Doing, module: str, name: str) -> str:
     if not found:
         return ""
     made = "call" if found[0] == name else f"make {ast.unparse(function).partition('.')[0]} by"
-    return f"{made} primad.{path}.{found[0]}, which is recorded (import primad.{path}); {READ}."
+    derivative = DERIVATIVE.get(path, "which is recorded")
+    return f"{made} primad.{path}.{found[0]}, {derivative} (import primad.{path}); {READ}."
+
+
+def _by_module(now: Doing, module: str, name: str) -> str:
+    """Say what there is for functions of a module that are not recorded under their path."""
+    if module.startswith("scipy.fft"):
+        return (
+            f"call primad.scipy.fft.{name}, which is recorded (import primad.scipy.fft); or once, before, "
+            f"scipy.fft.register_backend(primad.scipy.fft), after which SciPy's own function records it; {READ}."
+        )
+    if module.startswith("scipy.linalg") and name in OF_THE_SPECTRUM:
+        return (
+            "it is not recorded; of a symmetric positive definite matrix without "
+            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {OF_THE_SPECTRUM[name]}) @ v.T."
+        )
+    if module.startswith("scipy.optimize") and name in SOLVED:
+        return (
+            f"call primad.implicit.{SOLVED[name]}(f, x0), whose derivative is that of what it finds; its solver= may "
+            f"call {now.called}; {READ}."
+        )
+    if module.startswith("scipy.sparse.linalg") and name in LINEAR_SYSTEMS:
+        return (
+            "call primad.implicit.linear_solve(lambda x: A @ x, b), whose derivative is that of the solution, by "
+            f"sparse factors or by {now.called} as solver=; {READ}."
+        )
+    if module.startswith("numpy.testing"):
+        return "compare what the function returns, or primad.value(x), a plain array."
+    if module == "statistics":
+        return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
+    if module.startswith("scipy.stats"):
+        return f"call {name} of the same distribution of primad.scipy.stats (import primad.scipy.stats); {READ}."
+    if module.startswith("scipy.special"):
+        return f"{_special(now, name)}; {READ}."
+    return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."
 
 
 CALLED_AS_IT_IS = "have it called as it is: primad.opaque, with a rule by primad.custom_jvp"
@@ -250,7 +230,7 @@ class _InPrimadsNames(ast.NodeTransformer):
         name = self.now.name_of(call.func)
         if (
             module.startswith("scipy.linalg")
-            and name in OF_SCIPY_LINALG
+            and name in RECORDED["scipy.linalg"]
             and (self.changed or _has_list(self.now, call))
         ):
             self.changed = f"primad.scipy.linalg.{name}"

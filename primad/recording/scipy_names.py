@@ -1,28 +1,19 @@
 """Functions of SciPy's modules that are recorded under primad's paths, for messages about those that are not."""
 
-OF_SCIPY_LINALG = frozenset((
-    "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eigh", "eigvalsh", "expm", "expm_frechet",
-    "eig", "eigvals", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve",
-    "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are",
-    "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "svd",
-    "svdvals", "toeplitz",
-))  # fmt: skip
-"""Functions of `scipy.linalg` that `primad.scipy.linalg` has."""
-OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}
-"""Functions of matrices whose values may be complex: what they do to the eigenvalues."""
-OF_SCIPY_INTEGRATE = frozenset((
-    "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
-))  # fmt: skip
-"""Functions of `scipy.integrate` that `primad.scipy.integrate` has."""
-OF_SCIPY_OPTIMIZE = frozenset((
-    "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "linprog", "minimize",
-    "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
-))  # fmt: skip
-"""Functions of `scipy.optimize` that `primad.scipy.optimize` has."""
 RECORDED = {
+    "scipy.integrate": frozenset((
+        "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
+    )),
     "scipy.interpolate": frozenset((
         "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
         "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+    )),
+    "scipy.linalg": frozenset((
+        "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eig", "eigh", "eigvals",
+        "eigvalsh", "expm", "expm_frechet", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv",
+        "qr", "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
+        "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
+        "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
     )),
     "scipy.ndimage": frozenset((
         "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
@@ -30,21 +21,31 @@ RECORDED = {
         "prewitt", "rotate", "shift", "sobel", "spline_filter", "spline_filter1d", "uniform_filter",
         "uniform_filter1d", "zoom",
     )),
+    "scipy.optimize": frozenset((
+        "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "linprog", "minimize",
+        "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
+    )),
     "scipy.signal": frozenset((
         "bessel", "butter", "cheby1", "cheby2", "coherence", "convolve", "convolve2d", "correlate", "correlate2d",
         "csd", "detrend", "ellip", "fftconvolve", "filtfilt", "freqs", "freqz", "freqz_sos", "freqz_zpk", "hilbert",
         "iirfilter", "istft", "lfilter", "lfilter_zi", "oaconvolve", "periodogram", "resample", "savgol_filter",
         "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "stft", "welch", "zpk2tf",
     )),
+    "scipy.sparse.linalg": frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve")),
 }  # fmt: skip
-"""Functions and classes of further modules of SciPy's that `primad.scipy` has under the same path."""
+"""Functions and classes of SciPy's modules that `primad.scipy` has under the same path."""
+DERIVATIVE = {
+    "scipy.optimize": "whose derivative is that of what it finds",
+    "scipy.sparse.linalg": "whose derivative is that of the solution",
+}
+"""What there is to say of the derivative of a module's functions."""
+OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}
+"""Functions of matrices whose values may be complex: what they do to the eigenvalues."""
 SOLVED = {
     **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
     **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),
     "leastsq": "least_squares",
 }
 """Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
-OF_SPARSE_LINALG = frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve"))
-"""Functions of `scipy.sparse.linalg` that `primad.scipy.sparse.linalg` has."""
 LINEAR_SYSTEMS = ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr")
 """Further functions of `scipy.sparse.linalg` that solve linear systems."""

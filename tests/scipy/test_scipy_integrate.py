@@ -12,7 +12,7 @@ from scipy import integrate
 
 import primad
 import primad.scipy.integrate as mirror
-from primad.recording.scipy_names import OF_SCIPY_INTEGRATE
+from primad.recording.scipy_names import RECORDED
 
 RNG = np.random.default_rng(0)
 RULES = {
@@ -81,7 +81,7 @@ def test_plain_values_are_scipys_own() -> None:
 
 
 def test_what_is_refused_names_a_way() -> None:
-    assert set(mirror.__all__) == OF_SCIPY_INTEGRATE
+    assert set(mirror.__all__) == RECORDED["scipy.integrate"]
     for call in (
         lambda a: integrate.quad(lambda x: a * x, 0, 1)[0],
         lambda a: integrate.odeint(lambda y, t: -a * y, 1.0, [0, 1])[0, 0],

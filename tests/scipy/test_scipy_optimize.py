@@ -13,7 +13,7 @@ from scipy import optimize, sparse
 
 import primad
 import primad.scipy.optimize as mirror
-from primad.recording.scipy_names import OF_SCIPY_OPTIMIZE
+from primad.recording.scipy_names import RECORDED
 
 T = np.linspace(0.0, 1.0, 8)
 Y = 2 * np.exp(-3 * T) + 0.1 * np.cos(9 * T)
@@ -213,7 +213,7 @@ def test_what_has_no_derivative_is_refused(ask: Any, says: str) -> None:
 
 
 def test_scipys_own_name_it() -> None:
-    assert set(mirror.__all__) == OF_SCIPY_OPTIMIZE
+    assert set(mirror.__all__) == RECORDED["scipy.optimize"]
     for call in (
         lambda a: optimize.brentq(lambda x: x**2 - a, 0, 9),
         lambda a: optimize.curve_fit(decay, T, a * Y)[0][0],

@@ -13,7 +13,7 @@ from scipy import sparse
 import primad
 import primad.scipy.sparse as mirror
 from primad.implicit import sparse_systems as systems
-from primad.recording.scipy_names import OF_SPARSE_LINALG
+from primad.recording.scipy_names import RECORDED
 from primad.scipy.sparse import linalg
 
 RNG = np.random.default_rng(0)
@@ -166,7 +166,7 @@ def test_what_is_refused_says_why(ask: Any, says: str) -> None:
 
 
 def test_scipys_own_name_it() -> None:
-    assert set(linalg.__all__) == OF_SPARSE_LINALG
+    assert set(linalg.__all__) == RECORDED["scipy.sparse.linalg"]
     for call in (
         lambda b: sparse.linalg.spsolve(PATTERN, b),
         lambda b: sparse.linalg.cg(PATTERN, b)[0],

@@ -21,9 +21,9 @@ PLAIN = (
     "band_stop_obj", "besselap", "buttap", "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "check_COLA",
     "check_NOLA", "choose_conv_method", "correlation_lags", "czt_points", "ellipap", "ellipord", "firls", "firwin",
     "firwin2", "gammatone", "get_window", "iircomb", "iirdesign", "iirnotch", "iirpeak", "kaiser_atten", "kaiser_beta",
-    "kaiserord", "max_len_seq", "remez", "savgol_coeffs", "unit_impulse",
+    "kaiserord", "max_len_seq", "remez", "savgol_coeffs", "unit_impulse", "windows",
 )  # fmt: skip
-"""Functions that make filters, windows and settings of plain numbers: they are SciPy's own, as `windows` is."""
+"""What makes filters, windows and settings of plain numbers: SciPy's own functions, and its module of windows."""
 __all__: list[str] = [*PLAIN]
 for _module in (_convolutions, _designs, _filters, _responses, _smoothing, _spectra):
     __all__ += _module.__all__
@@ -31,6 +31,6 @@ for _module in (_convolutions, _designs, _filters, _responses, _smoothing, _spec
 
 def __getattr__(name: str) -> Any:
     """Return what is SciPy's own; raise, with what to do in place of a function that there is not."""
-    if name in PLAIN or name == "windows":
+    if name in PLAIN:
         return getattr(import_module("scipy.signal"), name)
     raise other_names.missing("scipy.signal", name, __all__)
