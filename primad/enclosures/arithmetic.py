@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.enclosures.bounds import Bounds, around, down, hull, undefined_where, up, within
+from primad.enclosures.bounds import WHOLE, Bounds, around, down, hull, undefined_where, up, within
 from primad.errors import EnclosureError
 
 POWER_ULPS = 4.0
@@ -136,6 +136,8 @@ def direction(x: Bounds, y: Bounds) -> Bounds:
     size = absolute(y)
 
     def cosine(a: Any, b: Any) -> Any:
+        _, exponent = np.frexp(np.maximum(np.abs(a), np.abs(b)))
+        a, b = np.ldexp(a, -exponent), np.ldexp(b, -exponent)  # a length neither overflows nor loses bits near 0
         length = np.hypot(a, b)
         return np.where(length == 0, 0.0, a / np.where(length == 0, 1.0, length))
 
@@ -166,13 +168,26 @@ def remainder(x: Bounds, y: Bounds) -> Bounds:
     if not y.is_point:
         raise EnclosureError("remainder: there are no bounds for divisors that vary", fix="divide by a constant.")
     size = y.low
-    turns = [np.floor(end / size) for end in x]
     lowest, highest = np.minimum(size, 0.0), np.maximum(size, 0.0)
-    moved = sub(x, mul(Bounds(turns[0], turns[0]), y))
-    same = turns[0] == turns[1]
+    turns, same = _turns(x, size)
+    moved = sub(x, mul(Bounds(turns, turns), y))
     low = np.where(same, np.maximum(moved.low, lowest), lowest)
     high = np.where(same, np.minimum(moved.high, highest), highest)
     return undefined_where(size == 0, Bounds(low, high))
+
+
+def _turns(x: Bounds, size: Any) -> tuple[Any, Any]:
+    """Return ⌊x/size⌋ at the lower end, and whether it is that of all numbers up to the upper one.
+
+    NumPy's floor_divide finds it from an exact remainder; a rounded quotient is one too many just below a multiple.
+    """
+    first, last = [np.floor_divide(end, size) for end in x]
+    return first, (first == last) & (np.abs(first) < WHOLE)
+
+
+def crosses_multiple(x: Bounds, y: Bounds) -> Any:
+    """Say where x may reach a multiple of y, at which the remainder jumps."""
+    return ~_turns(x, y.low)[1]
 
 
 def floor_divide(x: Bounds, y: Bounds) -> Bounds:

@@ -43,10 +43,10 @@ def at_places(op: Primitive) -> BoundsOf:
                 f"{op.name}: an index depends on where in the box a point lies",
                 fix="divide the box where the index changes, or take elements by primad.numpy.where.",
             )
-        function = loaded(op.numpy)
+        function, places = loaded(op.numpy), indices.low.astype(np.int64)
         if op is ops.gather:
-            return Bounds(*[function(end, indices.low, **params) for end in x])
-        return added(lambda end: function(end, indices.low, **params), x, indices.low.size)
+            return Bounds(*[function(end, places, **params) for end in x])
+        return added(lambda end: function(end, places, **params), x, places.size)
 
     return bounds
 
@@ -60,9 +60,10 @@ def added(total: Callable[[Any], Any], x: Bounds, count: int) -> Bounds:
         count: how many there are in a sum at most.
     """
     with np.errstate(invalid="ignore"):
-        error = relative_error(count) * up(total(absolute_most(x)), count)
+        size = total(absolute_most(x))
+        error = relative_error(count) * up(size, count)
     low, high = total(x.low) - error, total(x.high) + error
-    nothing = error == 0
+    nothing = size == 0
     low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
     return Bounds(np.where(nothing, 0.0, low), np.where(nothing, 0.0, high))
 

@@ -16,6 +16,8 @@ UNIT = 2.0**-53
 TINY = 2.0**-1074
 """The smallest number above zero in float64."""
 LARGEST = float(np.finfo(np.float64).max)
+WHOLE = 2.0**53
+"""Up to it float64 holds every whole number."""
 
 
 class Bounds(NamedTuple):
@@ -40,6 +42,27 @@ def point(values: Array) -> Bounds:
     found = np.asarray(values)
     found = found.astype(np.float64) if found.dtype.kind == "f" else found
     return Bounds(found, found)
+
+
+def real(x: Bounds) -> Bounds:
+    """Return bounds in float64: of whole numbers of more bits the numbers on either side."""
+    if x.low.dtype.kind not in "iu":
+        return x
+    low, high = [end.astype(np.float64) for end in x]
+    huge = np.maximum(np.abs(low), np.abs(high)) >= WHOLE
+    if not np.any(huge):
+        return Bounds(low, high)
+    return Bounds(np.where(huge, np.nextafter(low, -np.inf), low), np.where(huge, np.nextafter(high, np.inf), high))
+
+
+def whole(x: Bounds, dtype: np.dtype[Any]) -> Bounds:
+    """Return bounds of whole numbers of a type: what leaves its range is wrapped, and may be anything in it."""
+    least, most = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
+    low, high = np.ceil(x.low), np.floor(x.high)
+    wrapped = (low <= least - 1.0) | (high >= most + 1.0)
+    low, high = np.where(wrapped, least, low), np.where(wrapped, most, high)
+    found = Bounds(low, high)
+    return point(low.astype(dtype)) if found.is_point else found
 
 
 def down(x: Array, ulps: float = 0.0) -> Array:
@@ -83,6 +106,11 @@ def absolute_most(x: Bounds) -> Array:
 def hull(x: Bounds, y: Bounds) -> Bounds:
     """Return bounds of what is one of two values."""
     return Bounds(np.minimum(x.low, y.low), np.maximum(x.high, y.high))
+
+
+def middle_of(x: Bounds) -> Array:
+    """Return numbers within bounds, near the middle; half of the smallest number above 0 is rounded to 0."""
+    return np.clip(0.5 * x.low + 0.5 * x.high, x.low, x.high)
 
 
 def intersection(x: Bounds, y: Bounds) -> Bounds:

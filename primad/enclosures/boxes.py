@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from primad.enclosures.bounds import Bounds
+from primad.enclosures.bounds import Bounds, middle_of
 from primad.enclosures.enclosing import RecordedFunction
 from primad.errors import ShapeError
 
@@ -35,7 +35,7 @@ class Boxes(NamedTuple):
         """Return both halves of each, cut across the axis in which it is widest for the scale of that axis."""
         wide = np.argmax((self.high - self.low) / scale, axis=1)
         rows = np.arange(len(wide))
-        middle = 0.5 * self.low[rows, wide] + 0.5 * self.high[rows, wide]
+        middle = self.middle[rows, wide]
         low, high = np.concatenate([self.low, self.low]), np.concatenate([self.high, self.high])
         high[rows, wide], low[rows + len(wide), wide] = middle, middle
         return Boxes(low, high)
@@ -43,7 +43,7 @@ class Boxes(NamedTuple):
     @property
     def middle(self) -> Any:
         """A point of each."""
-        return np.clip(0.5 * self.low + 0.5 * self.high, self.low, self.high)
+        return middle_of(Bounds(*self))
 
 
 Rows = TypeVar("Rows", Bounds, Boxes)
@@ -65,7 +65,7 @@ class BatchedFunction:
         whole: the box, as the only row.
 
     Raises:
-        ShapeError: if nothing varies.
+        ShapeError: if nothing varies, or without end.
     """
 
     def __init__(self, function: Callable[..., Any], box: Sequence[Any]) -> None:
@@ -74,6 +74,11 @@ class BatchedFunction:
         if not varying or not sum(start[i].low.size for i in varying):
             raise ShapeError("nothing varies in the box", fix="pass an Interval for at least one argument.")
         self.whole = Boxes(*[np.concatenate([start[i][end].ravel() for i in varying])[None] for end in (0, 1)])
+        if not np.all(np.isfinite(self.whole)):
+            raise ShapeError(
+                "the box is infinite, so it cannot be halved",
+                fix="pass finite ends; enclose takes infinite ones.",
+            )
         self._start, self._varying = start, varying
         self._shapes = [start[i].low.shape for i in varying]
 

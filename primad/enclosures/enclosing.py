@@ -14,7 +14,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.enclosures.arithmetic import add, div, mul, power, sub
 from primad.enclosures.array_bounds import contract_bounds
-from primad.enclosures.bounds import Bounds, intersection, point
+from primad.enclosures.bounds import Bounds, intersection, middle_of, point, real
 from primad.enclosures.interval_run import IntervalRun, Undefined
 from primad.errors import EnclosureError, ShapeError
 from primad.functional.control.mapping import vmap
@@ -70,7 +70,7 @@ class Interval:
     @property
     def middle(self) -> Any:
         """A number within, near the middle."""
-        return np.clip(self.low + 0.5 * (self.high - self.low), self.low, self.high)
+        return middle_of(Bounds(self.low, self.high))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,7 +131,7 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
     found = recorded.bounds(recorded.start, order)
     if any(bounds.low.dtype.kind == "f" and np.any(np.isnan(bounds.low)) for bounds in found):
         raise undefined_error(recorded.undefined)
-    return recorded.result([Interval(*bounds) for bounds in found])
+    return recorded.result([Interval(*real(bounds)) for bounds in found])
 
 
 class RecordedFunction:
@@ -175,7 +175,8 @@ class RecordedFunction:
             on_box.append(run.outputs(self._program(reached), box))
         if not reached:
             return found
-        better = self._taylor(box, on_box[reached], reached)
+        with np.errstate(all="ignore"):
+            better = self._taylor(box, on_box[reached], reached)
         return [
             intersection(*pair) if pair[0].low.dtype.kind == "f" else pair[0]
             for pair in zip(found, better, strict=True)
@@ -190,7 +191,7 @@ class RecordedFunction:
 
     def _taylor(self, box: Sequence[Bounds], on_box: Sequence[Bounds], order: int) -> list[Bounds]:
         """Return the bounds by Taylor's theorem around the middle of a box, from the derivatives on it."""
-        middle = [point(0.5 * x.low + 0.5 * x.high) if i in self.varying else x for i, x in enumerate(box)]
+        middle = [point(middle_of(x)) if i in self.varying else x for i, x in enumerate(box)]
         moved = [sub(box[i], middle[i]) for i in self.varying]
         rows = () if self._batch is None else (self._batch,)
         move = Bounds(*[np.concatenate([x[end].reshape(*rows, -1) for x in moved], axis=-1) for end in (0, 1)])

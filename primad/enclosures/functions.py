@@ -31,6 +31,10 @@ LOG_GAMMA_ERROR = 1e-15
 """Absolute error of log Γ near its zeros 1 and 2: eight times the largest that was seen."""
 
 
+TAIL_ERROR = float(np.finfo(np.float64).tiny)
+"""Absolute error of those that fall to 0: of what is below the smallest normal number SciPy computes 0 at times."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """Where a function grows and falls.
@@ -43,7 +47,7 @@ class Shape:
         least: no value is below it.
         most: no value is above it.
         ulps: how far computed values are off.
-        absolute: how far besides, near a zero of the function.
+        absolute: how far besides, near a zero of the function or where it falls to 0.
     """
 
     lowest: float | None = None
@@ -143,7 +147,7 @@ SHAPES: dict[Primitive, Shape] = {
     ops.sinh: Shape(),
     ops.cosh: Shape(lowest=0.0, least=1.0),
     ops.tanh: Shape(least=-1.0, most=1.0),
-    ops.sech2: Shape(highest=0.0, least=0.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.sech2: Shape(highest=0.0, least=0.0, most=1.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
     ops.arcsin: Shape(domain=(-1.0, 1.0)),
     ops.arccos: Shape(domain=(-1.0, 1.0), least=0.0),
     ops.arctan: Shape(),
@@ -151,16 +155,16 @@ SHAPES: dict[Primitive, Shape] = {
     ops.arccosh: Shape(domain=(1.0, INFINITY), least=0.0),
     ops.arctanh: Shape(domain=(-1.0, 1.0), closed=False),
     ops.erf: Shape(least=-1.0, most=1.0, ulps=SPECIAL_ULPS),
-    ops.erfc: Shape(least=0.0, most=2.0, ulps=TAIL_ULPS),
+    ops.erfc: Shape(least=0.0, most=2.0, ulps=TAIL_ULPS, absolute=TAIL_ERROR),
     ops.erfi: Shape(ulps=TAIL_ULPS),
     ops.erfinv: Shape(domain=(-1.0, 1.0), closed=False, ulps=SPECIAL_ULPS),
-    ops.logistic: Shape(least=0.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.logistic: Shape(least=0.0, most=1.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
     ops.logit: Shape(domain=UNIT_INTERVAL, closed=False, ulps=SPECIAL_ULPS),
-    ops.softplus: Shape(least=0.0, ulps=SPECIAL_ULPS),
-    ops.ndtr: Shape(least=0.0, most=1.0, ulps=TAIL_ULPS),
-    ops.log_ndtr: Shape(most=0.0, ulps=TAIL_ULPS),
+    ops.softplus: Shape(least=0.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
+    ops.ndtr: Shape(least=0.0, most=1.0, ulps=TAIL_ULPS, absolute=TAIL_ERROR),
+    ops.log_ndtr: Shape(most=0.0, ulps=TAIL_ULPS, absolute=TAIL_ERROR),
     ops.gammaln: Shape(lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, ulps=SPECIAL_ULPS, absolute=LOG_GAMMA_ERROR),
     ops.gamma: Shape(lowest=LEAST_GAMMA, domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
-    ops.exp1: Shape(domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS),
+    ops.exp1: Shape(domain=POSITIVE, closed=False, least=0.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
 }
 """Functions of one number that turn at most once; a square root is rounded correctly."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.enclosures.array_bounds import square_sum_bounds
-from primad.enclosures.bounds import Bounds, hull, point
+from primad.enclosures.bounds import Bounds, hull, point, real, whole
 from primad.enclosures.op_bounds import BOUNDS, SQUARES, may_jump, why_not
 from primad.errors import EnclosureError
 from primad.ir.array_types import ArrayType, TupleType
@@ -99,7 +99,7 @@ class IntervalRun:
                 continue
             found = self._outputs(step, [*carried, *[Bounds(row.low[place], row.high[place]) for row in rows], *fixed])
             after, more = found[: form.carry], found[form.carry + int(form.ends) :]
-            carried = list(after) if sure else [hull(a, b) for a, b in zip(carried, after, strict=True)]
+            carried = list(after) if sure else [hull(real(a), real(b)) for a, b in zip(carried, after, strict=True)]
             left[place] = list(more) if sure else [hull(_zero(y), y) for y in more]
             go, count = (found[form.carry] if form.ends else None), count + 1
         if go is not None and bool(go.high):
@@ -132,13 +132,17 @@ def _types(node: Node) -> tuple[ArrayType, ...]:
 
 
 def _bounds_of(node: Node, operands: Sequence[Bounds], params: dict[str, Any]) -> Bounds:
-    op = node.op
-    if len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
-        if op in SQUARES:
-            return SQUARES[op](operands[0], **params)
-        if op is ops.contract and len(set(split(params["labels"])[:2])) == 1:
-            return square_sum_bounds(operands[0], **params)
-    return Bounds(*[np.asarray(end) for end in BOUNDS[op](*operands, **params)])
+    op, given = node.op, [real(x) for x in operands]
+    same = len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]
+    if same and op in SQUARES:
+        found = SQUARES[op](given[0], **params)
+    elif same and op is ops.contract and len(set(split(params["labels"])[:2])) == 1:
+        found = square_sum_bounds(given[0], **params)
+    else:
+        found = BOUNDS[op](*given, **params)
+    found = Bounds(*[np.asarray(end) for end in found])
+    dtype = _types(node)[0].dtype
+    return whole(found, dtype) if dtype.kind in "iu" else found
 
 
 def _has_nan(x: Bounds) -> bool:

@@ -88,7 +88,7 @@ def _at_origin(x: Bounds, y: Bounds) -> Any:
 
 
 JUMPS: dict[Primitive, Callable[..., Any]] = {
-    ops.remainder: lambda x, y: np.floor(x.low / y.low) != np.floor(x.high / y.low),
+    ops.remainder: arithmetic.crosses_multiple,
     ops.arctan2: lambda y, x: (x.low <= 0) & (y.low <= 0) & (y.high >= 0),
     ops.direction: _at_origin,
 }

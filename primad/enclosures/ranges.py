@@ -56,7 +56,7 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
 
     Raises:
         EnclosureError: for an op without bounds, and where it is not proven that a value exists.
-        ShapeError: if the result is not one number, the width is not positive, or nothing varies.
+        ShapeError: if the result is not one number, the width is not positive, nothing varies, or the box is infinite.
 
     Example:
         >>> import numpy as np

@@ -61,7 +61,7 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
 
     Raises:
         EnclosureError: for an op without bounds.
-        ShapeError: if there are not as many equations as unknowns.
+        ShapeError: if there are not as many equations as unknowns, or the box is infinite.
 
     Example:
         >>> import numpy as np

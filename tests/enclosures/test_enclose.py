@@ -197,3 +197,21 @@ def test_all_roots_are_found_and_proven() -> None:
     assert roots(lambda x: np.exp(x) + 0.1, Interval(-9.0, 9.0)).complete
     jump = roots(step, Interval(-1.0, 1.0), width=1e-3)
     assert not jump.proven
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 1.0)])
+def test_searches_refuse_boxes_without_end(ends: tuple[float, float]) -> None:
+    with pytest.raises(primad.ShapeError, match="infinite"):
+        range_of(lambda x: 1.0 / (1.0 + x * x), Interval(*ends), width=0.1)
+    with pytest.raises(primad.ShapeError, match="infinite"):
+        roots(lambda x: x - 0.5, Interval(*ends))
+    bounds = enclose(lambda x: 1.0 / (1.0 + x * x), Interval(*ends), order=1)
+    assert bounds.low == 0.0 and bounds.high < 1.0 + 1e-15
+
+
+def test_the_middle_of_the_smallest_box_lies_within() -> None:
+    """Half of the smallest number above 0 is rounded to 0, where a root's derivative on the box says nothing."""
+    x = np.array([5e-324, 1e-323])
+    for order in (0, 1, 2):
+        bounds = enclose(np.sqrt, Interval(x, x), order=order)
+        assert np.all(bounds.low <= np.sqrt(x)) and np.all(np.sqrt(x) <= bounds.high)
