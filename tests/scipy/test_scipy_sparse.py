@@ -48,6 +48,65 @@ MATRICES = {"cg": lambda a: a @ a.T, "minres": lambda a: a + a.T}
 """What the dense matrix is where it is another one than A."""
 
 
+def drawn(rows: int, columns: int, format: str, seed: int) -> Any:
+    """Return a sparse array with entries of its own pattern, one of them twice where there is one."""
+    rng = np.random.default_rng(seed)
+    found = sparse.random_array((rows, columns), density=0.4, rng=rng).tocoo()
+    twice = [np.concatenate([x, x[:1]]) for x in (*found.coords, found.data)]
+    return sparse.coo_array((twice[2], (twice[0], twice[1])), (rows, columns)).asformat(format)
+
+
+@pytest.mark.parametrize("formats", [("csr", "csc"), ("csc", "csr"), ("coo", "coo"), ("dia", "csr")])
+@pytest.mark.parametrize("shape", [(4, 5, 3), (1, 6, 1), (3, 1, 4), (0, 3, 2), (3, 0, 2), (5, 5, 5)])
+def test_products_of_sparse_arrays(shape: tuple[int, int, int], formats: tuple[str, str]) -> None:
+    n, k, m = shape
+    A, B = drawn(n, k, formats[0], 1), drawn(k, m, formats[1], 2)
+    a, b = A.tocoo(), B.tocoo()
+
+    def made_of(entries: Any, like: Any) -> Any:
+        return mirror.coo_array((entries, like.coords), shape=like.shape).asformat(like.format)
+
+    weight = RNG.normal(size=(n, m))
+    for product in (
+        lambda x, y: made_of(x, a).asformat(A.format) @ made_of(y, b),
+        lambda x, y: made_of(x, a).asformat(A.format) @ B,
+        lambda x, y: A @ made_of(y, b),
+    ):
+        found = primad.jit(product)(a.data, b.data)
+        assert sparse.issparse(found) and np.allclose(found.toarray(), (A @ B).toarray())
+        assert found.format == (A @ B).format
+        assert found.nnz <= n * m
+    both = primad.grad(lambda x: np.sum(weight * (made_of(x, a) @ B).toarray()))(a.data)
+    assert np.allclose(both, (weight @ B.toarray().T)[a.coords])
+
+
+def test_what_is_no_product_or_sum_of_sparse_arrays_is_refused() -> None:
+    for program in (
+        lambda d: made(d) / B,
+        lambda d: made(d) * B,
+        lambda d: made(d) * made(d),
+        lambda d: made(d) / PATTERN,
+    ):
+        with pytest.raises(primad.ShapeError, match="by numbers, not by arrays"):
+            primad.jit(program)(DATA)
+    with pytest.raises(primad.ShapeError, match="do not fit"):
+        primad.jit(lambda d: made(d) @ sparse.eye_array(N + 1))(DATA)
+    assert np.allclose(primad.jit(lambda d: sum([made(d), made(d)]))(DATA).toarray(), 2 * made(DATA).toarray())
+
+
+@pytest.mark.parametrize("transform", [primad.jacobian, primad.jacfwd, primad.jacrev, primad.hessian])
+def test_rows_of_derivatives_are_no_sparse_arrays(transform: Any) -> None:
+    with pytest.raises(primad.ShapeError, match="returns a sparse array"):
+        transform(lambda d: {"A": made(d)})(DATA)
+    assert np.asarray(transform(lambda d: made(d).data)(DATA)).shape[0] == len(DATA)
+
+
+def test_stacks_of_stacks_of_sparse_arrays() -> None:
+    data = RNG.normal(size=(2, 3, len(DATA)))
+    found = primad.vmap(primad.vmap(made))(data)
+    assert found.shape == (2, 3, N, N) and np.allclose(found.toarray()[1, 2], dense(data[1, 2]))
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solutions_move_with_the_right_side_and_the_entries(name: str) -> None:
     ours = lambda data, b: SOLVERS[name](made(data), b)  # noqa: E731

@@ -14,6 +14,7 @@ from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMat
 from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
+from primad.numpy.linalg.sparse_arrays import TracedSparse
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
@@ -100,6 +101,7 @@ def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, la
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         selected = Selected(function, args, kwargs, argnums, name)
         call = selected.call
+        _check_dense(call.out_tree, name)
         rows = []
         for output, y in enumerate(call.program.out_types):
             check_differentiable(y, "the result", name)
@@ -117,6 +119,18 @@ def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, la
         return tree.unflatten(call.out_tree, rows)
 
     return jacobian_of
+
+
+def _check_dense(structure: Any, name: str) -> None:
+    """Raise if a result is a sparse array: rows of derivatives are no entries of one."""
+    if structure.type is TracedSparse:
+        raise ShapeError(
+            f"{name} of a function that returns a sparse array",
+            why="A sparse array has two axes, and its derivative has more.",
+            fix="return its entries, A.data (their places are A.rows and A.columns), or A.toarray().",
+        )
+    for child in structure.children():
+        _check_dense(child, name)
 
 
 @transform
@@ -147,6 +161,7 @@ def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian
         call = selected.call
         active = [i for i, on in enumerate(selected.active) if on]
         types = call.program.in_types
+        _check_dense(call.out_tree, "hessian")
         rows = []
         for output, y in enumerate(call.program.out_types):
             check_differentiable(y, "the result", "hessian")

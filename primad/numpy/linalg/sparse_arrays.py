@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from primad.errors import MissingAttributeError, ShapeError
-from primad.numpy.linalg.sparse_products import added_products
+from primad.numpy.linalg.sparse_products import added_products, meeting_pairs
 from primad.numpy.shapes.creation import array, zeros
-from primad.numpy.shapes.indexing import add_at
+from primad.numpy.shapes.indexing import add_at, take
 from primad.numpy.shapes.shaping import concatenate, ravel
 from primad.recording import tree
 from primad.recording.foreign import is_sparse
@@ -73,14 +73,14 @@ class SparsePlaces:
         return found if self.format in ("csr", "csc") and found.nnz == len(numbers) else None
 
     def matrix(self, data: Any) -> Any:
-        """Return SciPy's array with these entries; of rows of entries SciPy's array with one axis more."""
+        """Return SciPy's array with these entries; of stacks of entries SciPy's array with as many axes more."""
         from scipy import sparse  # loads when it is called
 
         data = storable(np.asarray(data))
-        if data.ndim == 2:
-            stack, entry = np.indices(data.shape).reshape(2, -1)
-            places = (stack, self.rows[entry], self.columns[entry])
-            return sparse.coo_array((data.reshape(-1), places), (len(data), *self.shape))
+        if data.ndim > 1:
+            *stack, entry = np.indices(data.shape).reshape(data.ndim, -1)
+            places = (*stack, self.rows[entry], self.columns[entry])
+            return sparse.coo_array((data.reshape(-1), places), (*data.shape[:-1], *self.shape))
         found = self._numbered
         if found is None:
             return sparse.coo_array((data, (self.rows, self.columns)), self.shape).asformat(self.format)
@@ -184,6 +184,8 @@ class TracedSparse:
         return add_at(zeros(min(self.shape), self.dtype), self.rows[there], self._entries()[there])
 
     def __matmul__(self, x: Any) -> Any:
+        if isinstance(x, TracedSparse) or is_sparse(x):
+            return self._times(entries_of(x))
         x, entries = array(x), self._entries()
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"matmul: a sparse array of shape {self.shape} and an array of shape {x.shape} do not fit")
@@ -192,25 +194,41 @@ class TracedSparse:
     dot = __matmul__
 
     def __rmatmul__(self, x: Any) -> Any:
-        return (self.T @ array(x).T).T
+        return entries_of(x) @ self if is_sparse(x) else (self.T @ array(x).T).T
+
+    def _times(self, other: TracedSparse) -> TracedSparse:
+        """Return the product with another sparse array: of all pairs of entries that meet, those at a place added."""
+        if self.shape[-1] != other.shape[0]:
+            raise ShapeError(f"matmul: sparse arrays of shapes {self.shape} and {other.shape} do not fit")
+        x, y = self._entries(), other._entries()
+        first, second = meeting_pairs(self.columns, other.rows, other.places.shape[0])
+        shape = self.places.shape[0], other.places.shape[1]
+        flat = np.ravel_multi_index((self.rows[first], other.columns[second]), shape) if len(first) else first
+        places, number = np.unique(flat, return_inverse=True)
+        products = take(x, first) * take(y, second)
+        data = add_at(zeros((len(places),), products.dtype), number, products)
+        rows, columns = np.divmod(places, max(shape[1], 1))
+        return TracedSparse(data, SparsePlaces(rows, columns, shape, "csc" if self.format == "csc" else "csr"))
 
     def _with(self, data: Any) -> TracedSparse:
         return TracedSparse(data, self.places)
 
     def __mul__(self, factor: Any) -> TracedSparse:
-        if np.ndim(factor) != 0:
-            raise ShapeError("a sparse array with traced entries is multiplied by numbers", fix="A @ x is a product.")
+        _check_number(factor, "multiplied")
         return self._with(self.data * factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> TracedSparse:
+        _check_number(divisor, "divided")
         return self._with(self.data / divisor)
 
     def __neg__(self) -> TracedSparse:
         return self._with(-self.data)
 
     def __add__(self, other: Any) -> TracedSparse:
+        if isinstance(other, (int, float)) and other == 0:  # where Python's sum starts
+            return self
         other = entries_of(other)
         if other.shape != self.shape:
             raise ShapeError(f"sparse arrays of shapes {self.shape} and {other.shape} are not added")
@@ -226,6 +244,15 @@ class TracedSparse:
 
     def __rsub__(self, other: Any) -> TracedSparse:
         return (-self).__add__(other)
+
+
+def _check_number(factor: Any, done: str) -> None:
+    if isinstance(factor, TracedSparse) or is_sparse(factor) or np.ndim(factor) != 0:
+        raise ShapeError(
+            f"a sparse array with traced entries is {done} by numbers, not by arrays",
+            fix="A @ x is a product; to scale column by column, primad.scipy.sparse.csr_array((A.data * "
+            "scale[A.columns], (A.rows, A.columns)), shape=A.shape).",
+        )
 
 
 def _made_of(places: SparsePlaces, data: Any) -> Any:

@@ -33,3 +33,20 @@ def added_products(x: Any, entries: Any, rows: Any, columns: Any, count: int) ->
     """Return a matrix of so many rows, given by its entries and their places, times a vector or a matrix."""
     products = reshape(entries, (-1,) + (1,) * (x.ndim - 1)) * take(x, columns, axis=0)
     return add_at(zeros((count, *x.shape[1:]), products.dtype), rows, products)
+
+
+def meeting_pairs(columns: Any, rows: Any, count: int) -> tuple[Any, Any]:
+    """Return which entries of two sparse arrays meet in their product: the numbers of both, pair by pair.
+
+    Args:
+        columns: the column of each entry of the first.
+        rows: the row of each entry of the second.
+        count: how many rows the second has.
+    """
+    order = np.argsort(rows, kind="stable")
+    lengths = np.bincount(rows, minlength=count)
+    starts = np.cumsum(lengths) - lengths
+    times = lengths[columns]
+    first = np.repeat(np.arange(len(columns)), times)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(times) - times, times)
+    return first, order[starts[columns[first]] + within]
