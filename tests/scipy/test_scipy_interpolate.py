@@ -269,3 +269,10 @@ def test_scipys_own_objects_name_these() -> None:
 def test_what_is_refused(refused: Any) -> None:
     with pytest.raises(primad.PrimadError):
         primad.trace(refused)(Y)
+
+
+@pytest.mark.parametrize("kind", ["CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "interp1d"])
+def test_curves_of_no_component(kind: str) -> None:
+    y = np.zeros((len(X), 0)) if kind != "interp1d" else np.zeros((0, len(X)))
+    found = primad.jit(lambda y: getattr(mirror, kind)(X, y)(INSIDE))(y)
+    assert found.shape == getattr(interpolate, kind)(X, y)(INSIDE).shape

@@ -293,3 +293,30 @@ REFUSED = [
 def test_what_is_refused(number: int) -> None:
     with pytest.raises(primad.PrimadError):
         primad.trace(REFUSED[number])(X)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("shapes", [((1,), (4,)), ((4,), (1,)), ((1, 4), (1, 3)), ((1, 3), (3, 1)), ((1, 1), (2, 2)),
+                                    ((0,), (3,)), ((3,), (0,))])  # fmt: skip
+def test_convolutions_along_axes_of_one_or_no_element(shapes: Any, mode: str) -> None:
+    x, y = (RNG.normal(size=shape) for shape in shapes)
+    for name in ("fftconvolve", "oaconvolve"):
+        wanted = getattr(signal, name)(x, y, mode)
+        found = primad.jit(lambda x, y, name=name: getattr(mirror, name)(x, y, mode))(x, y)
+        assert found.shape == wanted.shape and np.allclose(found, wanted)
+
+
+def test_arrays_of_which_neither_is_in_the_other_have_no_valid_part() -> None:
+    for method in ("auto", "direct", "fft"):
+        with pytest.raises(primad.ShapeError, match="neither in the other"):
+            primad.jit(lambda x, m=method: mirror.convolve(x, np.ones((3, 1)), "valid", m))(np.ones((1, 4)))
+
+
+def test_smoothing_refuses_complex_signals_of_which_scipy_drops_a_part() -> None:
+    def both(x: Any) -> Any:
+        return mirror.savgol_filter(x.real, 5, 2) + 1j * mirror.savgol_filter(x.imag, 5, 2)
+
+    z = X + 1j * X[::-1]
+    with pytest.raises(primad.DomainError, match="drops its imaginary part"):
+        primad.jit(lambda x: mirror.savgol_filter(x, 5, 2))(z)
+    assert np.allclose(primad.jit(both)(z).imag, signal.savgol_filter(X[::-1], 5, 2))

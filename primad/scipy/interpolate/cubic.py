@@ -307,7 +307,7 @@ def _weighted_slopes(x: Any, y: Any, modified: bool) -> Any:
     weights = change + 0.5 * pnp.abs(m[1:] + m[:-1]) if modified else change
     ahead, behind = weights[2:], weights[:-2]
     both = ahead + behind
-    weighed = both > LEAST_WEIGHT * pnp.max(both)
+    weighed = both > LEAST_WEIGHT * pnp.max(both, initial=0.0)
     share = behind / pnp.where(weighed, both, 1.0)
     return pnp.where(weighed, m[1:-2] + share * (m[2:-1] - m[1:-2]), 0.5 * (m[3:] + m[:-3]))
 

@@ -87,8 +87,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     if method not in ("auto", "direct", "fft"):
         raise DomainError(f"scipy.signal.convolve: method={method!r}", fix="use 'auto', 'direct' or 'fft'.")
     _parts("convolve", mode, 1, 1)
+    both = _larger_first("convolve", in1, in2, mode, range(in1.ndim))
     if method == "auto":
-        sizes = [np.zeros(x.shape, x.dtype) for x in _larger_first("convolve", in1, in2, mode, range(in1.ndim))]
+        sizes = [np.zeros(x.shape, x.dtype) for x in both]
         method = import_module("scipy.signal").choose_conv_method(*sizes, mode)
     if method == "direct":
         return _direct("convolve", in1, in2, mode)
@@ -128,17 +129,20 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     x, kernel = (convert(each, np.result_type(each.dtype, np.float32)) for each in _both("fftconvolve", in1, in2))
     if x.ndim == 0:
         return x * kernel
+    if not x.size or not kernel.size:
+        return pnp.zeros((0,))
     chosen = range(x.ndim) if axes is None else [axes] if np.ndim(axes) == 0 else list(axes)
     places = sorted({normalize_axis("fftconvolve", axis, x.ndim) for axis in chosen})
     places = [i for i in places if x.shape[i] != 1 and kernel.shape[i] != 1]
     x, kernel = _larger_first("fftconvolve", x, kernel, mode, places)
     parts = [_parts("fftconvolve", mode, x.shape[i], kernel.shape[i]) for i in places]
-    if not places:
-        return x * kernel
-    real = x.dtype.kind != "c"
-    lengths = [fft.next_fast_len(x.shape[i] + kernel.shape[i] - 1, real) for i in places]
-    there, back = (fft.rfftn, fft.irfftn) if real else (fft.fftn, fft.ifftn)
-    found = back(there(x, lengths, places) * there(kernel, lengths, places), lengths, places)
+    if places:
+        real = x.dtype.kind != "c"
+        lengths = [fft.next_fast_len(x.shape[i] + kernel.shape[i] - 1, real) for i in places]
+        there, back = (fft.rfftn, fft.irfftn) if real else (fft.fftn, fft.ifftn)
+        found = back(there(x, lengths, places) * there(kernel, lengths, places), lengths, places)
+    else:
+        found = x * kernel
     index: list[Any] = [slice(None)] * found.ndim
     for place, (start, count) in zip(places, parts, strict=True):
         index[place] = slice(start, start + count)

@@ -45,7 +45,7 @@ def savgol_filter(
 
     Raises:
         ShapeError: if the window is longer than the signal, for 'interp'.
-        DomainError: for modes that there are not.
+        DomainError: for modes that there are not, and for complex signals, of which SciPy drops the imaginary part.
 
     Example:
         >>> import numpy as np, primad, primad.scipy.signal as signal
@@ -54,6 +54,12 @@ def savgol_filter(
         [ 0.  -0.2 -0.1  0.   0.1  0.2  0. ]
     """
     (x,) = floats(x, beside=[delta, cval])
+    if x.dtype.kind == "c":
+        raise DomainError(
+            "scipy.signal.savgol_filter of a complex signal",
+            why="SciPy drops its imaginary part.",
+            fix="filter x.real and x.imag, and add them.",
+        )
     place = normalize_axis("savgol_filter", axis, x.ndim)
     rows, half = pnp.moveaxis(x, place, 0), window_length // 2
     unit = np.eye(2 * window_length + 1, dtype=x.dtype)
