@@ -261,3 +261,10 @@ def test_an_error_of_a_derivative_is_raised(ipopt: Any) -> None:
         program.solve()
     found = program.solve(options={"hessian_approximation": "limited-memory"})
     np.testing.assert_allclose(found.x[1:], 1.0)
+
+
+def test_constraints_that_no_unknown_moves_have_an_entry_for_ipopt(ipopt: Any) -> None:
+    fixed = NonlinearConstraint(lambda x: np.ones(2) + 0 * x[:2], 0.0, 1.5)
+    program = NonlinearProgram(lambda x: np.sum((x - 1) ** 2), np.zeros(3), constraints=fixed)
+    assert program.jacobian(program.start).sum() == 0
+    np.testing.assert_allclose(program.solve().x, 1.0)

@@ -102,7 +102,11 @@ class NonlinearProgram:
         if not self._constraints:
             none = np.zeros(0, np.int64)
             return MatrixEntries(none, none, lambda x: np.zeros(0))
-        return jacobian_entries(self._joined_rows, (self.start,))
+        found = jacobian_entries(self._joined_rows, (self.start,))
+        if len(found.rows) or not self.constraint_lower.size * self.start.size:
+            return found
+        first = np.zeros(1, np.int64)  # Ipopt takes no constraints without an entry
+        return MatrixEntries(first, first, lambda x: np.zeros(1))
 
     @cached_property
     def _hessian(self) -> MatrixEntries:
