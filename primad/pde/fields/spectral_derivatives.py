@@ -29,7 +29,7 @@ def spectral_derivative(values: Any, period: float, order: int = 1, axis: int = 
         axis: along which the points lie.
 
     Returns:
-        the derivative at the points, real where values are.
+        the derivative at the points, real where values are, in their precision.
 
     Raises:
         ShapeError: if the order is not a whole number from 0 on, or there is no such axis.
@@ -57,6 +57,6 @@ def spectral_derivative(values: Any, period: float, order: int = 1, axis: int = 
         waves = np.where(np.abs(waves) == count // 2, 0.0, waves)
     factors = (2j * np.pi / period * waves) ** order
     factors = np.reshape(factors, [-1 if place == axis % array.ndim else 1 for place in range(array.ndim)])
-    if real:
-        return np.fft.irfft(factors * np.fft.rfft(array, axis=axis), count, axis=axis)
-    return np.fft.ifft(factors * np.fft.fft(array, axis=axis), axis=axis)
+    spectrum = np.fft.rfft(array, axis=axis) if real else np.fft.fft(array, axis=axis)
+    changed = factors.astype(spectrum.dtype) * spectrum  # in the precision of the values
+    return np.fft.irfft(changed, count, axis=axis) if real else np.fft.ifft(changed, axis=axis)
