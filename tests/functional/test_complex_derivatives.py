@@ -252,3 +252,26 @@ def test_values_at_special_points_are_numpys(function: Any) -> None:
 def test_check_grads_says_how_to_convert(dtype: str) -> None:
     with pytest.raises(NotDifferentiableError, match=r"got " + dtype + r"[\s\S]*astype\(complex\)"):
         primad.check_grads(np.square, (np.ones(2, dtype),))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.conj,
+        lambda z: z * np.abs(z),
+        lambda z: z.real + 0j,
+        lambda z: {"a": z**2, "b": np.sum(z * np.conj(z))},
+        lambda z: np.fft.fft(z) + np.fft.rfft(z.imag, 6),
+    ],
+)
+def test_functions_that_are_no_holomorphic_ones_are_found(function: Any) -> None:
+    primad.check_grads(function, (Z,))
+    with pytest.raises(AssertionError, match="is not holomorphic"):
+        primad.check_grads(function, (Z,), holomorphic=True)
+
+
+def test_holomorphic_functions_pass_their_check() -> None:
+    primad.check_grads(lambda z: np.fft.ifft(np.exp(A @ z / 4)) / z, (Z,), order=3, holomorphic=True)
+    for function, x in ((np.abs, Z), (np.sin, X)):
+        with pytest.raises(NotDifferentiableError, match="holomorphic=True"):
+            primad.check_grads(function, (x,), holomorphic=True)

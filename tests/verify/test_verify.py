@@ -479,6 +479,24 @@ def test_reverse_mode_lowers_the_composites_of_a_users_rule() -> None:
     np.testing.assert_allclose(primad.grad(average)(x), np.cos(x) / 2)
 
 
+def test_rules_of_complex_arguments_are_tried_off_the_real_axis() -> None:
+    @primad.custom_jvp
+    def size(z: Any) -> Any:
+        return z * np.conj(z)
+
+    def rule(right: bool) -> Any:
+        def pushed(primals: Any, tangents: Any) -> Any:
+            (z,), (t,) = primals, tangents
+            return size(z), t * (np.conj(z) if right else z) + z * np.conj(t)
+
+        return pushed
+
+    examples = [Example((Operand(ArrayType((2,), complex)),))]
+    for right in (True, False):  # the wrong one is right at real numbers
+        size.defjvp(rule(right))
+        assert primad.verify(size, examples=examples).ok is right
+
+
 def _derived_texts(seeds: range) -> list[str]:
     texts = []
     for seed in seeds:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError
+from primad.functional.complex_checks import check_holomorphic
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.recording import tree
-from primad.recording.tracing import check_function
+from primad.recording.tracing import check_function, type_of
 from primad.system.tracebacks import entrance
 
 Function = Callable[..., Any]
@@ -30,6 +31,7 @@ def check_grads(
     atol: float = 1e-8,
     seed: int = 0,
     params: Mapping[str, Any] | None = None,
+    holomorphic: bool = False,
 ) -> None:
     """Compare a function's derivatives with central differences along random directions.
 
@@ -42,14 +44,19 @@ def check_grads(
         atol: absolute tolerance on each element.
         seed: of the directions.
         params: keywords that the function is called with, which stay what they are.
+        holomorphic: whether it is checked, too, that the function is a holomorphic one of complex arguments: a step i t
+            changes it by i times as much as a step t, as the Cauchy–Riemann equations say.
 
     Raises:
-        AssertionError: where they disagree, saying the order, the mode and both values.
-        NotDifferentiableError: for arguments in less than 64 bits, whose differences would be too coarse.
+        AssertionError: where they disagree, saying the order, the mode and both values, and where the function is said
+            to be holomorphic and is not.
+        NotDifferentiableError: for arguments in less than 64 bits, whose differences would be too coarse; for real
+            arguments or results of a function that is said to be holomorphic.
 
     Example:
         >>> import numpy as np, primad
         >>> primad.check_grads(lambda x: np.sin(x) / x, (np.array([0.5, 2.0]),), order=3)
+        >>> primad.check_grads(lambda z: np.sin(z) / z, (np.array([0.5 + 1j, 2.0]),), holomorphic=True)
     """
     check_function(function)
     for leaf in tree.leaves(tuple(args)):
@@ -63,7 +70,10 @@ def check_grads(
     rng = np.random.default_rng(seed)
     if params:
         function = update_wrapper(partial(function, **params), function)
-    _check(function, tuple(args), order, tuple(modes), rtol, atol, rng, 1)
+    if holomorphic:
+        for leaf in tree.leaves(function(*args)):
+            check_holomorphic([type_of(x) for x in tree.leaves(tuple(args))], type_of(leaf), True, "check_grads")
+    _check(function, tuple(args), order, tuple(modes), rtol, atol, rng, 1, holomorphic)
 
 
 def _direction(rng: np.random.Generator, like: Any) -> Any:
@@ -84,10 +94,16 @@ def _check(
     atol: float,
     rng: np.random.Generator,
     level: int,
+    holomorphic: bool,
 ) -> None:
     tangents = _direction(rng, args)
     expected = _difference(function, args, tangents)
     name = getattr(function, "__name__", "function")
+    if holomorphic:
+        turned = _difference(function, args, tree.map(lambda t: 1j * t, tangents))
+        for found, along in zip(turned, expected, strict=True):
+            what = f"{name}, order {level}, is not holomorphic: its change along i t is not i times that along t"
+            _compare(found, 1j * along, rtol, atol, what)
     pushed: Any = None
     if "fwd" in modes:
         _, tangent = jvp(function, args, tangents)
@@ -101,10 +117,11 @@ def _check(
         wanted = _inner(tree.leaves(cotangent), expected)
         _compare(pulled, wanted, rtol, atol, f"{name}, order {level}, reverse mode (⟨w, J v⟩)")
     if order > 1:
+        rest: Any = (modes, rtol, atol, rng, level + 1, holomorphic)
         if "fwd" in modes:
-            _check(lambda *x: jvp(function, x, tangents)[1], args, order - 1, modes, rtol, atol, rng, level + 1)
+            _check(lambda *x: jvp(function, x, tangents)[1], args, order - 1, *rest)
         if "rev" in modes:
-            _check(lambda *x: vjp(function, *x)[1](cotangent), args, order - 1, modes, rtol, atol, rng, level + 1)
+            _check(lambda *x: vjp(function, *x)[1](cotangent), args, order - 1, *rest)
 
 
 def _inner(xs: Sequence[Any], ys: Sequence[Any]) -> Any:

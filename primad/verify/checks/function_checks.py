@@ -23,7 +23,7 @@ from primad.functional.rules.opaque import MappingRefusedError, Opaque
 from primad.ir.array_types import ArrayType
 from primad.recording import tree
 from primad.recording.tracing import record, type_of
-from primad.verify.cases.drawn_cases import Choices, Example, sample
+from primad.verify.cases.drawn_cases import Choices, Example, Operand, sample
 from primad.verify.checks.decide import FAULTS, Wrong
 from primad.verify.checks.trial import close
 from primad.verify.verdicts import How, Row
@@ -79,12 +79,14 @@ class _Drawn:
     def draw(self) -> list[Any]:
         """Return values of the arrays."""
         taken: set[Fraction] = set()
-        return [
-            operand.array if operand.array is not None else
-            np.array(list(map(float, sample(self._choose, operand, taken))), operand.type.dtype)
-            .reshape(operand.type.shape)[()]
-            for operand in self.inputs
-        ]  # fmt: skip
+        return [self._values(operand, taken) if operand.array is None else operand.array for operand in self.inputs]
+
+    def _values(self, operand: Operand, taken: set[Fraction]) -> Any:
+        """Return numbers of an operand's domain; of complex ones it is that of either part."""
+        count = 2 if operand.type.is_complex else 1
+        real, *imag = ([float(number) for number in sample(self._choose, operand, taken)] for _ in range(count))
+        found = [complex(*both) for both in zip(real, *imag, strict=True)] if imag else real
+        return np.array(found, operand.type.dtype).reshape(operand.type.shape)[()]
 
     def function(self, *arrays: Any) -> Any:
         """Call the function on arrays."""
