@@ -10,7 +10,7 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.programs.loops.body_transforms import Body, Made, by_part, places, tangents_of
-from primad.programs.loops.residual_selection import fewest
+from primad.programs.loops.residual_selection import fewest, loops_taken_again
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.lowering import inline
@@ -62,7 +62,11 @@ class Apart:
         own_inputs = [node for node, on in zip(program.inputs, late, strict=True) if not on]
         stacked_results = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on][carry:]
         free = {*own_inputs[carry:], *stacked_results}
-        early, rest = split(program, late, late_outputs, (ops.barrier,), lambda wanted: fewest(wanted, free))
+
+        def kept(wanted: list[Node]) -> list[Node]:
+            return fewest(wanted, free, loops_taken_again(wanted, program.nodes))
+
+        early, rest = split(program, late, late_outputs, (ops.barrier,), kept)
         inputs = {node: i for i, node in enumerate(early.inputs)}
         awaited = dict(zip(early.outputs[count:], rest.inputs, strict=False))
         stacks = [node for node in awaited if inputs.get(node, -1) < carry]

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 
+from primad.ir.array_types import TupleType
 from primad.ir.node import INPUT, Leaf, Node
+from primad.ops.record.primitive import application
 from primad.simplify.own_definitions import is_cheap
 
 LONGEST = 1000
@@ -54,6 +56,29 @@ def fewest(wanted: Iterable[Node], free: Collection[Node], moved: Collection[Nod
     return [node for node in seen if node in kept or node in free]
 
 
+def loops_taken_again(wanted: Iterable[Node], nodes: Iterable[Node]) -> set[Node]:
+    """Return the loops that end by themselves whose rows are needed, and all of their results.
+
+    Args:
+        wanted: what is needed.
+        nodes: those of the program.
+    """
+    loops: set[Node] = set()
+    seen: set[Node] = set()
+    waiting = list(wanted)
+    while waiting:
+        node = waiting.pop()
+        if node in seen or isinstance(node.op, Leaf):
+            continue
+        seen.add(node)
+        loop, place = application(node)
+        form = None if isinstance(loop.op, Leaf) or loop.op.programs.loop is None else loop.op.programs.loop(loop)
+        if form is not None and form.ends and place >= form.first_stack:
+            loops.add(loop)
+        waiting += node.inputs if is_cheap(node) else ()
+    return {node for node in nodes if not isinstance(node.op, Leaf) and application(node)[0] in loops}
+
+
 def _is_constant(node: Node) -> bool:
     return isinstance(node.op, Leaf) and node.op is not INPUT
 
@@ -65,7 +90,8 @@ def _least(places: dict[Node, int], wanted: Collection[Node], again: Callable[[N
     """
     network: Network = {SOURCE: {}, SINK: {}}
     for node, place in places.items():
-        network[place], network[place + 1] = {place + 1: node.type.nbytes}, {place: 0}
+        bytes_ = float("inf") if isinstance(node.type, TupleType) else node.type.nbytes  # only its results are kept
+        network[place], network[place + 1] = {place + 1: bytes_}, {place: 0}
     for node, place in places.items():
         if not again(node):
             network[SOURCE][place], network[place][SOURCE] = float("inf"), 0
