@@ -5,6 +5,8 @@ from primad.pde.deepxde_names import missing
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
+from primad.pde.families import input_functions
+from primad.pde.families.input_functions import *
 from primad.pde.fields.coordinate_systems import CoordinateSystem, cylindrical, polar, spherical
 from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.operators import (
@@ -28,8 +30,9 @@ from primad.pde.geometry.intervals import *
 from primad.pde.geometry.meshes import *
 from primad.pde.geometry.sampling import *
 from primad.pde.geometry.shapes import *
-from primad.pde.networks import field_networks
+from primad.pde.networks import field_networks, operator_networks
 from primad.pde.networks.field_networks import *
+from primad.pde.networks.operator_networks import *
 from primad.pde.problem import conditions, inner_conditions, pde_problem, settings
 from primad.pde.problem.conditions import *
 from primad.pde.problem.inner_conditions import *
@@ -79,6 +82,8 @@ __all__ += marching.__all__
 __all__ += inner_conditions.__all__
 __all__ += meshes.__all__
 __all__ += field_networks.__all__
+__all__ += input_functions.__all__
+__all__ += operator_networks.__all__
 __all__ += plots.__all__
 __all__ += run_plots.__all__
 __all__ += pde_problem.__all__

@@ -25,7 +25,7 @@ def recorded(field: Field, arguments: Sequence[Any]) -> Call:
     call = Call(field.function if field.batched else vmap(field.function), arguments, known=False)
     types = call.program.out_types
     count = pnp.shape(arguments[0])[0]
-    if len(types) != 1 or not 1 <= len(types[0].shape) <= 2 or types[0].shape[0] != count:
+    if len(types) != 1 or not 1 <= len(types[0].shape) - field.family <= 2 or types[0].shape[0] != count:
         found = ", ".join(str(type.shape if field.batched else type.shape[1:]) for type in types)
         raise ShapeError(
             f"{field!r}: the function has a result of shape {found} "
@@ -35,7 +35,7 @@ def recorded(field: Field, arguments: Sequence[Any]) -> Call:
             "return an array of a number, or of components, for each point.",
         )  # fmt: skip
     names = field.components
-    if names and types[0].shape[1:] != (len(names),):
+    if names and types[0].shape[1 + field.family :] != (len(names),):
         raise ShapeError(
             f"{field!r}: the function has a result of shape {types[0].shape[1:]} at a point",
             fix="return an array with a component for each name.",

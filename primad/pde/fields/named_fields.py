@@ -40,6 +40,7 @@ class Field:
         components: names of the result's components, `"u v p"` say, where it is an array.
         batched: whether the function takes all points at once: arrays with a leading axis of points. It must treat each
             point alone.
+        family: whether the result's first axis is one of many functions, which at points comes first, too.
         space: names of the coordinates that operators (`laplacian`, `gradient`, …) are about; by default all but time.
         time: name of the time, along which `material_derivative` differentiates.
 
@@ -58,6 +59,7 @@ class Field:
         components: str | Sequence[str] | None = None,
         *,
         batched: bool = False,
+        family: bool = False,
         space: str | Sequence[str] | None = None,
         time: str = TIME,
     ) -> None:
@@ -65,7 +67,7 @@ class Field:
         self.function = function
         self.coordinates = _coordinates(coordinates)
         self.components = names_in(components or ())
-        self.batched, self.time = batched, time
+        self.batched, self.family, self.time = batched, family, time
         self.space = names_in([n for n in self.coordinates.names if n != time] if space is None else space)
         taken = [name for name in self.components if name in self.coordinates.directions]
         taken += [name for name in (*self.coordinates.names, *self.components) if hasattr(FieldAt, name)]
@@ -201,8 +203,7 @@ class FieldAt:
         Raises:
             ShapeError: if it is not written with the field's coordinates.
         """
-        known = self.field.coordinates
-        return self._derivative(known.split(derivative_text(derivative, known.names)))
+        return self._derivative(self.field.coordinates.split(derivative_text(derivative, self.field.coordinates.names)))
 
     @property
     def components(self) -> tuple[FieldAt, ...]:
@@ -242,7 +243,7 @@ class FieldAt:
 
     @property
     def _has_components(self) -> bool:
-        return len(self._call.program.out_types[0].shape) > 1
+        return len(self._call.program.out_types[0].shape) > 1 + self.field.family
 
     def _count(self, what: str) -> int:
         if self.component is not None or not self._has_components:
@@ -277,8 +278,7 @@ class FieldAt:
             return function(*[x[None] for x in point])[0] if self.field.batched else function(*point)
 
         (found,) = Call(vmap(laplacian(single, argument)), self._call.leaves, known=False).evaluate()
-        found = found if self.component is None else found[:, self.component]
-        return _reshaped(found, (*self.shape_of_points, *pnp.shape(found)[1:]))
+        return self._arranged(found if self.component is None else found[..., self.component])
 
     def coordinate(self, name: str) -> Any:
         """Return the values of a coordinate at the points."""
@@ -289,15 +289,23 @@ class FieldAt:
     def _combined(self, terms: Sequence[tuple[float, Term]]) -> Any:
         groups, weights = grouped(terms, None, self._call.program.out_types[0])
         (found,) = self._call.run(partial_, weights, output=0, component=self.component, groups=groups, points=1)
-        return _reshaped(found, (*self.shape_of_points, *pnp.shape(found)[1:]))
+        return self._arranged(found)
+
+    def _arranged(self, found: Any) -> Any:
+        """Return an array with a leading axis of points as it is handed out."""
+        apart = pnp.swapaxes(found, 0, 1) if self.field.family else found
+        return _reshaped(apart, self._shaped(pnp.shape(found)[1:]))
+
+    def _shaped(self, own: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of an array whose shape at a point is given: functions of a family come first."""
+        return (*own[: self.field.family], *self.shape_of_points, *own[self.field.family :])
 
     # -- as an array ---------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the values."""
-        whole = self._call.program.out_types[0].shape[1:]
-        return (*self.shape_of_points, *(whole if self.component is None else ()))
+        return self._shaped(self._call.program.out_types[0].shape[1 : None if self.component is None else -1])
 
     @property
     def dtype(self) -> Any:

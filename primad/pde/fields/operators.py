@@ -276,7 +276,7 @@ def _total(terms: Sequence[Any]) -> Any:
 
 
 def _is_vector(u: FieldAt) -> bool:
-    return u.ndim > len(u.shape_of_points)
+    return u.ndim - u.field.family > len(u.shape_of_points)
 
 
 def _paired(v: FieldAt, wrt: Names, what: str) -> list[tuple[FieldAt, str]]:

@@ -24,7 +24,12 @@ Tree = Any
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "sine": np.sin, "swish": silu}
 
 
-def _check_positive(owner: Any, *names: str, whole: tuple[str, ...] = ()) -> None:
+def check_positive(owner: Any, *names: str, whole: tuple[str, ...] = ()) -> None:
+    """Raise unless attributes of a network are positive numbers, or integers.
+
+    Raises:
+        ProblemError: if one is not.
+    """
     for name in (*names, *whole):
         value, kinds = getattr(owner, name), (int, np.integer) if name in whole else (int, float, np.number)
         number = isinstance(value, kinds) and not isinstance(value, bool)
@@ -41,7 +46,12 @@ def _sizes_meant(value: Any) -> str:
     return f"write MLP(width={hidden[0]}, depth={len(hidden)}): a problem knows how many inputs and outputs there are."
 
 
-def _check_network(owner: Any, name: str, value: Any) -> None:
+def check_network(owner: Any, name: str, value: Any) -> None:
+    """Raise unless a value is a network.
+
+    Raises:
+        ProblemError: if it is none.
+    """
     if not isinstance(value, Network):
         got = f"{value.__name__}, which is a class" if isinstance(value, type) else type(value).__name__
         raise ProblemError(
@@ -76,6 +86,14 @@ class Network(ABC):
     def apply(self, params: Tree, x: Any) -> Any:
         """Return the outputs at a point, both vectors."""
 
+    def init_in_family(self, key: int, inputs: int, numbers: int, outputs: int) -> Tree:
+        """Return parameters to begin with where so many numbers tell which function of a family is meant."""
+        return self.init(key, inputs + numbers, outputs)
+
+    def apply_in_family(self, params: Tree, x: Any, numbers: Any) -> Any:
+        """Return the outputs at a point for the function of a family that numbers tell: further inputs here."""
+        return self.apply(params, concatenate([x, numbers]))
+
 
 @dataclass(frozen=True)
 class Fourier:
@@ -92,7 +110,7 @@ class Fourier:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_positive(self, "scale", whole=("count",))
+        check_positive(self, "scale", whole=("count",))
 
     def apply(self, x: Any) -> Any:
         """Return the features of a point."""
@@ -131,7 +149,7 @@ class MLP(Network):
     frequency: float = 3.0
 
     def __post_init__(self) -> None:
-        _check_positive(self, "frequency", whole=("width", "depth"))
+        check_positive(self, "frequency", whole=("width", "depth"))
         if self.features is not None and not isinstance(self.features, Fourier):
             raise ProblemError(
                 f"MLP: features are a pde.Fourier or None, got {self.features!r}",
@@ -200,8 +218,8 @@ class Separable(Network):
     factor: Network = MLP(16, 2)
 
     def __post_init__(self) -> None:
-        _check_positive(self, whole=("rank",))
-        _check_network(self, "factor", self.factor)
+        check_positive(self, whole=("rank",))
+        check_network(self, "factor", self.factor)
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
         """Return parameters to begin with, of one network for each coordinate."""
@@ -237,7 +255,7 @@ class Mixture(Network):
         if not isinstance(self.bases, (list, tuple)) or not self.bases:
             raise ProblemError("a mixture needs networks in a list", fix="write Mixture((MLP(16, 2), MLP(8, 1))).")
         for one in (*self.bases, self.gate):
-            _check_network(self, "each basis, and the gate,", one)
+            check_network(self, "each basis, and the gate,", one)
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
         """Return parameters to begin with, of all networks and the gate."""
@@ -269,7 +287,7 @@ class Complex(Network):
     parts: Network = MLP(24, 2)
 
     def __post_init__(self) -> None:
-        _check_network(self, "parts", self.parts)
+        check_network(self, "parts", self.parts)
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
         """Return parameters to begin with, of the network of the parts."""

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError
+from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.first_order import jvp
 from primad.ir.array_types import is_complex
-from primad.numpy.shapes.shaping import stack
+from primad.numpy.shapes.shaping import concatenate, stack
+from primad.pde.fields.named_fields import TIME, Field, FieldAt
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import clock
-from primad.pde.geometry.point_arguments import ConstantValue, Point, moved, number
+from primad.pde.geometry.intervals import clock, space_of, time_of
+from primad.pde.geometry.point_arguments import FEW, ConstantValue, Place, Point, moved, number
 from primad.pde.networks.field_networks import Inputs, Network
 from primad.pde.problem.conditions import Value
 from primad.pde.problem.named_arguments import by_name
@@ -92,21 +94,63 @@ class Group:
         """The name of its parameters."""
         return ",".join(self.names)
 
-    def init(self, seed: int) -> Tree:
-        """Return parameters to begin with."""
+    def init(self, seed: int, numbers: int = 0) -> Tree:
+        """Return parameters to begin with.
+
+        Args:
+            seed: decides them.
+            numbers: how many tell which function of a family is meant; 0 of no family.
+        """
+        if numbers:
+            return self.network.init_in_family(seed, self.inputs.size, numbers, len(self.names))
         return self.network.init(seed, self.inputs.size, len(self.names))
 
-    def at(self, params: Tree, point: Point) -> Any:
-        """Return the unknowns at a point: a number, or a vector of several."""
-        outputs = self.network.apply(params, self.inputs.of(point))
+    def at(self, params: Tree, point: Point, functions: Any = None) -> Any:
+        """Return the unknowns at a point: a number, or a vector of several; of a family with an axis of functions.
+
+        Args:
+            params: of the network.
+            point: the point.
+            functions: the numbers that tell which functions of a family are meant, a function a row; None of no family.
+        """
+        x = self.inputs.of(point)
+        outputs = (
+            self.network.apply(params, x)
+            if functions is None
+            else vmap(lambda numbers: self.network.apply_in_family(params, x, numbers))(functions)
+        )
 
         def output(place: int) -> Callable[[], Any]:
-            return lambda: outputs[place]
+            return lambda: outputs[..., place]
 
         found = [self.imposed[name].around(output(i), point) for i, name in enumerate(self.names)]
         for name, one in zip(self.names, found, strict=True):
             check_parts(name, outputs.dtype, one)
-        return found[0] if len(found) == 1 else stack(found)
+        return found[0] if len(found) == 1 else stack(found, axis=-1)
+
+    def on(self, domain: Domain, params: Tree, at: Any, functions: Any = None) -> FieldAt:
+        """Return the unknowns at points: of few coordinates; of many those of space are one array.
+
+        Args:
+            domain: of the problem.
+            params: of the network.
+            at: the points, one a row.
+            functions: as `at` takes them.
+        """
+        names, space, time = domain.names, space_of(domain), time_of(domain) or TIME
+        components = None if len(self.names) == 1 else self.names
+        few, count = len(names) <= FEW, len(space)
+        together = 0 if few else count if names[:count] == space else len(names)
+
+        def unknowns(*given: Any) -> Any:
+            if few:
+                return self.at(params, dict(zip(names, given, strict=True)), functions)
+            whole = concatenate([given[0], stack(given[1:])]) if given[1:] else given[0]
+            return self.at(params, Place(names, whole), functions)
+
+        arguments = ([f"({' '.join(names[:together])})"] if together else []) + [*names[together:]]
+        in_family = functions is not None
+        return Field(unknowns, " ".join(arguments), components, family=in_family, space=space, time=time).on(at)
 
 
 def as_function(value: Value) -> Function:

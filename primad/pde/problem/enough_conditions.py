@@ -50,8 +50,15 @@ def check_handed_on(problem: Problem) -> None:
     """Raise if an unknown needs more than values at the start, which are all that a march hands on.
 
     Raises:
-        ProblemError: if an unknown is differentiated twice in time, or has an initial velocity.
+        ProblemError: if an unknown is differentiated twice in time, or has an initial velocity, or the problem is a
+            family.
     """
+    if problem.family:
+        raise ProblemError(
+            "march: the problem of a window is a family",
+            why="A window begins with what one solution is at the end of the one before.",
+            fix="solve the family over the whole time, or march for one function, without family=.",
+        )
     time = time_of(problem.domain) or ""
     for name in problem.unknowns:
         order = _order(problem, name, time)

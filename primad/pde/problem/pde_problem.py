@@ -13,16 +13,17 @@ from primad.errors import MissingAttributeError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.ir.array_types import is_complex
-from primad.numpy.shapes.shaping import concatenate, reshape, stack
+from primad.numpy.shapes.shaping import reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
+from primad.pde.families.family import Family
+from primad.pde.families.input_functions import InputFunctions
 from primad.pde.fields.coordinate_names import coordinates
 from primad.pde.fields.field_refusals import of_values
-from primad.pde.fields.named_fields import TIME, Field, FieldAt
+from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import space_of, time_of
-from primad.pde.geometry.point_arguments import FEW, Place
+from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import Array
 from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
@@ -73,6 +74,8 @@ class Problem:
         network: for unknowns that have none of their own.
         coefficients: numbers to learn, with the values to begin with.
         constants: numbers that functions may ask for.
+        family: functions that the problem is given, by name, and how they are drawn: `{"v": GaussianProcess("x")}`. The
+            unknowns are learned for all of them; equations ask for `v` as for an unknown, and networks get it too.
         points_order: the order in which points are drawn: "sobol", "latin", "uniform" or "grid".
 
     Raises:
@@ -101,12 +104,14 @@ class Problem:
         network: Network = DEFAULT,
         coefficients: Mapping[str, Any] | None = None,
         constants: Mapping[str, Any] | None = None,
+        family: Mapping[str, InputFunctions] | None = None,
         points_order: str = "sobol",
     ) -> None:
         self.domain = domain
         self.statement: Statement = stated(
-            equations, domain, conditions, unknowns, network, coefficients or {}, constants or {}
+            equations, domain, conditions, unknowns, network, coefficients or {}, constants or {}, family
         )
+        self.family: Family = self.statement.family
         self.groups, fitted = self._grouped()
         self.terms = self._made_terms(fitted, points_order)
         self.asked: dict[str, dict[str, set[tuple[str, ...]]]] = {}
@@ -190,8 +195,9 @@ class Problem:
     def latex(self) -> dict[str, list[str]]:
         """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
         numbers = {**self.statement.coefficients, **self.statement.constants}
+        functions = *self.unknowns, *self.family.inputs
         return {
-            one.name: latex_of(one.given, one.function, self.domain, self.unknowns, numbers, self.complex)
+            one.name: latex_of(one.given, one.function, self.domain, functions, numbers, self.complex)
             for one in self.statement.equations
         }
 
@@ -214,7 +220,8 @@ class Problem:
         Args:
             seed: decides them.
         """
-        networks = {group.key: group.init(seed * len(self.groups) + i) for i, group in enumerate(self.groups)}
+        count, numbers = len(self.groups), self.family.size
+        networks = {group.key: group.init(seed * count + i, numbers) for i, group in enumerate(self.groups)}
         return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
 
     def points(
@@ -230,14 +237,15 @@ class Problem:
 
         Returns:
             for each term its arrays: with `scale`, √(weight/points), half the sum of squares of the residuals is half
-            the weighted sum of mean squares.
+            the weighted sum of mean squares. Of a family each function has a residual at each point.
         """
         found = {}
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
+        functions = self.family.drawn((*seeds, len(self.terms)))
         for place, (name, term) in enumerate(self.terms.items()):
             many = count if term.kind == "equation" else boundary or max(20, count // 5)
-            arrays = term.draw(many, (*seeds, place))
-            rows = 1 if term.kind == "integral" else len(arrays["at"])
+            arrays = {**term.draw(many, (*seeds, place)), **functions}
+            rows = 1 if term.kind == "integral" else len(arrays["at"]) * self.family.members(arrays)
             weight = (weights or {}).get(name, self.weights[name])
             found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}
         return found
@@ -291,43 +299,30 @@ class Problem:
     def known(self, params: Tree, row: Row) -> Mapping[str, Any]:
         """Return all that functions may ask for by name, at the points of a term."""
         names, statement = self.domain.names, self.statement
-        found = {**statement.constants, **params["coefficients"], **self.fields(params, row["at"]), "points": row["at"]}
+        unknowns, inputs = self.fields(params, row["at"], row), self.family.at(row)
+        found = {**statement.constants, **params["coefficients"], **unknowns, **inputs, "points": row["at"]}
         if "normal" in row:
             found["n"] = normal_of(row, names)
         return ChainMap(found, Place(names, row["at"]))  # type: ignore[arg-type]
 
-    def fields(self, params: Tree, at: Any) -> dict[str, FieldAt]:
+    def fields(self, params: Tree, at: Any, functions: Row | None = None) -> dict[str, FieldAt]:
         """Return the unknowns at points.
 
         Args:
             params: as `init` returns them.
             at: the points, one a row.
+            functions: of a family, as the method `points` returns them among others; then values have an axis of
+                functions before that of points.
         """
-        found: dict[str, FieldAt] = {}
+        found, numbers = dict[str, FieldAt](), self.family.numbers(functions or {})
         for group in self.groups:
-            u = self._at(group, params["networks"][group.key], at)
+            u = group.on(self.domain, params["networks"][group.key], at, numbers)
             found.update({group.names[0]: u} if len(group.names) == 1 else dict(zip(group.names, u, strict=True)))
         return {name: found[name] for name in self.unknowns}
 
-    def _at(self, group: Group, params: Tree, at: Any) -> FieldAt:
-        """Return the unknowns of a network at points: of few coordinates; of many those of space are one array."""
-        names, space, time = self.domain.names, space_of(self.domain), time_of(self.domain) or TIME
-        components = None if len(group.names) == 1 else group.names
-        few, count = len(names) <= FEW, len(space)
-        together = 0 if few else count if names[:count] == space else len(names)
-
-        def unknowns(*given: Any) -> Any:
-            if few:
-                return group.at(params, dict(zip(names, given, strict=True)))
-            return group.at(params, Place(names, concatenate([given[0], stack(given[1:])]) if given[1:] else given[0]))
-
-        arguments = ([f"({' '.join(names[:together])})"] if together else []) + [*names[together:]]
-        field = Field(unknowns, " ".join(arguments), components, space=space, time=time)
-        return field.on(at)
-
     def _labels(self, term: Term) -> tuple[str, ...]:
         """Return the names of a term's residuals; check that they are such."""
-        row = term.draw(3, (0,))
+        row = {**term.draw(3, (0,)), **self.family.drawn((0,), 2)}
 
         def recorded(params: Tree, row: Row) -> Any:
             known = self.known(params, row)
@@ -346,11 +341,16 @@ class Problem:
         wanted = set(tree.leaves(operands))
         self.learned |= {name for name, operand in operands["coefficients"].items() if operand in inside}
         sought = [leaf in wanted for leaf in program.inputs]
-        check_residuals(term.name, program, sought, () if term.kind == "integral" else (len(row["at"]),))
+        check_residuals(term.name, program, sought, self._shape(term, row))
         if len(program.out_types) == 1:
             return (term.name,)
         paths = tree.paths(program.out_tree)
         return tuple([f"{term.name} {' '.join(str(part) for part in path)}" for path in paths])
+
+    def _shape(self, term: Term, row: Row) -> tuple[int, ...]:
+        """Return the shape of a residual: of a family with an axis of functions."""
+        count = len(row["at"])
+        return () if term.kind == "integral" else (self.family.members(row), count) if self.family else (count,)
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
         """Return the solution whose parameters `Solution.save` wrote.

@@ -10,6 +10,8 @@ import numpy as np
 
 from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.families.family import Family, family_of
+from primad.pde.families.input_functions import InputFunctions
 from primad.pde.fields.coordinate_names import coordinates
 from primad.pde.fields.field_refusals import likely
 from primad.pde.fields.named_fields import FieldAt
@@ -57,6 +59,7 @@ class Statement:
         groups: unknowns that share a network, and the network.
         coefficients: numbers to learn.
         constants: numbers that are known.
+        family: the functions that the problem is given.
     """
 
     domain: Domain
@@ -66,6 +69,7 @@ class Statement:
     groups: tuple[tuple[tuple[str, ...], Network], ...]
     coefficients: dict[str, Any]
     constants: dict[str, Any]
+    family: Family
 
     def fitted(self) -> list[Condition]:
         """Return the conditions that may have residuals."""
@@ -73,7 +77,8 @@ class Statement:
 
     def everything(self) -> dict[str, str]:
         """Return all that functions may ask for."""
-        names = [*self.domain.names, *self.networks, *self.coefficients, *self.constants, "n", "points"]
+        names = [*self.domain.names, *self.networks, *self.coefficients, *self.constants]
+        names += [*self.family.inputs, "n", "points"]
         return dict.fromkeys(names, "")
 
     def periodic(self, unknowns: Sequence[str]) -> list[str]:
@@ -94,6 +99,7 @@ def stated(
     network: Network,
     coefficients: Mapping[str, Any],
     constants: Mapping[str, Any],
+    family: Mapping[str, InputFunctions] | None,
 ) -> Statement:
     """Check what a problem says.
 
@@ -123,13 +129,21 @@ def stated(
     groups = _groups(unknowns, network)
     networks = {name: one for names, one in groups for name in names}
     numbers = {name: _number(name, value) for name, value in coefficients.items()}
-    known = _known(domain, networks, numbers, constants)
-    found = Statement(domain, _equations(equations, domain), listed, networks, groups, numbers, dict(constants))
+    functions = family_of(domain, family)
+    known = _known(domain, networks, numbers, constants, functions.inputs)
+    asked = _equations(equations, domain)
+    found = Statement(domain, asked, listed, networks, groups, numbers, dict(constants), functions)
     for name, function, *_ in found.equations:
         check_arguments(function, known, f"the equation {name!r}")
     _check_used(found)
     for condition in listed:
         _check_condition(condition, domain, networks, known)
+        if functions and isinstance(condition, (Data, Integral)):
+            raise ProblemError(
+                f"{condition.what} in a family of problems",
+                why="It would have to hold whatever the input functions are, and of which it is is not said.",
+                fix="leave it out, or solve the problem for one function: without family=.",
+            )
     check_boundary(found)
     return found
 
@@ -175,7 +189,11 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _known(
-    domain: Domain, networks: Mapping[str, Any], coefficients: Mapping[str, Any], constants: Mapping[str, Any]
+    domain: Domain,
+    networks: Mapping[str, Any],
+    coefficients: Mapping[str, Any],
+    constants: Mapping[str, Any],
+    functions: Mapping[str, Any],
 ) -> dict[str, str]:
     """Return what functions may ask for, and what kind of thing it is."""
     found: dict[str, str] = {"points": "points"}
@@ -184,6 +202,7 @@ def _known(
         ("unknowns", networks),
         ("coefficients", coefficients),
         ("constants", constants),
+        ("input functions", functions),
     )
     for kind, names in kinds:
         for name in names:
@@ -194,7 +213,7 @@ def _known(
                 )
             if name in found:
                 raise ProblemError(f"{name!r} is among the {found[name]} and the {kind}", fix="rename one of them.")
-            if kind in ("coordinates", "unknowns") and hasattr(FieldAt, name):
+            if kind in ("coordinates", "unknowns", "input functions") and hasattr(FieldAt, name):
                 raise ProblemError(
                     f"the name {name!r} is taken: fields have an attribute of that name",
                     fix="choose another name.",
@@ -260,9 +279,12 @@ def _check_used(statement: Statement) -> None:
             asked |= set(check_arguments(condition.residual, everything, condition.what))
         if isinstance(condition, Data):
             asked |= set(condition.columns)
-    for name in (*statement.networks, *statement.coefficients):
-        if name not in asked:
-            kind = "unknown" if name in statement.networks else "coefficient"
+    for kind, names in (
+        ("unknown", statement.networks),
+        ("coefficient", statement.coefficients),
+        ("input function", statement.family.inputs),
+    ):
+        for name in [name for name in names if name not in asked]:
             raise ProblemError(
                 f"no equation asks for the {kind} {name!r}",
                 fix=f"give an equation an argument {name}, or leave it out.",

@@ -10,6 +10,7 @@ import numpy as np
 from primad.functional.derivatives.gradients import grad
 from primad.functional.jit import jit
 from primad.optimize.parameter_vectors import Space
+from primad.pde.families.family import folded
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.sampling import Array, generator
 
@@ -71,16 +72,16 @@ def causal_weights(problem: Problem, name: str, row: Mapping[str, Array], values
         problem: the problem.
         name: of the term.
         row: its arrays.
-        values: its residuals, a row for each point.
+        values: its residuals, a row for each point; of a family for each function and point.
         amount: ε.
     """
     if problem.terms[name].kind != "equation":
-        return np.ones(len(row["scale"]))
+        return np.ones(len(row["at"]))
     time = clock(problem.domain)
     t = row["at"][:, problem.domain.names.index(time.names[0])]
     bins = np.minimum(((t - time.low) / time.measure * BINS).astype(int), BINS - 1)
     counts = np.maximum(np.bincount(bins, minlength=BINS), 1)
-    losses = np.bincount(bins, np.sum(values**2, axis=1), minlength=BINS) / counts
+    losses = np.bincount(bins, folded(values, len(t)), minlength=BINS) / counts
     earlier = np.concatenate([[0.0], np.cumsum(losses)[:-1]])
     found: Array = np.exp(-amount * earlier)[bins]
     return found
@@ -91,7 +92,7 @@ def scaled(points: Drawn, weights: Mapping[str, float], each: Mapping[str, Array
     found = {}
     for name, row in points.items():
         rows, labels = row["scale"].shape
-        many = np.broadcast_to(weights[name] * each.get(name, np.ones(rows)) / rows, rows)
+        many = np.resize(weights[name] * each.get(name, np.ones(1)) / rows, rows)  # for each function the same
         found[name] = {**row, "scale": np.repeat(np.sqrt(many)[:, None], labels, axis=1)}
     return found
 
@@ -120,11 +121,12 @@ def refined(
         if term.kind != "equation" or not count:
             continue
         candidates = {**term.draw(8 * count, (*seed, place, 1))}
-        candidates["scale"] = np.ones((len(candidates["at"]), points[name]["scale"].shape[1]))
-        size = np.sum(values(params, {name: candidates})[name] ** 2, axis=1)
+        kept = {key: column for key, column in points[name].items() if key not in (*candidates, "scale")}
+        scale = np.ones((len(candidates["at"]) * problem.family.members(kept), points[name]["scale"].shape[1]))
+        found_there = values(params, {name: {**candidates, **kept, "scale": scale}})[name]
+        size = folded(found_there, len(candidates["at"]))
         chance = size / np.mean(size) + 1.0 if np.all(np.isfinite(size)) and np.any(size) else np.ones(len(size))
         chosen = generator(*seed, place, 2).choice(len(size), count, replace=False, p=chance / np.sum(chance))
         for key, column in candidates.items():
-            if key != "scale":
-                found[name][key] = np.concatenate([found[name][key][count:], column[chosen]])
+            found[name][key] = np.concatenate([found[name][key][count:], column[chosen]])
     return found

@@ -140,7 +140,7 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
         slope = _cost(value_and_grad(problem.loss), params, single)
         total += _times(slope, points / have)
         one += _times(values, points / have)
-        rows += points * len(problem.labels[name])
+        rows += points * len(problem.labels[name]) * problem.family.members(row)
         streams = values.matmul_flops / passed.matmul_flops if passed.matmul_flops else 0.0
         terms.append(TermSummary(name, points, len(problem.labels[name]), weights[name], streams))
     flops, elements = _of_a_step(rule, size, rows, one, total)
@@ -164,6 +164,7 @@ def _held(problem: Problem) -> tuple[str, ...]:
     found += [f"periodic in {name}" for name in sorted({n for g in problem.groups for n in g.inputs.periodic})]
     if any(isinstance(factor, Parameters) for factor in factors_of(problem.domain)):
         found.append("a family in its parameters")
+    found += [f"a family in the function {name}" for name in problem.family.inputs]
     return tuple(found)
 
 
@@ -196,7 +197,7 @@ def _of_a_step(rule: Any, size: int, rows: int, value: Cost, slope: Cost) -> tup
 
 def _networks(problem: Problem) -> Any:
     def unknowns(params: Any, row: Any) -> Any:
-        return {name: field.value for name, field in problem.fields(params, row["at"]).items()}
+        return {name: field.value for name, field in problem.fields(params, row["at"], row).items()}
 
     return unknowns
 

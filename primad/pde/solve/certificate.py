@@ -11,7 +11,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.enclosures import Interval, Range, range_of
-from primad.pde.problem.terms import Term
+from primad.pde.problem.terms import Row, Term
 from primad.recording import tree
 
 if TYPE_CHECKING:
@@ -74,8 +74,15 @@ class Certificate:
         return "\n".join(lines)
 
 
-def certified(solution: Solution, factor: float, order: int, most: int) -> Certificate:
+def certified(solution: Solution, inputs: Row, factor: float, order: int, most: int) -> Certificate:
     """Return bounds of the residuals of all equations; see `Solution.certify`.
+
+    Args:
+        solution: of which.
+        inputs: the function of a family that it is given, as arrays of a term.
+        factor: how far a bound may be above values that are taken.
+        order: of the Taylor models.
+        most: how many boxes are looked at.
 
     Raises:
         EnclosureError: for an op of an equation that has no bounds.
@@ -88,30 +95,38 @@ def certified(solution: Solution, factor: float, order: int, most: int) -> Certi
     found = []
     for term in terms:
         for place, label in enumerate(problem.labels[term.name]):
-            found.append(_certified_residual(problem, solution.params, term, place, label, box, (factor, order, most)))
+            how = factor, order, most
+            found.append(_certified_residual(problem, solution.params, term, place, label, box, inputs, how))
     fitted = [name for name, term in problem.terms.items() if term.kind != "equation"]
     return Certificate(found, fitted, time.monotonic() - begun)
 
 
 def _certified_residual(
-    problem: Problem, params: Any, term: Term, place: int, label: str, box: Interval, how: tuple[float, int, int]
+    problem: Problem,
+    params: Any,
+    term: Term,
+    place: int,
+    label: str,
+    box: Interval,
+    inputs: Row,
+    how: tuple[float, int, int],
 ) -> CertifiedResidual:
     factor, order, most = how
     points = np.random.default_rng(0).uniform(box.low, box.high, (SAMPLES, box.low.size))
-    sampled = np.asarray(problem.values(params, {term.name: {"at": points}})[term.name])[:, place]
+    sampled = np.asarray(problem.values(params, {term.name: {"at": points, **inputs}})[term.name])[:, place]
     largest = float(np.max(np.abs(sampled)))
     at = points[int(np.argmax(np.abs(sampled)))]
     width = max(factor * largest, float(np.finfo(float).tiny))
-    found = range_of(_residual_at(problem, params, term, place), box, width=width, order=order, most=most)
+    found = range_of(_residual_at(problem, params, term, place, inputs), box, width=width, order=order, most=most)
     size = max(abs(float(found.bounds.low)), abs(float(found.bounds.high)))
     return CertifiedResidual(label, size, largest, Interval(at, at), found)
 
 
-def _residual_at(problem: Problem, params: Any, term: Term, place: int) -> Callable[[Any], Any]:
+def _residual_at(problem: Problem, params: Any, term: Term, place: int, inputs: Row) -> Callable[[Any], Any]:
     """Return a residual as a function of one point."""
 
     def residual(at: Any) -> Any:
-        leaves = tree.leaves(problem.raw(params, term, {"at": pnp.reshape(at, (1, -1))}))
+        leaves = tree.leaves(problem.raw(params, term, {"at": pnp.reshape(at, (1, -1)), **inputs}))
         return pnp.reshape(leaves[place], ())
 
     return residual

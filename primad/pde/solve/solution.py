@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, suggestion
-from primad.functional.jit import jit
+from primad.errors import ProblemError, no_attribute, suggestion
+from primad.numpy.shapes.shaping import concatenate
 from primad.optimize.parameter_vectors import Space
 from primad.pde.deepxde_names import ANSWERS
-from primad.pde.fields.coordinate_names import coordinates as coordinate_names
-from primad.pde.fields.coordinate_names import derivative_text
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import as_rows
@@ -27,8 +25,7 @@ from primad.pde.solve.certificate import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
 from primad.pde.solve.solution_files import save_parameters
-from primad.recording.foreign import plain
-from primad.recording.traced_array import is_traced
+from primad.pde.solve.unknown_functions import Unknown, evaluator
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -40,58 +37,6 @@ Array = np.ndarray[Any, Any]
 Tree = Any
 MOST_AT_ONCE = 2**15
 """Points that an unknown is evaluated at in one call."""
-
-
-class Unknown:
-    """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name.
-
-    Points outside of the domain are refused, but for `extrapolate=True`: no equation holds there.
-    """
-
-    def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
-        self._solution, self.name, self.derivative = solution, name, derivative
-
-    def __call__(self, *coordinates: Any, extrapolate: bool = False, **named: Any) -> Any:
-        names = self._solution.coordinates
-        given = dict(zip(names, coordinates, strict=False))
-        if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
-            rows = len(coordinates) == 1 and not named and np.ndim(coordinates[0]) == 2
-            raise ProblemError(
-                f"{self.name} is a function of {', '.join(names)}, got {_given(coordinates, named)}",
-                fix=f'of points, one a row, write solution.at(points, "{self.name}").'
-                if rows
-                else f"write {self.name}({', '.join(names)}).",
-            )
-        given.update(named)
-        if any(is_traced(value) for value in given.values()):
-            raise TracingError(
-                f"{self.name} of a solution is recorded, as in primad.grad(solution.{self.name})",
-                why="It is evaluated, and no part of a program: a derivative of it would be lost.",
-                fix=f'its derivatives have names: solution.{self.name}.d("{names[0]}").',
-            )
-        arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
-        at = np.stack([array.ravel() for array in arrays], axis=1)
-        found = self._solution.at(at, self.name, self.derivative, extrapolate=extrapolate)
-        return found.reshape(arrays[0].shape)[()]
-
-    def d(self, *derivative: str) -> Unknown:
-        """Return a derivative, which is a function as well: `d("xx")`."""
-        return Unknown(self._solution, self.name, derivative_text(derivative, self._solution.coordinates))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "_solution" not in self.__dict__:
-            raise AttributeError(name)
-        known = coordinate_names(self._solution.coordinates)
-        try:
-            known.split(name)
-        except ShapeError as error:
-            raise no_attribute(f"the unknown {self.name}", name, dir(self), error.what) from None
-        fix = f'derivatives of a solution are written solution.{self.name}.d("{name}").'
-        raise no_attribute(f"the unknown {self.name}", name, (), fix)
-
-    def __repr__(self) -> str:
-        names = ", ".join(self._solution.coordinates)
-        return f"<{self.name}{'_' + self.derivative if self.derivative else ''}({names})>"
 
 
 class Solution:
@@ -110,6 +55,8 @@ class Solution:
             "interrupted" or "diverged".
         message: this in words.
         settings: how it was searched for.
+        functions: of a family, the input functions that it is given, as `Problem.points` returns them; None where it is
+            for all of them.
     """
 
     def __init__(
@@ -122,9 +69,53 @@ class Solution:
         reason: str = "",
         message: str = "",
         settings: Settings | None = None,
+        functions: Mapping[str, Array] | None = None,
     ) -> None:
         self.problem, self.params, self.state, self.points = problem, params, state, points
         self.history, self.reason, self.message, self.settings = history, reason, message, settings
+        self.functions = functions
+
+    def given(self, **functions: Any) -> Solution:
+        """Return the solution for one input function of a family: with pictures, residuals and errors as of any other.
+
+        Args:
+            **functions: for each input a function of its coordinate, or its values at the sensors.
+
+        Raises:
+            ProblemError: if one is missing, or there are several of one.
+
+        Example:
+            >>> from primad import pde
+            >>> family = {"v": pde.GaussianProcess("x", count=5, sensors=20)}
+            >>> network = pde.DeepONet(4, pde.MLP(8, 1), pde.MLP(8, 1))
+            >>> p = pde.Problem(
+            ...     lambda u, v: u.x - v,
+            ...     pde.Interval(0, 1),
+            ...     [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")],
+            ...     network=network,
+            ...     family=family,
+            ... )
+            >>> solution = p.solve(steps=2, points=10, progress=False)
+            >>> one = solution.given(v=lambda x: 2 * x)
+            >>> bool(one.u(0.5) == solution.u(0.5, v=lambda x: 2 * x))
+            True
+        """
+        rows, several = self.problem.family.rows(functions)
+        if several:
+            raise ProblemError(
+                "a solution is given one function of each input, got several",
+                fix=f"pass one; of several write solution.{self.unknowns[0]}({', '.join(self.coordinates)}, …).",
+            )
+        return Solution(
+            self.problem, self.params, self.state, self.points, self.history, self.reason, self.message, self.settings,
+            rows,
+        )  # fmt: skip
+
+    def _inputs(self, given: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], bool]:
+        """Return the input functions that are meant, as arrays of a term, and whether they are several."""
+        if given or self.functions is None:
+            return self.problem.family.rows(given or {})
+        return dict(self.functions), False
 
     @property
     def unknowns(self) -> tuple[str, ...]:
@@ -177,14 +168,24 @@ class Solution:
 
         Raises:
             ShapeError: if points have other columns.
-            ProblemError: if there is no such unknown, or a point is outside of the domain.
+            ProblemError: if there is no such unknown, a point is outside of the domain, or the solution is that of a
+                family and not given an input function.
         """
+        found: Array = self.evaluated(points, unknown, derivative, extrapolate, {})
+        return found
+
+    def evaluated(
+        self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
+    ) -> Any:
+        """Return what `at` does, for input functions by name as a user gives them; several of them are a first axis."""
         points = as_rows(points, self.coordinates)
-        evaluate = _evaluator(self.problem, unknown, derivative)
+        evaluate, (inputs, several) = evaluator(self.problem, unknown, derivative), self._inputs(functions)
         if not extrapolate:
             self._check_inside(points, unknown)
-        pieces = [evaluate(self.params, points[i : i + MOST_AT_ONCE]) for i in range(0, len(points), MOST_AT_ONCE)]
-        return np.concatenate([np.asarray(piece) for piece in pieces]) if pieces else np.zeros(0)
+        many = max(1, MOST_AT_ONCE // self.problem.family.members(inputs))
+        pieces = [evaluate(self.params, points[i : i + many], inputs) for i in range(0, max(len(points), 1), many)]
+        found = concatenate(pieces, axis=-1) if len(pieces) > 1 else pieces[0]
+        return found if several or not inputs else found[0]
 
     def _check_inside(self, points: Array, unknown: str) -> None:
         """Raise for points outside of the domain; NaN and infinity are handed on."""
@@ -232,7 +233,7 @@ class Solution:
             fix = suggestion(term, equations) or f"there are {', '.join(equations)}."
             raise ProblemError(f"{term!r} is no equation of the problem", fix=fix)
         points = as_rows(points, self.coordinates)
-        return np.asarray(self.problem.evaluated(self.params, {term: {"at": points}})[term])
+        return np.asarray(self.problem.evaluated(self.params, {term: {"at": points, **self._inputs()[0]}})[term])
 
     def mean_squares(self) -> list[tuple[str, int, float]]:
         """Return for each residual its name, how many points it has, and its mean square after the last step."""
@@ -287,7 +288,7 @@ class Solution:
             >>> certificate.residuals[0].most <= 2 * certificate.residuals[0].sampled
             True
         """
-        return certified(self, factor, order, most)
+        return certified(self, self._inputs()[0], factor, order, most)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.
@@ -352,28 +353,3 @@ class Solution:
         """How the search ended, in words."""
         steps = f"loss {self.loss:.3g} after {len(self.history)} steps, " if len(self.history) else ""
         return f"{steps}{self.message or self.reason}"
-
-
-def _given(coordinates: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """Return in words what a function was called with."""
-    found = [f"an array of shape {np.shape(one)}" if np.ndim(one) else "a number" for one in coordinates]
-    return ", ".join([*found, *named]) or "nothing"
-
-
-def _evaluator(problem: Problem, unknown: str, derivative: str) -> Callable[[Tree, Array], Any]:
-    """Return the compiled function of an unknown, which the problem keeps."""
-    kept = problem.__dict__.setdefault("_evaluators", {})
-    if unknown not in problem.unknowns:
-        raise ProblemError(
-            f"{unknown!r} is no unknown",
-            fix=suggestion(unknown, problem.unknowns) or f"there are {', '.join(problem.unknowns)}.",
-        )
-    if (unknown, derivative) not in kept:
-
-        def evaluate(params: Tree, at: Any) -> Any:
-            field = problem.fields(params, at)[unknown]
-            return field.d(derivative) if derivative else field.value
-
-        kept[unknown, derivative] = jit(evaluate)
-    found: Callable[[Tree, Array], Any] = kept[unknown, derivative]
-    return found

@@ -16,6 +16,7 @@ from primad import optimize
 from primad.errors import NotFiniteError, ProblemError, warn
 from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space
+from primad.pde.families.family import single
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.settings import Settings
 from primad.pde.problem.weighting import Balance, causal_weights, refined, scaled
@@ -100,6 +101,11 @@ class Run:
             raise ProblemError(
                 "solve: a plateau is for data whose noise is known, and there are none",
                 fix="pass Data(noise=…), or stop with patience or target.",
+            )
+        if settings.chunks is not None and problem.family:
+            raise ProblemError(
+                "solve: processes share the points of one problem, and this is a family",
+                fix="leave chunks out, and run it in one process.",
             )
         params = problem.init(settings.seed)
         if settings.params is not None:
@@ -290,10 +296,8 @@ class Run:
             values = self.problem.evaluated(now.params, {name: row})[name]
             if not np.all(np.isfinite(values)):
                 place = int(np.argwhere(~np.isfinite(values))[0][0])
-                at = ", ".join(
-                    f"{c} = {v:.4g}" for c, v in zip(self.problem.domain.names, row["at"][place], strict=True)
-                )
-                one = {key: column[place : place + 1] for key, column in row.items()} if len(values) > 1 else dict(row)
+                one = single(row, place) if len(values) > 1 else dict(row)
+                at = ", ".join(f"{c} = {v:.4g}" for c, v in zip(self.problem.domain.names, one["at"][0], strict=True))
                 op = first_not_finite(lambda p, r, name=name: self.problem.values(p, {name: r}), now.params, one)
                 return f"{name!r} is {values[place].tolist()} at {at}" + (f": {op}" if op else "")
         op = first_not_finite(self.problem.loss, now.params, now.points)

@@ -1,0 +1,1 @@
+"""Families of problems: the functions that are their inputs."""
