@@ -14,6 +14,8 @@ import primad.numpy as pnp
 from primad import ops
 from primad.native.emit.pointwise import POINTWISE
 from primad.native.llvm import compiler as native
+from primad.native.llvm import symbols
+from primad.numpy import special
 from primad.ops.record.fields import MemoryUse, always
 from primad.recording import tree
 from primad.runtime.plan import fusion
@@ -367,6 +369,21 @@ def test_conditions_made_in_another_group():
 
     for got, want in zip(run_native(f, x), run_numpy(f, x), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["erfcx", "dawsn", "exprel", "digamma", "gammainc", "betainc"])
+def test_a_derivative_without_code_is_not_taken_for_its_function(name):
+    """Both are members of one op, and are computed in one plan."""
+    few = np.array([0.3, 0.6, 0.9])
+    shapes = [few + 1.0] * {"gammainc": 1, "betainc": 2}.get(name, 0)
+    slope = primad.derivative(getattr(special, name), 1)
+    found = slope(*[np.tile(x, CALL_ELEMENTS) for x in (*shapes, few)])
+    np.testing.assert_allclose(found[-3:], slope(*shapes, few), rtol=1e-14)
+
+
+def test_a_function_without_a_name_has_no_address():
+    with pytest.raises(RuntimeError, match=r"special\.cython_special exports no "):
+        symbols.named(["declare double @primad.scipy.special.cython_special.(double)"])
 
 
 def test_a_users_function_may_return_what_it_likes():

@@ -13,7 +13,7 @@ MARK = "primad."
 """How the names begin that texts have for these functions: what follows is the module and the name there."""
 PYTHON = "ctypes.pythonapi"
 """What stands for the module of functions of CPython."""
-_NAMED = re.compile(rf"@{re.escape(MARK)}([\w.]+)\.(\w+)\(")
+_NAMED = re.compile(rf"@{re.escape(MARK)}([\w.]+)\.(\w*)\(")
 
 
 @lru_cache(maxsize=256)

@@ -107,11 +107,11 @@ def is_pointwise(nodes: Sequence[Node], smallest: float = CALL_ELEMENTS) -> bool
 def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     """Return the keys of the steps that can be in a group."""
     keys: dict[Node, Key] = {}
-    able: dict[Any, bool] = {}  # whether there is code for an op, by the dtypes that it meets: a plan has few of them
+    able: dict[Any, bool] = {}  # whether there is code for an op, by its params and the dtypes that it meets
     for node in steps:
         if node.type.size < smallest or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
             continue
-        alike = (node.op, *[x.type.dtype for x in (node, *node.inputs)])
+        alike = (node.op, node.params, *[x.type.dtype for x in (node, *node.inputs)])
         if alike not in able:
             able[alike] = has_code(node)
         key = key_of(node, keys) if able[alike] else None
