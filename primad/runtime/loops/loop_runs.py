@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.runtime.loops.binomial_schedule import Cut, cut
 from primad.runtime.loops.lane_loops import SeparateLoops
 from primad.runtime.loops.loop_executables import Steps, steps_of
-from primad.runtime.loops.rematerialised_rows import Rows, Source, Take, pieces
+from primad.runtime.loops.rematerialised_rows import Held, Rows, Source, Take, pieces
 
 
 def run_scan(
@@ -52,14 +52,13 @@ def run_scan(
     take = _take(loop, rows, list(arrays[carry + stacked :]), reverse)
     types = of.out_types[carry:]
     chosen = cut_of(of, carry, streams, steps, budget)
-    made = [
-        None if chosen and i in streams else (np.empty if steps == length else np.zeros)((length, *t.shape), t.dtype)
-        for i, t in enumerate(types)
-    ]
     if chosen is None:
+        unwritten = range(len(types)) if steps == length else streams
+        made = _room(length, types, unwritten)
         if steps:
             take(state, 0, steps, made)
-        return [*_values(state), *made]
+        return [*_values(state), *(made if steps == length else _held(made, steps, streams, types))]
+    made = _room(length, types, range(len(types)) if steps == length else (), streams)
     source = Source(take, state, types, streams, reverse)
     source.run(steps, chosen, made)
     return [*_values(source.state), *_with_streams(made, source, streams, types, length)]
@@ -96,8 +95,28 @@ def _values(state: Sequence[Any]) -> list[Any]:
     return [x.copy() if x.ndim else x[()] for x in state]
 
 
+def _room(length: int, types: Sequence[ArrayType], unwritten: Collection[int], none: Collection[int] = ()) -> list[Any]:
+    """Return arrays for the rows of all steps.
+
+    Args:
+        length: how many rows each has.
+        types: of a row.
+        unwritten: which of them need not be zeros where no step writes.
+        none: of which there is no array, but None.
+    """
+    return [
+        None if i in none else (np.empty if i in unwritten else np.zeros)((length, *t.shape), t.dtype)
+        for i, t in enumerate(types)
+    ]
+
+
+def _held(made: Sequence[Any], steps: int, streams: Sequence[int], types: Sequence[ArrayType]) -> list[Any]:
+    """Return stacked results, streams as the rows of so many steps."""
+    return _with_streams(made, Held(steps, [made[i] for i in streams]), streams, types, len(made[0]) if made else 0)
+
+
 def _with_streams(
-    made: Sequence[Any], source: Source, streams: Sequence[int], types: Sequence[ArrayType], length: int
+    made: Sequence[Any], source: Source | Held, streams: Sequence[int], types: Sequence[ArrayType], length: int
 ) -> list[Any]:
     found = list(made)
     for number, i in enumerate(streams):
@@ -141,17 +160,17 @@ def run_while(
     state = _owned(arrays[1 : 1 + carry], of)
     types = of.out_types[carry + 1 :]
     begins = bool(arrays[0]) and most > 0
-    if most * sum(types[i].nbytes for i in streams) <= budget or not begins:
-        streams = ()
-    made = [None if i in streams else np.zeros((most, *t.shape), t.dtype) for i, t in enumerate(types)]
     take = _take(loop, (), list(arrays[1 + carry :]), False)
     taken = -int(arrays[0])
-    if streams:
+    if begins and most * sum(types[i].nbytes for i in streams) > budget:
         source = Source(take, state, types, streams, False)
+        made = _room(most, types, (), streams)
         taken = source.explore(most, budget, made)
         made, state = _with_streams(made, source, streams, types, most), source.state
-    elif begins:
-        taken = take(state, 0, most, made)
+    else:
+        made = _room(most, types, streams)
+        taken = take(state, 0, most, made) if begins else taken
+        made = _held(made, max(taken, 0), streams, types)
     return [_steps_taken(taken, most), *_values(state), *made]
 
 

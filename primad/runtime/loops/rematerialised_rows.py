@@ -4,6 +4,9 @@ Reverse mode keeps what the derivative needs of each step as stacked arrays, whi
 row. Where they would not fit into the budget, a plan passes them as `Rows`. Behind these stands a `Source`: the loop
 that makes them, with states from which it can go on (see `primad.runtime.loops.binomial_schedule`). What takes the
 rows, in whatever order, need not know. It may be the source of other rows, as in second derivatives.
+
+A loop that took fewer steps than there are rows passes `Rows` too: behind these stand the rows of its steps, `Held` in
+arrays whose other rows nobody wrote.
 """
 
 from __future__ import annotations
@@ -156,6 +159,29 @@ class Source:
         return found
 
 
+class Held:
+    """The rows of a loop's steps, in arrays with room for more.
+
+    Attributes:
+        steps: how many there are.
+
+    Args:
+        steps: as the attribute.
+        arrays: those of all streams.
+    """
+
+    def __init__(self, steps: int, arrays: Sequence[Any]) -> None:
+        self.steps, self._arrays = steps, arrays
+
+    def rows(self, first: int, last: int) -> list[Any]:
+        """Return the streams' rows from one place up to another."""
+        return [x[first:last] for x in self._arrays]
+
+    def edges(self, first: int, last: int) -> Iterator[int]:
+        """Yield nothing: all rows lie in one block."""
+        return iter(())
+
+
 def _copies(state: Sequence[Any]) -> list[Any]:
     return [x.copy() for x in state]
 
@@ -174,7 +200,7 @@ class Rows:
         type: of the whole.
     """
 
-    def __init__(self, source: Source, which: int, type: ArrayType) -> None:
+    def __init__(self, source: Source | Held, which: int, type: ArrayType) -> None:
         self.source, self._which = source, which
         self.shape, self.dtype = type.shape, type.dtype
 

@@ -25,10 +25,13 @@ class Streams(NamedTuple):
     Attributes:
         of: for each loop, which of its stacked results are streams.
         values: the nodes whose values are streams.
+        partly: for each loop that may take fewer steps than there are rows, which of its stacked results nothing but
+            loops take, if anything does: where no step was taken, their rows are never read.
     """
 
     of: dict[Node, tuple[int, ...]]
     values: set[Node]
+    partly: dict[Node, tuple[int, ...]]
 
     @property
     def nbytes(self) -> int:
@@ -61,7 +64,10 @@ def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inne
     of: dict[Node, tuple[int, ...]] = {}
     for loop, place in sorted([made[node] for node in values], key=lambda each: each[1]):
         of[loop] = (*of.get(loop, ()), place)
-    return Streams(of, values)
+    read = {made[node] for node in made if node in kept}
+    partly = {loop: tuple([i for i in range(len(_stacks(loop))) if (loop, i) not in read]) for loop in loops}
+    partly = {loop: places for loop, places in partly.items() if places and loop.op.programs.loop(loop).lead}
+    return Streams(of, values, partly)
 
 
 class KeptStreams(NamedTuple):
@@ -71,11 +77,13 @@ class KeptStreams(NamedTuple):
         of: for each loop, which of its stacked results are streams.
         budget: bytes that all may take.
         memory: bytes that arrays of the whole may take, if that is limited.
+        partly: as those of `Streams`.
     """
 
     of: dict[Node, tuple[int, ...]]
     budget: int
     memory: int | None
+    partly: dict[Node, tuple[int, ...]]
 
     @property
     def nbytes(self) -> int:
@@ -87,6 +95,8 @@ class KeptStreams(NamedTuple):
         found: dict[str, Any] = {}
         if node in self.of:
             found = {"streams": self.of[node], "budget": self._share}
+        elif node in self.partly and isinstance(node.type, TupleType):
+            found = {"streams": self.partly[node], "budget": node.type.nbytes}
         if self.memory is not None and node.op.memory.limit:
             found["memory"] = self.memory
         return found
@@ -127,6 +137,11 @@ def _types(node: Node) -> tuple[ArrayType, ...]:
 
 def _rows(node: Node) -> tuple[int, int]:
     """Return how many rows a loop's stacked results have, and the bytes of all."""
-    assert node.op.programs.loop is not None
-    stacked = _types(node)[node.op.programs.loop(node).first_stack :]
+    stacked = _stacks(node)
     return stacked[0].shape[0], sum(type.nbytes for type in stacked)
+
+
+def _stacks(node: Node) -> tuple[ArrayType, ...]:
+    """Return the types of a loop's stacked results."""
+    assert node.op.programs.loop is not None
+    return _types(node)[node.op.programs.loop(node).first_stack :]

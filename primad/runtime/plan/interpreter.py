@@ -90,8 +90,8 @@ class Plan(Executable):
         freed = last_uses(units, program.outputs)
         self.donated, self.memory, self.inner = donated, memory, inner
         given = {place for _, place in donated}
-        assigned, taken = self._placed(units, Streams({}, set()), memory)
         streams = streams_of(units, program.outputs, inner)
+        assigned, taken = self._placed(units, Streams({}, set(), streams.partly), memory)
         if streams.values and (streams.nbytes if memory is None else self._peak_bytes) > budget_of(memory):
             assigned, taken = self._placed(units, streams, memory)
         self._calls: list[NativeCall] = []
@@ -133,7 +133,8 @@ class Plan(Executable):
 
         taken = direct(self.program, units, writes_into, is_new, self.donated) if self.donated else {}
         others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
-        self.streams = KeptStreams(streams.of, max(0, budget_of(memory) - (0 if memory is None else others)), memory)
+        budget = max(0, budget_of(memory) - (0 if memory is None else others))
+        self.streams = KeptStreams(streams.of, budget, memory, streams.partly)
         self._peak_bytes = others + self.streams.nbytes
         return assigned, taken
 
