@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from primad.ir.array_types import ArrayType, real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
@@ -24,6 +24,7 @@ from primad.ops.elementwise.elementary import exp
 from primad.ops.elementwise.plane import hypot
 from primad.ops.record.primitive import Primitive, apply
 
+Found = TypeVar("Found")
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 Rewrite = Callable[[Trace, Inputs, Params], Node | None]
@@ -156,10 +157,18 @@ class Halves:
         """Return the half of a value, or of its conjugate; None where it is not Hermitian by what it is made of."""
         key = (z, turned)
         if key not in self._known:
-            self._depth += 1
-            self._known[key] = self._found(z, turned) if self._depth <= DEPTH else None
-            self._depth -= 1
+            self._known[key] = self._deeper(self._found, z, turned)
         return self._known[key]
+
+    def _deeper(self, find: Callable[..., Found | None], *args: Any) -> Found | None:
+        """Return what is found one step further back; None where that are too many steps."""
+        if self._depth >= DEPTH:
+            return None
+        self._depth += 1
+        try:
+            return find(*args)
+        finally:
+            self._depth -= 1
 
     def _found(self, z: Node, turned: bool) -> Node | None:
         if z.op is LITERAL:
@@ -189,13 +198,7 @@ class Halves:
             None where no factor is Hermitian: then nothing is gained.
         """
         found = self.of(z, turned)
-        if found is not None or self._depth > DEPTH:
-            return found
-        self._depth += 1
-        try:
-            return self._part(z, turned)
-        finally:
-            self._depth -= 1
+        return self._deeper(self._part, z, turned) if found is None else found
 
     def _part(self, z: Node, turned: bool) -> Node | None:
         if z.op is conj:
@@ -239,11 +242,7 @@ class Halves:
 
     def _even_or_odd(self, x: Node) -> tuple[Node, int] | None:
         """Return the half of real numbers, and 1 where they are even, -1 where they are odd; None for others."""
-        self._depth += 1
-        try:
-            return self._symmetric(x) if self._depth <= DEPTH else None
-        finally:
-            self._depth -= 1
+        return self._deeper(self._symmetric, x)
 
     def _symmetric(self, x: Node) -> tuple[Node, int] | None:
         if x.op is LITERAL or (x.op is broadcast and {*self._axes} <= {*dict(x.params)["axes"]}):
