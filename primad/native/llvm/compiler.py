@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import json
+import mmap
 import os
 import platform
 import sys
@@ -41,9 +42,9 @@ CACHED_TEXT = SPARE_BYTES // 8
 beside what caches of plans hold."""
 CACHED_KERNELS = MOST_KEPT
 """Kernels that are cached, at most."""
-KERNEL_BYTES = 32 * 1024
-"""Bytes of a native function, whatever its length: it has pages of code and data of its own. Measured with the programs
-of the tests, by the process's size."""
+KERNEL_BYTES = 8 * mmap.PAGESIZE
+"""Bytes of a native function, whatever its length: it has eight pages of code and data of its own. Measured with the
+programs of the tests, by the process's size."""
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from primad.native.llvm.compiler import compiler
-from primad.native.loops.graph_walk import Array, GraphWalk, Neighbours, as_whole_numbers, walked
+from primad.native.loops.graph_walk import UNBOUNDED, Array, GraphWalk, Neighbours, as_whole_numbers, walked
 
-GONE = 2**62
-"""Stands for a vertex that has its place, where others have the number of the step that has seen them. Chosen: no graph
-has so many."""
+GONE = UNBOUNDED
+"""Stands for a vertex that has its place, where others have the number of the step that has seen them: the largest."""
 
 
 def smallest_last(groups: Neighbours, members: Neighbours) -> Array:
@@ -120,7 +119,7 @@ def _text(last: bool) -> str:
         (degree,), _ = code.turns(above, look, [least if last else most], ["i64"])
         vertex = code.emit(f"sub i64 {code.at(code.heads, degree)}, 1")
         code.remove(vertex)
-        code.put(code.seen, vertex, str(GONE))
+        code.put(code.seen, vertex, GONE)
         place = code.emit(f"sub i64 {code.emit('sub i64 %count, 1')}, {i}") if last else i
         code.put(code.order, place, vertex)
 
