@@ -28,8 +28,8 @@ _LEAVES = (INPUT, LITERAL, CAPTURED)
 Array = np.ndarray[Any, Any]
 
 
-class _NotSerializableError(Exception):
-    """A program has what JSON does not hold: code of the user's own, or a large array."""
+class NotSerializableError(Exception):
+    """A program, or a plan of one, has what JSON does not hold: code of the user's own, or a large array."""
 
 
 def packed(program: Program, known: Mapping[str, Any]) -> Any:
@@ -61,7 +61,7 @@ def unsaid(program: Program, known: Mapping[str, Any]) -> str:
     """Say in words what of a program `digest` cannot say; empty where it can."""
     try:
         _Packing(known, _sum).all_of(program)
-    except _NotSerializableError as error:
+    except NotSerializableError as error:
         return str(error)
     return ""
 
@@ -69,7 +69,7 @@ def unsaid(program: Program, known: Mapping[str, Any]) -> str:
 def _said(program: Program, packing: _Packing) -> list[Any] | None:
     try:
         return packing.all_of(program)
-    except _NotSerializableError:
+    except NotSerializableError:
         return None
 
 
@@ -124,7 +124,7 @@ class _Packing:
 
     def _one(self, program: Program) -> dict[str, Any]:
         if program.captured:
-            raise _NotSerializableError("a value of a recording around it")
+            raise NotSerializableError("a value of a recording around it")
         heads: list[Any] = []
         places: dict[Any, int] = {}
         number: dict[Node, int] = {}
@@ -161,7 +161,7 @@ class _Packing:
             return [_LEAVES.index(CAPTURED), self._array(node.params[0][1].array)]
         name: str = node.op.name
         if self._known.get(name) is not node.op:
-            raise _NotSerializableError(f"{name}, which is code of your own")
+            raise NotSerializableError(f"{name}, which is code of your own")
         return [name, [[name, self._param(value)] for name, value in node.params]]
 
     def _param(self, value: Any) -> Any:
@@ -180,7 +180,7 @@ class _Packing:
             return {"program": self._places[id(value)]}
         if isinstance(value, np.dtype):
             return {"dtype": str(value)}
-        raise _NotSerializableError(f"an object of the type {kind.__name__}")
+        raise NotSerializableError(f"an object of the type {kind.__name__}")
 
 
 def _is_said(value: float) -> bool:
@@ -191,7 +191,7 @@ def _is_said(value: float) -> bool:
 def _whole(array: Array) -> str:
     """Say an array by its bytes."""
     if array.nbytes > LARGEST_ARRAY or not array.flags.c_contiguous:  # products of others may have other last bits
-        raise _NotSerializableError(f"a constant of {array.nbytes} bytes")
+        raise NotSerializableError(f"a constant of {array.nbytes} bytes")
     return base64.b64encode(array.tobytes()).decode()
 
 

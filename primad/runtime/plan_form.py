@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from primad.ir.array_types import TupleType
-from primad.ir.json_form import numbered, packed, unpacked_nodes
+from primad.ir.json_form import NotSerializableError, numbered, packed, unpacked_nodes, unsaid
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program
 from primad.ir.signature import Signature
@@ -35,21 +35,17 @@ from primad.runtime.tiling.tiles import Tiles
 Ops = Mapping[str, Any]
 
 
-class UnsaidError(Exception):
-    """A plan has something that is not said here: a program with code of the user's own, tiles of another kind."""
-
-
 def plan_said(plan: Executable, known: Ops) -> list[Any]:
     """Return a plan as JSON can say it: the programs, and the plan in their terms.
 
     Raises:
-        UnsaidError: where that cannot be.
+        NotSerializableError: where that cannot be.
     """
     writing = _Writing(known)
     try:
         return [writing.programs, writing.executable(plan)]
     except KeyError:  # a node of another program, as of one in parts of complex numbers
-        raise UnsaidError from None
+        raise NotSerializableError("a node of another program") from None
 
 
 def plan_read(said: Any, known: Ops, signature: Signature | None) -> Executable:
@@ -88,7 +84,7 @@ class _Writing:
         for kind, say in self._kinds().items():
             if type(plan) is kind:
                 return [_NAMES[kind], *say(plan)]
-        raise UnsaidError
+        raise NotSerializableError(f"a plan of the type {type(plan).__name__}")
 
     def _kinds(self) -> dict[type[Executable], Callable[[Any], list[Any]]]:
         return {
@@ -100,7 +96,7 @@ class _Writing:
         if id(program) not in self._seen:
             said = packed(program, self._known)
             if said is None:
-                raise UnsaidError
+                raise NotSerializableError(unsaid(program, self._known))
             places = {node: i for i, node in enumerate(numbered(program))}
             self._seen[id(program)] = len(self.programs), program, places
             self.programs.append(said)
@@ -109,7 +105,7 @@ class _Writing:
 
     def _function(self, plan: CompiledProgram) -> list[Any]:
         if plan.written is not plan.program:  # its numbers are in parts
-            raise UnsaidError
+            raise NotSerializableError("complex numbers in parts")
         failing = _places_within(written_program(plan.program), plan.failing)
         return [self._program(plan.program)[0], *_texts([plan.kernels[0]]), plan.scratch, failing, plan.work]
 
@@ -165,13 +161,13 @@ class _Writing:
             places.update({node: i for i, node in enumerate(results, count)})
             count += len(results)
         if (tiles is None) != (plan.tiles is None):
-            raise UnsaidError
+            raise NotSerializableError("tiles that are no step of the plan")
         return [number, steps, _places(places, plan.planned.outputs), plan.donated, plan.why, tiles]
 
 
 def _places(places: Mapping[Node, int], nodes: Sequence[Node]) -> list[int]:
     if not all(node in places for node in nodes):  # a constant
-        raise UnsaidError
+        raise NotSerializableError("a constant of a plan")
     return [places[node] for node in nodes]
 
 
@@ -186,7 +182,7 @@ def _texts(kernels: Sequence[Kernel]) -> list[str]:
     host = compiler()
     texts = None if host is None else host.texts_of(kernels)
     if texts is None:
-        raise UnsaidError
+        raise NotSerializableError("a function whose text is not known")
     return texts
 
 

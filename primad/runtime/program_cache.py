@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from primad.errors import PrimadError
-from primad.ir.json_form import digest, packed, unpacked
+from primad.ir.json_form import NotSerializableError, digest, packed, unpacked
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
 from primad.ir.signature import Signature
@@ -16,7 +16,7 @@ from primad.native.llvm.persistent_cache import key_of
 from primad.native.llvm.vectors import WIDTH_BYTES
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory
-from primad.runtime.plan_form import UnsaidError, plan_read, plan_said
+from primad.runtime.plan_form import plan_read, plan_said
 from primad.system.disk_cache import DiskCache, disk_cache
 from primad.system.machine import blas_has_long_vectors
 
@@ -89,7 +89,7 @@ class Kept:
             return
         try:
             said = json.dumps([is_function, is_function or _blas(), *plan_said(plan, self._known)])
-        except UnsaidError:
+        except NotSerializableError:
             derived = None if self._derived is None else packed(self._derived, self._known)
             if derived is not None:
                 self._cache.put(self._keys[0], json.dumps(derived).encode())

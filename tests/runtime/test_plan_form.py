@@ -12,6 +12,7 @@ import pytest
 import primad
 from primad.errors import PrimadError
 from primad.functional.parsing import known_ops
+from primad.ir.json_form import NotSerializableError
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
 from primad.runtime.cost_model import Machine
@@ -22,7 +23,7 @@ from primad.runtime.plan.fusion import FusedStep
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart
 from primad.runtime.plan.planned_program import PlannedProgram
-from primad.runtime.plan_form import UnsaidError, plan_read, plan_said
+from primad.runtime.plan_form import plan_read, plan_said
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 
@@ -162,7 +163,7 @@ def test_a_plan_that_is_read_fails_alike(name: str) -> None:
 def test_what_cannot_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op of the user's own, tiles that Python runs, a kernel that is cached no more."""
     own = primad.opaque(np.sin, result=X)
-    with pytest.raises(UnsaidError):
+    with pytest.raises(NotSerializableError):
         plan_said(planned(Case(lambda x: np.sum(own(x)), (X,), ())), known_ops())
     case = CASES["tiles"]
     plan = planned(case)
@@ -171,12 +172,12 @@ def test_what_cannot_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host is not None
     with monkeypatch.context() as patch:
         patch.setattr(host, "_cache", type(host._cache)())
-        with pytest.raises(UnsaidError):
+        with pytest.raises(NotSerializableError):
             plan_said(plan, known_ops())
     monkeypatch.setattr(tiled_plan, "native_tiles", lambda partition, even_large: None)
     plan = planned(case)
     assert type(plan.tiles) is InterpretedTiles
-    with pytest.raises(UnsaidError):
+    with pytest.raises(NotSerializableError):
         plan_said(plan, known_ops())
 
 

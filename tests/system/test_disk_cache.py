@@ -19,7 +19,7 @@ import pytest
 
 import primad
 from primad.functional.parsing import known_ops
-from primad.ir.json_form import digest, packed
+from primad.ir.json_form import NotSerializableError, digest, packed
 from primad.ir.law_families import LOCAL, without
 from primad.native.llvm import compiler as llvm
 from primad.native.llvm import persistent_cache
@@ -27,7 +27,6 @@ from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
 from primad.runtime.executors.dispatch import NATIVE, prepare
 from primad.runtime.executors.executor import PLAIN, Options
-from primad.runtime.plan_form import UnsaidError
 from primad.runtime.program_cache import Kept
 from primad.system import disk_cache
 from primad.system.disk_cache import DiskCache
@@ -307,7 +306,7 @@ def test_derived_programs_are_kept_where_plans_are_not(cache: DiskCache, monkeyp
 
 
 def refuse(*about: Any) -> Any:
-    raise UnsaidError
+    raise NotSerializableError
 
 
 BODIES = (b"", b"[", b"7", b"[]", b"[1, 2]", b'"text"', b"{}", b"[1, {}, 2, []]", b'["", {"a": 1}, 8, []]',
