@@ -1,4 +1,4 @@
-"""Arguments of functions made of expressions: floats of any shapes that broadcast."""
+"""Arguments of functions made of expressions: floats, or complex numbers, of any shapes that broadcast."""
 
 from __future__ import annotations
 
@@ -11,16 +11,29 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
+from primad.ir.array_types import complex_dtype, real_dtype
 from primad.numpy.promotion import joined
 from primad.recording.traced_array import is_traced
 
 
-def as_floats(value: Any) -> Any:
-    """Return a value, or a list of values, as floats."""
+def as_numbers(value: Any) -> Any:
+    """Return a value, or a list of values, as floats, or as complex numbers where they are such."""
     value = joined(value)
     if not is_traced(value) and not isinstance(value, float):
         value = np.asarray(value)
-    return value if isinstance(value, float) or value.dtype.kind == "f" else value.astype(np.float64)
+    return value if isinstance(value, float) or value.dtype.kind in "fc" else value.astype(np.float64)
+
+
+def is_complex(value: Any) -> bool:
+    """Say whether a value is of complex numbers."""
+    return not isinstance(value, float) and value.dtype.kind == "c"
+
+
+def as_complex(value: Any) -> Any:
+    """Return floats as complex numbers of the same precision."""
+    if isinstance(value, float):
+        return np.complex128(value)
+    return value if is_complex(value) else value.astype(complex_dtype(value.dtype))
 
 
 def common(values: Sequence[Any]) -> Any:
@@ -36,9 +49,10 @@ def common(values: Sequence[Any]) -> Any:
 
 
 def like(value: Any, other: Any) -> Any:
-    """Return a value in the shape of another one, and in its dtype if it is a float."""
-    if isinstance(value, (bool, float)):
+    """Return a value in the shape of another one, and in its precision if it is a float or complex."""
+    if isinstance(value, (bool, float, complex)):
         value = np.asarray(value)
-    if value.dtype.kind == "f" and value.dtype != other.dtype:
-        value = value.astype(other.dtype)
+    if value.dtype.kind in "fc":
+        dtype = complex_dtype(other.dtype) if value.dtype.kind == "c" else real_dtype(other.dtype)
+        value = value if value.dtype == dtype else value.astype(dtype)
     return value if value.shape == pnp.shape(other) else pnp.broadcast_to(value, pnp.shape(other))

@@ -16,9 +16,9 @@ from primad.errors import ShapeError, TracingError
 from primad.functional.derived_calls import run_once
 from primad.functional.jit import jit
 from primad.recording import tree
-from primad.symbolic.argument_values import as_floats, common, like
+from primad.symbolic.argument_values import as_complex, as_numbers, common, is_complex, like
 from primad.symbolic.recipe import Recipe
-from primad.symbolic.translation import Translator, is_constant
+from primad.symbolic.translation import Translator, is_constant, number_kind
 
 Shape = tuple[int, ...]
 LEFT = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit)
@@ -32,7 +32,8 @@ def from_sympy(
 
     It runs on numbers and NumPy arrays, which broadcast, as one program, and can be recorded, differentiated,
     mapped and jitted as any other function. Equal parts are computed once, whole powers by multiplication. Symbols
-    stand for real numbers.
+    and unknown functions stand for real numbers, unless SymPy is told otherwise: `sympy.Symbol("z", complex=True)`.
+    Functions of real numbers are real ones (the logarithm of a negative number is NaN), of complex numbers complex.
 
     Args:
         expression: an expression, a matrix or an array of them, or a tree (list, tuple, dict) of these.
@@ -49,7 +50,7 @@ def from_sympy(
 
     Raises:
         TracingError: for text, without arguments, for symbols that are none of them, and for functions that primad does
-            not have and that are not given.
+            not have and that are not given; when it is called, for complex values of what stands for real ones.
 
     Example:
         >>> import numpy as np, primad, sympy
@@ -59,6 +60,9 @@ def from_sympy(
         array([0.5, 1.5])
         >>> primad.grad(f, 1)(0.0, 1.0)
         np.float64(0.5)
+        >>> z = sympy.Symbol("z", complex=True)
+        >>> primad.grad(primad.from_sympy(sympy.Abs(z) ** 2 + sympy.re(sympy.I * z), z))(1.0 + 2.0j)
+        np.complex128(2-3j)
     """
     if arguments is None:
         raise _without_arguments(expression)
@@ -124,7 +128,7 @@ class Compiled:
         renamed = {}
         for place, (given, group) in enumerate(zip(functions, names, strict=True), len(symbols)):
             for component, name in enumerate(group):
-                renamed[name] = new = sympy.Function(name.__name__, real=True)
+                renamed[name] = new = sympy.Function(name.__name__, **number_kind(name))
                 unknown[new] = (place, component if isinstance(given, tuple) else None)
         places = {real[symbol]: place for place, symbol in enumerate(symbols)}
         translator = Translator(recipe, places, unknown, caller)
@@ -181,7 +185,15 @@ class _Argument:
 
     def split(self, value: Any) -> list[Any]:
         """Return the values of the symbols."""
-        value = as_floats(value)
+        value = as_numbers(value)
+        if any("complex" in number_kind(symbol) for symbol in self.symbols):
+            value = as_complex(value)
+        elif is_complex(value):
+            raise TracingError(
+                f"the argument {self.name} has complex values",
+                why="A symbol is read as a real number, of which SymPy makes another formula.",
+                fix=f"make the symbol a complex one, sympy.Symbol({self.name!r}, complex=True), wherever it stands.",
+            )
         if not self.shape:
             return [value]
         if pnp.ndim(value) < len(self.shape) or pnp.shape(value)[-len(self.shape) :] != self.shape:
@@ -227,14 +239,16 @@ def head(function: Any, caller: str) -> Any:
 
 
 def _real(symbols: Sequence[Any], caller: str) -> dict[Any, Any]:
-    """Return a real symbol for each one about which nothing is said."""
+    """Return a real symbol for each one about which nothing is said; complex ones as they are."""
     found: dict[Any, Any] = {}
     for symbol in symbols:
+        if "complex" in number_kind(symbol):
+            found[symbol] = symbol
+            continue
         if symbol.is_extended_real is False:
             raise TracingError(
-                f"{caller}: the symbol {symbol} is not real",
-                why="Formulas are read as real ones.",
-                fix="give the parts: expression.as_real_imag().",
+                f"{caller}: the symbol {symbol} is not real, and may be infinite",
+                fix=f"make it a complex one: sympy.Symbol({str(symbol)!r}, complex=True).",
             )
         known = symbol.is_extended_real and isinstance(symbol, sympy.Symbol)  # and no element of a matrix
         real = symbol if known else sympy.Symbol(str(symbol), real=True)

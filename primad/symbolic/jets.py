@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from primad import numpy as pnp
-from primad.errors import ShapeError
+from primad.errors import ShapeError, TracingError
 from primad.functional.control.mapping import vmap
 from primad.functional.derived_calls import Call
 from primad.programs.jacobians.differential_operators import Term, partial_
-from primad.symbolic.argument_values import common, like
+from primad.symbolic.argument_values import common, is_complex, like
 
 Orders = tuple[int, ...]
 Wanted = tuple[int | None, Orders]
@@ -27,10 +29,12 @@ class Jet:
 
     Args:
         name: the function, for messages.
+        complex: whether its values may be complex.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, complex: bool) -> None:
         self.name = name
+        self.complex = complex
         self.wanted: dict[Wanted, int] = {}
 
     def place_of(self, component: int | None, orders: Orders) -> int:
@@ -42,6 +46,12 @@ class Jet:
         whole = common(point)
         shape = pnp.shape(whole)
         point = tuple([like(x, whole) for x in point])
+        if any(map(is_complex, point)) and any(any(orders) for _, orders in self.wanted):
+            raise TracingError(
+                f"derivatives of {self.name} by complex numbers",
+                why="They depend on the direction in the plane.",
+                fix="give a function for the derivative, too, and write it as an unknown function of its own.",
+            )
 
         def components(*one: Any) -> Any:
             return self._components(function(*one))
@@ -70,5 +80,11 @@ class Jet:
                 f"the function given for {self.name} has a result of shape {pnp.shape(value)} at a single point",
                 why="It is called with one number for each coordinate and mapped over points.",
                 fix="return a number, f(x, y)[0] for instance.",
+            )
+        if not self.complex and is_complex(value if hasattr(value, "dtype") else np.asarray(value)):
+            raise TracingError(
+                f"the function given for {self.name} has complex values",
+                why="An unknown function is read as a real one, of which SymPy makes another formula.",
+                fix=f"make it a complex one, sympy.Function({self.name!r}, complex=True), wherever it stands.",
             )
         return value

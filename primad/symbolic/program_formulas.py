@@ -18,6 +18,7 @@ from primad.recording import tree
 from primad.recording.tracing import argument_names, check_function, trace
 from primad.symbolic.from_expressions import elements
 from primad.symbolic.op_formulas import Writer, is_known
+from primad.symbolic.translation import number_kind
 from primad.system.quantities import several
 from primad.transforms.lowering import lower_except
 
@@ -31,7 +32,8 @@ def to_sympy(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return SymPy expressions for the results of a program.
 
     Derivatives are carried out, comparisons become `Piecewise`, `Max`, `Min` and `Abs`; the formulas hold for all real
-    values of the symbols, and floats in them are the fractions and constants (1/10, π) that round to them.
+    values of the symbols, of complex ones (`sympy.Symbol("z", complex=True)`) for all complex values. Floats in them
+    are the fractions and constants (1/10, π) that round to them.
 
     Args:
         function: a function of arrays, or a Program.
@@ -166,7 +168,7 @@ def _symbols(name: str, type: ArrayType) -> Any:
             if index
             else [name]
         )
-        assumed = {"f": {"real": True}, "b": {}, "c": {}}.get(type.dtype.kind, {"integer": True})
+        assumed = {"f": {"real": True}, "b": {}, "c": {"complex": True}}.get(type.dtype.kind, {"integer": True})
         out[index] = sympy.Symbol(label, **assumed)
     return out
 
@@ -177,6 +179,10 @@ def _is_symbolic(leaf: Any) -> bool:
     )
 
 
+def _is_complex(symbol: Any) -> bool:
+    return "complex" in number_kind(symbol)
+
+
 def _array(leaf: Any) -> Any:
     shape, found = elements(leaf, "to_sympy")
     out = np.empty(len(found), object)
@@ -185,6 +191,8 @@ def _array(leaf: Any) -> Any:
 
 
 def _type(value: Any) -> ArrayType:
-    """Return the type of an array of expressions: integers where SymPy knows them to be."""
+    """Return the type of an array of expressions: integers where SymPy knows them to be, complex where it may."""
+    if any(element.has(sympy.I) or any(map(_is_complex, element.free_symbols)) for element in value.flat):
+        return ArrayType(value.shape, np.complex128)
     whole = value.size and all(element.is_integer and element.free_symbols for element in value.flat)
     return ArrayType(value.shape, np.int64 if whole else np.float64)

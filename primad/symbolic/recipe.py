@@ -18,11 +18,11 @@ class Recipe:
 
     def __init__(self, given: int) -> None:
         self.given = given
-        self._numbers: dict[int, float] = {}
+        self._numbers: dict[int, complex] = {}
         self._steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         self._known: dict[Any, int] = {}
 
-    def number(self, value: float) -> int:
+    def number(self, value: complex) -> int:
         """Return the place of a number."""
         place = self._place(("number", repr(value)))
         self._numbers[place] = value

@@ -81,7 +81,7 @@ class Translator:
     def _build(self, expression: Any) -> int:
         """Add the last step of an expression whose parts have their places."""
         if is_constant(expression):
-            return self.recipe.number(real_number(expression, self.caller))
+            return self.recipe.number(number_of(expression, self.caller))
         for kind, build in self._BUILDERS.items():
             if isinstance(expression, kind):
                 return build(self, expression)
@@ -113,7 +113,9 @@ class Translator:
 
     def _product(self, expression: Any) -> int:
         number, above, below = _factors(expression)
-        coefficient = abs(real_number(number, self.caller))
+        coefficient = number_of(number, self.caller)
+        negative = not isinstance(coefficient, complex) and coefficient < 0
+        coefficient = -coefficient if negative else coefficient
         top = [self._places[part] for part in above]
         if coefficient != 1 or not top:
             # Last, so that products which differ by a number share all the rest.
@@ -122,7 +124,7 @@ class Translator:
         if below:
             bottom = self._chain(words.multiply, [self._places[part] for part in below])
             result = self.recipe.step(words.divide, result, bottom)
-        return self.recipe.step(words.negative, result) if real_number(number, self.caller) < 0 else result
+        return self.recipe.step(words.negative, result) if negative else result
 
     def _power(self, expression: Any) -> int:
         base, exponent = expression.base, expression.exp
@@ -212,7 +214,7 @@ class Translator:
         callable_, component = self.functions[function]
         places = tuple([self._places[part] for part in point])
         if (callable_, places) not in self._jets:
-            jet = Jet(str(function))
+            jet = Jet(str(function), "complex" in number_kind(function))
             self._jets[callable_, places] = jet, self.recipe.step(jet, callable_, *places)
         jet, results = self._jets[callable_, places]
         return self.recipe.step(Item(jet.place_of(component, orders)), results)
@@ -279,31 +281,45 @@ def _multiplied(power: Any) -> bool:
     return bool(exponent.q == 1 or (exponent.q == 2 and (abs(exponent.p) == 1 or power.base.is_positive)))
 
 
+def number_kind(symbol: Any) -> dict[str, bool]:
+    """Return what SymPy is told of a symbol or an unknown function: that it is real, unless it is a complex one."""
+    return {"complex": True} if symbol.is_complex is True and symbol.is_extended_real is not True else {"real": True}
+
+
 def is_constant(expression: Any) -> bool:
     """Say whether an expression depends on nothing."""
     return not expression.free_symbols and not expression.has(AppliedUndef)
 
 
 def real_number(expression: Any, caller: str) -> Any:
-    """Return the number that a constant expression is, rounded once.
+    """Return the real number that a constant expression is, rounded once.
 
     Raises:
         TracingError: if it is not a real number, or is not known.
+    """
+    found = number_of(expression, caller)
+    if isinstance(found, complex):
+        raise TracingError(f"{caller}: {expression} is not a real number", fix="orders of functions are real numbers.")
+    return found
+
+
+def number_of(expression: Any, caller: str) -> Any:
+    """Return the number that a constant expression is, each part rounded once.
+
+    Raises:
+        TracingError: if it is not known, or infinite and not real.
     """
     if expression in (sympy.true, sympy.false):
         return bool(expression)
     value = sympy.N(expression, DIGITS)
     if value is sympy.nan:
         return math.nan
-    if not value.is_extended_real or not (value.is_Number or value.is_infinite):
-        if value.is_number and value.is_extended_real is False:
-            raise TracingError(
-                f"{caller}: {expression} is not a real number",
-                why="Formulas are read as real ones.",
-                fix="give the parts: expression.as_real_imag().",
-            )
+    if value.is_extended_real and (value.is_Number or value.is_infinite):
+        return float(value)
+    parts = value.as_real_imag() if value.is_number and value.is_finite else ()
+    if not parts or not all(part.is_Number for part in parts):
         raise _unknown(expression, caller)
-    return float(value)
+    return complex(*map(float, parts))
 
 
 def _unknown(expression: Any, caller: str) -> TracingError:

@@ -15,6 +15,7 @@ from primad.pde.fields.named_fields import FieldAt
 from primad.recording import tree
 from primad.symbolic.from_expressions import Compiled, elements
 from primad.symbolic.residual_functions import difference
+from primad.symbolic.translation import number_kind
 
 
 class Equation:
@@ -88,7 +89,8 @@ class Equation:
             derivatives = sorted(expression.atoms(sympy.Derivative), key=str)
             own = [d for d in derivatives if isinstance(d.expr, AppliedUndef) and d.expr in self.unknowns]
             for atom in (*own, *self.unknowns):  # derivatives first, which contain the functions
-                atoms.setdefault(atom, sympy.Dummy(str(atom), real=True))
+                base = atom.expr if isinstance(atom, sympy.Derivative) else atom
+                atoms.setdefault(atom, sympy.Dummy(str(atom), **number_kind(base.func)))
                 expression = expression.xreplace({atom: atoms[atom]})
             prepared.append(expression)
         self._derivatives = list(atoms)
@@ -122,6 +124,12 @@ class Equation:
                 raise ShapeError(
                     f"{self!r} takes {unknown.func} as a field at points, got {type(value).__name__}",
                     fix="u = primad.pde.Field(function, 'x t'), then u(x, t) or u.on(points).",
+                )
+            if value.value.dtype.kind == "c" and "complex" not in number_kind(unknown.func):
+                raise TracingError(
+                    f"{self!r}: the field given for {unknown.func} has complex values",
+                    why="An unknown function is read as a real one, of which SymPy makes another formula.",
+                    fix=f"make it complex wherever it stands: sympy.Function({str(unknown.func)!r}, complex=True).",
                 )
             found[unknown] = value
         arrays = []
