@@ -48,6 +48,7 @@ WRITTEN = {
     "PDEOperator": "pde.Problem(…, family=…)",
     "PDEOperatorCartesianProd": "pde.Problem(…, family=…)",
     "GRF": 'pde.GaussianProcess("x", length=0.2)',
+    "GRF_KL": 'pde.GaussianProcess("x", length=0.2)',
     "PowerSeries": 'pde.FourierSeries("x", terms=5), or pde.GivenFunctions("x", values)',
     "Function": "pde.Problem(lambda u, x: u.value - f(x), …), or pde.Data(x=…, u=…)",
     "DataSet": "pde.Data(x=…, u=…)",

@@ -58,7 +58,7 @@ ARGUMENTS: dict[str, tuple[float, ...]] = {
         "airy", "cbrt", "cosm1", "dawsn", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfi", "erfinv",
         "exp1", "exp2", "expi", "expit", "expm1", "expn", "exprel", "gamma", "gammaln", "i0", "i1", "iv", "j0", "j1",
         "jn", "jv", "k0", "k1", "kn", "kv", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "logsumexp",
-        "ndtr", "ndtri", "polygamma", "psi", "rgamma", "softmax", "y0", "y1", "yn", "yv", "diric",
+        "ndtr", "ndtri", "polygamma", "psi", "rgamma", "softmax", "softplus", "y0", "y1", "yn", "yv", "diric",
     ), (0.7,)),
     **dict.fromkeys((
         "beta", "betaln", "boxcox", "boxcox1p", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "huber",

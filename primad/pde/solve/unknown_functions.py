@@ -27,8 +27,8 @@ class Unknown:
     """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name.
 
     Points outside of the domain are refused, but for `extrapolate=True`: no equation holds there. Input functions of a
-    family have names too, `u(x, t, v=np.sin)`: each is a function of its coordinate, or its values at the sensors, which
-    may be recorded, as by `primad.grad`. Of several, a row each, the values have an axis of functions first.
+    family have names too, `u(x, t, v=np.sin)`: each is a function of its coordinate, or its values at the sensors,
+    which may be recorded, as by `primad.grad`. Of several, a row each, the values have an axis of functions first.
     """
 
     def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
