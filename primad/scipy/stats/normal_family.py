@@ -7,7 +7,7 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
-from primad.numpy.special_functions import members
+from primad.numpy.special_functions.members import i0e, i1e
 from primad.scipy.stats.distribution import (
     EULER,
     LOG_2,
@@ -329,21 +329,21 @@ powernorm = Distribution(
 rice = Distribution(
     "rice",
     ("b",),
-    lambda z, b: pn.log(z) - 0.5 * (z - b) ** 2 + pn.log(members.i0e(b * z)),
+    lambda z, b: pn.log(z) - 0.5 * (z - b) ** 2 + pn.log(i0e(b * z)),
     above_zero,
     valid=lambda b: b >= 0,
 )
 
 
 def _vonmises_entropy(kappa: Any) -> Any:
-    scaled = members.i0e(kappa)
-    return kappa * (scaled - members.i1e(kappa)) / scaled + 2.0 * LOG_ROOT + pn.log(scaled)
+    scaled = i0e(kappa)
+    return kappa * (scaled - i1e(kappa)) / scaled + 2.0 * LOG_ROOT + pn.log(scaled)
 
 
 vonmises = Distribution(
     "vonmises",
     ("kappa",),
-    lambda z, kappa: kappa * special.cosm1(z) - 2.0 * LOG_ROOT - pn.log(members.i0e(kappa)),
+    lambda z, kappa: kappa * special.cosm1(z) - 2.0 * LOG_ROOT - pn.log(i0e(kappa)),
     functions={"entropy": _vonmises_entropy},
     valid=lambda kappa: kappa >= 0,
 )
