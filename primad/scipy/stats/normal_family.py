@@ -7,7 +7,7 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
-from primad.numpy.special_functions.members import i0e, i1e
+from primad.numpy.special_functions.members import FUNCTIONS
 from primad.scipy.stats.distribution import (
     EULER,
     LOG_2,
@@ -326,6 +326,7 @@ powernorm = Distribution(
         "isf": lambda q, c: -special.ndtri_exp(pn.log(q) / c),
     },
 )
+i0e, i1e = FUNCTIONS["i0e"], FUNCTIONS["i1e"]
 rice = Distribution(
     "rice",
     ("b",),
