@@ -251,3 +251,11 @@ def test_a_march_is_refused():
 
     with pytest.raises(PrimadError, match="march: the problem of a window is a family"):
         pde.march(window, {"u": lambda x: 0 * x}, [0, 0.5, 1.0], progress=False)
+
+
+def test_a_problem_without_a_family_has_no_input_functions():
+    of = pde.Problem(lambda u: u.x - 1, pde.Interval(0, 1), [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")])
+    found = pde.Solution(of, of.init(), None, None, None)
+    for call in (lambda: found.given(v=np.cos), lambda: found.given(), lambda: found.u(0.5, v=np.cos)):
+        with pytest.raises(PrimadError, match=r"no input functions|got a number, v"):
+            call()

@@ -57,7 +57,11 @@ class Solution:
         settings: how it was searched for.
         functions: of a family, the input functions that it is given, as `Problem.points` returns them; None where it is
             for all of them.
+        inputs: names of the input functions of a family.
     """
+
+    functions: Mapping[str, Array] | None = None
+    inputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -73,7 +77,7 @@ class Solution:
     ) -> None:
         self.problem, self.params, self.state, self.points = problem, params, state, points
         self.history, self.reason, self.message, self.settings = history, reason, message, settings
-        self.functions = functions
+        self.functions, self.inputs = functions, tuple(problem.family.inputs)
 
     def given(self, **functions: Any) -> Solution:
         """Return the solution for one input function of a family: with pictures, residuals and errors as of any other.
@@ -82,7 +86,7 @@ class Solution:
             **functions: for each input a function of its coordinate, or its values at the sensors.
 
         Raises:
-            ProblemError: if one is missing, or there are several of one.
+            ProblemError: if one is missing, there are several of one, or the problem is no family.
 
         Example:
             >>> from primad import pde
@@ -100,6 +104,11 @@ class Solution:
             >>> bool(one.u(0.5) == solution.u(0.5, v=lambda x: 2 * x))
             True
         """
+        if not self.inputs:
+            raise ProblemError(
+                "the solution is that of one problem, which has no input functions",
+                fix='take it as it is; a family is pde.Problem(…, family={"v": pde.GaussianProcess("x")}).',
+            )
         rows, several = self.problem.family.rows(functions)
         if several:
             raise ProblemError(

@@ -36,8 +36,8 @@ class Unknown:
 
     def __call__(self, *coordinates: Any, extrapolate: bool = False, **named: Any) -> Any:
         """Return the values at points: coordinates by place or by name, and input functions by name."""
-        names, family = self._solution.coordinates, self._solution.problem.family.inputs
-        functions = {name: named.pop(name) for name in family if name in named}
+        names = self._solution.coordinates
+        functions = {name: named.pop(name) for name in self._solution.inputs if name in named}
         given = dict(zip(names, coordinates, strict=False))
         if len(coordinates) > len(names) or set(given) & set(named) or {*given, *named} != set(names):
             rows = len(coordinates) == 1 and not named and np.ndim(coordinates[0]) == 2
