@@ -313,3 +313,9 @@ def test_traced_values_of_32_bits_are_integrated_as_plain_ones_are(options: dict
     assert value == pytest.approx(wide[0], rel=1e-12)
     assert slope.dtype == np.float32
     np.testing.assert_allclose(slope, wide[1], rtol=1e-6)
+
+
+def test_a_state_in_a_tuple_has_its_slope_in_a_tuple() -> None:
+    x, v = optimize.solve_ivp(lambda t, y: (y[1], -y[0]), (0, 2), (np.ones(2), np.zeros(2)), rtol=1e-8, atol=1e-8).y
+    np.testing.assert_allclose(np.asarray(x)[..., -1].ravel(), np.cos(2.0), atol=1e-6)
+    np.testing.assert_allclose(np.asarray(v)[..., -1].ravel(), -np.sin(2.0), atol=1e-6)

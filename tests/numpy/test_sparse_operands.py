@@ -11,6 +11,7 @@ from scipy import sparse
 import primad
 import primad.numpy as pnp
 from primad import implicit
+from primad.numpy.linalg.sparse_arrays import SparsePlaces
 
 RNG = np.random.default_rng(0)
 A = sparse.random_array((5, 7), density=0.4, rng=RNG)
@@ -38,6 +39,14 @@ def test_products_are_those_of_the_dense_matrix(matrix: Any) -> None:
                                       found.pattern().toarray())  # fmt: skip
     J = primad.jacobian(lambda x: matrix @ np.sin(x))(X)
     np.testing.assert_array_equal(J.pattern().toarray(), dense != 0)
+
+
+def test_places_are_told_apart_by_all_that_they_are_made_of() -> None:
+    each = [SparsePlaces(*given) for given in (
+        ([0, 1], [1, 0], (2, 2), "csr"), ([0, 1], [1, 0], (2, 2), "coo"), ([0, 1], [1, 0], (2, 3), "csr"),
+        ([0, 1], [1, 1], (2, 2), "csr"), ([1, 1], [1, 0], (2, 2), "csr"),
+    )]  # fmt: skip
+    assert len(set(each)) == len(each)
 
 
 def test_what_does_not_fit_is_refused() -> None:

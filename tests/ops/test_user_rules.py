@@ -559,3 +559,23 @@ def test_each_part_of_a_backward_rule_tells_two_apart() -> None:
     assert Pullback(**given) == Pullback(**given) and hash(Pullback(**given)) == hash(Pullback(**given))
     for name, value in parts.items():
         assert Pullback(**{**given, name: value}) != Pullback(**given), name
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+def test_a_rule_counts_where_some_arguments_are_plain(kind: str) -> None:
+    """The rule says ten times the slope, by which it is known."""
+    if kind == "jvp":
+        f = primad.custom_jvp(lambda x, y: x * y)
+        f.defjvp(
+            lambda primals, tangents: (
+                primals[0] * primals[1],
+                10.0 * (tangents[0] * primals[1] + primals[0] * tangents[1]),
+            )
+        )
+    else:
+        f = primad.custom_vjp(lambda x, y: x * y)
+        f.defvjp(lambda x, y: (x * y, (x, y)), lambda kept, ct: (10.0 * ct * kept[1], 10.0 * ct * kept[0]))
+    for plain in (3.0, np.float64(3.0), np.array(3.0)):
+        assert primad.grad(lambda x, y=plain: f(x, y))(2.0) == 30.0
+        assert primad.grad(lambda y, x=plain: f(x, y))(2.0) == 30.0
+        assert primad.jit(primad.grad(lambda y, x=plain: f(x, y)))(2.0) == 30.0

@@ -356,9 +356,11 @@ def test_curve_fit_takes_what_scipys_takes_and_returns_what_it_returns(name: str
 @pytest.mark.parametrize(
     "method", ["bfgs", "newton-cg", "trust-ncg", "trust-constr", "trust-exact", "dogleg", "custom"]
 )
-def test_what_methods_get_is_exact(method: str) -> None:
+@pytest.mark.parametrize("named", [None, "2-point", "cs"])
+def test_what_methods_get_is_exact(method: str, named: str | None) -> None:
+    """Whether or not differences are asked for by their name."""
     x, v = np.array([0.4, -0.3]), np.array([0.7, 0.2])
-    target, given = derivatives(Plain(valley, TWO, (), "minimize", True), method)
+    target, given = derivatives(Plain(valley, TWO, (), "minimize", True), method, hess=named)
     np.testing.assert_allclose(target(x)[0], valley(x), rtol=1e-14)
     np.testing.assert_allclose(target(x)[1], slope(x), rtol=1e-13)
     second = {"dogleg": "hess", "trust-exact": "hess", "bfgs": None}.get(method, "hessp")

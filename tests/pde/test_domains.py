@@ -176,6 +176,7 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         (lambda: pde.Mesh(GRID, [(0, 1, 9)]), "the corner 9"),
         (lambda: pde.Mesh(GRID, [(0, 1, 2)]), "is flat"),
         (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 4)]}), "no piece of the boundary"),
+        (lambda: pde.Polygon([(0, 0, 0), (1, 0, 0), (0, 1, 0)]), "three corners"),
         (lambda: pde.Mesh(GRID, [(0, 1, -1)]), "the corner -1"),
         (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 0)]}), r"(?s)\(0, 1\): no piece .*once"),
         (lambda: pde.Mesh(GRID, CELLS, parts={"left": [(0, 1)], "boundary": [(1, 0)]}), "no piece"),
