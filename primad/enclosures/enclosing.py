@@ -20,6 +20,7 @@ from primad.errors import EnclosureError, ShapeError
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.ir.array_types import ArrayType
+from primad.ir.law_families import ROUNDING, without
 from primad.ir.program import Program
 from primad.recording import tree
 from primad.recording.tracing import check_function, record, type_of
@@ -213,7 +214,8 @@ class RecordedFunction:
                     ArrayType((self._batch, *type.shape), type.dtype) if i in self.varying else type
                     for i, type in enumerate(types)
                 ]
-            self._programs[order] = simplify(_recorded(function, types))
+            with without(ROUNDING):
+                self._programs[order] = simplify(_recorded(function, types))
         return self._programs[order]
 
     def _derived(self, order: int) -> Callable[..., Any]:
@@ -235,7 +237,8 @@ class RecordedFunction:
 
 
 def _recorded(function: Callable[..., Any], types: Sequence[ArrayType]) -> Program:
-    return lower(record(function, types, tree.flatten(tuple(types))[1]))
+    with without(ROUNDING):
+        return lower(record(function, types, tree.flatten(tuple(types))[1]))
 
 
 def _matrices_of(function: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:

@@ -1,7 +1,7 @@
 """Which families of laws apply to the programs that are being built: all of them.
 
 Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth, and what writes
-formulas or proves them.
+formulas, proves them or encloses values.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ LOCAL = "local laws"
 """The identities in the ops' constructors."""
 DIRECTIONS = "sums over directions"
 """The pass that moves sums over directions towards the inputs."""
+ROUNDING = "rounded numbers"
+"""The identities that compute a number of numbers, where it is rounded."""
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("families of laws that do not apply", default=frozenset())
 

@@ -10,7 +10,7 @@ where they are infinite, and half a sum may be finite where the sum is not.
 from __future__ import annotations
 
 from primad import ops
-from primad.ir.law_families import LEFT_OUT, LOCAL
+from primad.ir.law_families import LEFT_OUT, LOCAL, ROUNDING
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.record.primitive import apply
@@ -25,7 +25,7 @@ def add_once(program: Program) -> Program:
     Args:
         program: a lowered program.
     """
-    if LOCAL in LEFT_OUT.get():
+    if LEFT_OUT.get() & {LOCAL, ROUNDING}:
         return program
     chosen = _sums(program)
     if not chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,42 @@ def test_the_middle_of_the_smallest_box_lies_within() -> None:
     for order in (0, 1, 2):
         bounds = enclose(np.sqrt, Interval(x, x), order=order)
         assert np.all(bounds.low <= np.sqrt(x)) and np.all(np.sqrt(x) <= bounds.high)
+
+
+MULTIPLES: dict[str, Any] = {
+    "multiples of multiples": lambda x: 0.1 * (0.7 * (1.1 * x)),
+    "sums of multiples": lambda x: x * 0.1 + x * 0.2,
+    "differences": lambda x: 0.1 * x - 0.3 * x,
+    "divided twice": lambda x: x / 3.0 / 7.0,
+    "three terms": lambda x: (0.1 * x + 0.2) + (0.1 * x + 0.7 * x),
+    "of integers": lambda x: 3.0 * (5.0 * x) + 7.0 * x,
+}
+
+
+@pytest.mark.parametrize("name", MULTIPLES)
+def test_no_law_rounds_the_numbers_of_a_program(name: str) -> None:
+    """0.1 + 0.2 is no number of float64, and a law that adds them up is one of rounded numbers."""
+
+    class Exact:
+        def __init__(self, value: Any) -> None:
+            self.value = value.value if isinstance(value, Exact) else Fraction(value)
+
+        def __add__(self, other: Any) -> Exact:
+            return Exact(self.value + Exact(other).value)
+
+        def __sub__(self, other: Any) -> Exact:
+            return Exact(self.value - Exact(other).value)
+
+        def __mul__(self, other: Any) -> Exact:
+            return Exact(self.value * Exact(other).value)
+
+        def __truediv__(self, other: Any) -> Exact:
+            return Exact(self.value / Exact(other).value)
+
+        __radd__, __rmul__ = __add__, __mul__
+
+    for x in np.random.default_rng(0).uniform(0.5, 2.0, 20):
+        wanted = MULTIPLES[name](Exact(float(x))).value
+        for of in (MULTIPLES[name], primad.jit(MULTIPLES[name])):
+            bounds = enclose(of, Interval(x, x))
+            assert Fraction(float(bounds.low)) <= wanted <= Fraction(float(bounds.high))

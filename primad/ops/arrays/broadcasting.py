@@ -18,6 +18,7 @@ from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.pieces import Each, in_order
+from primad.ops.elementwise.literals import may_round
 from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
@@ -222,6 +223,8 @@ def _sum_broadcast(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any
     shape = tuple([n for axis, n in enumerate(x.type.shape) if axis not in both])
     shift = {axis: position for position, axis in enumerate([a for a in range(x.type.ndim) if a not in both])}
     if x.op is LITERAL:
+        if not may_round(np.multiply, literal_value(x), count, literal_value(x) * count):
+            return None
         smaller = trace.literal(literal_value(x) * count, ArrayType(shape, x.type.dtype))
     else:
         small = x.inputs[0]

@@ -14,7 +14,7 @@ from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.slicing import concatenate, pad
-from primad.ops.elementwise.literals import Inputs, Params, is_ordinary, of_literals
+from primad.ops.elementwise.literals import Inputs, Params, is_ordinary, may_round, of_literals
 from primad.ops.record.fields import CHEAP, SAME, Law, Outermost, Rewrite
 from primad.ops.record.kinds import linear, multilinear
 from primad.ops.record.operand_types import same_type
@@ -50,7 +50,7 @@ def _like_terms(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     (a, x), (b, y) = _scaled(inputs[0]), _scaled(inputs[1])
     if x is not y or not x.type.is_float or a * b <= 0 or not is_ordinary(a + b, x.type):
         return None
-    return _times(trace, a + b, x)
+    return _times(trace, a + b, x) if may_round(np.add, a, b, a + b) else None
 
 
 # -- neg, add, sub -----------------------------------------------------------------------------------------------------
@@ -325,8 +325,10 @@ def _mul_literals(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
     for x, y in (inputs, inputs[::-1]):
         if x.op is LITERAL and y.type.is_float:
             factor, rest = _scaled(y)
-            if rest is not y and is_ordinary(literal_value(x) * factor, rest.type):
-                return _times(trace, literal_value(x) * factor, rest)
+            number = literal_value(x)
+            folds = rest is not y and is_ordinary(number * factor, rest.type)
+            if folds and may_round(np.multiply, number, factor, number * factor):
+                return _times(trace, number * factor, rest)
     return None
 
 

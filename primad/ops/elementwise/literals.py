@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from primad.ir.array_types import ArrayType
+from primad.ir.law_families import LEFT_OUT, ROUNDING
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ops.record.fields import Law
 
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
+
+
+EXACTLY = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv}
+"""The four operations on fractions."""
+
+
+def may_round(function: np.ufunc, x: Any, y: Any, value: Any) -> bool:
+    """Say whether a value may stand for an op of two numbers: it is exact, or rounded ones do as well."""
+    if ROUNDING not in LEFT_OUT.get():
+        return True
+    try:
+        return EXACTLY[function](Fraction(x), Fraction(y)) == Fraction(value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):  # of complex numbers, ∞ and NaN
+        return False
 
 
 def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, y: float, result: float) -> Law:
@@ -22,8 +39,9 @@ def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, 
         if inputs[0].op is LITERAL and inputs[1].op is LITERAL:
             type = inputs[0].type
             with np.errstate(all="ignore"):
-                value = function(*[type.dtype.type(literal_value(node)) for node in inputs])
-            return trace.literal(value.item(), type)
+                x, y = [type.dtype.type(literal_value(node)) for node in inputs]
+                value = function(x, y).item()
+            return trace.literal(value, type) if may_round(function, x.item(), y.item(), value) else None
         return None
 
     def statement() -> tuple[Any, Any]:
