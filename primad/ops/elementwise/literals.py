@@ -18,7 +18,12 @@ Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 
 
-EXACTLY = {np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv}
+EXACTLY: dict[Any, Callable[[Any, Any], Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+}
 """The four operations on fractions."""
 
 
@@ -27,7 +32,7 @@ def may_round(function: np.ufunc, x: Any, y: Any, value: Any) -> bool:
     if ROUNDING not in LEFT_OUT.get():
         return True
     try:
-        return EXACTLY[function](Fraction(x), Fraction(y)) == Fraction(value)
+        return bool(EXACTLY[function](Fraction(x), Fraction(y)) == Fraction(value))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):  # of complex numbers, ∞ and NaN
         return False
 
