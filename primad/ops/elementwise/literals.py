@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,8 @@ def may_round(function: np.ufunc, x: Any, y: Any, value: Any) -> bool:
     """Say whether a value may stand for an op of two numbers: it is exact, or rounded ones do as well."""
     if ROUNDING not in LEFT_OUT.get():
         return True
+    from fractions import Fraction  # loads when bounds are computed
+
     try:
         return bool(EXACTLY[function](Fraction(x), Fraction(y)) == Fraction(value))
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):  # of complex numbers, ∞ and NaN
