@@ -115,6 +115,7 @@ __all__ = [
     "enclosures",
     "explain",
     "fori_loop",
+    "from_jax",
     "from_sympy",
     "get_num_threads",
     "grad",
@@ -170,6 +171,7 @@ _LATE = {
     "distribute": "primad.functional.export.distribute",
     "enclose": "primad.enclosures",
     "explain": "primad.explanation",
+    "from_jax": "primad.functional.export.from_jax",
     "from_sympy": "primad.symbolic",
     "residual_of": "primad.symbolic",
     "show_versions": "primad.explanation",
@@ -190,6 +192,7 @@ if TYPE_CHECKING:
     from primad.explanation import explain as explain
     from primad.explanation import show_versions as show_versions
     from primad.functional.export.distribute import distribute as distribute
+    from primad.functional.export.from_jax import from_jax as from_jax
     from primad.functional.export.to_jax import to_jax as to_jax
     from primad.functional.export.to_torch import to_torch as to_torch
     from primad.symbolic import from_sympy as from_sympy

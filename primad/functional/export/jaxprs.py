@@ -1,0 +1,149 @@
+"""Reading a jaxpr: each of its equations becomes what the table of primitives says, on plain or traced arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.errors import TracingError, is_users
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import type_of
+from primad.xla.jax_functions import jax_module
+from primad.xla.primitives.table import FUNCTIONS, REFUSED
+
+Calls = dict[str, Callable[["Reader", Any, list[Any]], Sequence[Any]]]
+
+
+class Keys(NamedTuple):
+    """An array of JAX's random keys: the arrays of their first and of their second words."""
+
+    first: Any
+    second: Any
+
+
+class Reader:
+    """Reads jaxprs.
+
+    Attributes:
+        calls: what equations that hold functions become, by the primitive's name: functions of the reader, the
+            equation and its operands.
+        max_steps: the most steps of a loop that stops at a condition.
+        made: functions with rules, by the equations that they were made of.
+    """
+
+    def __init__(self, calls: Calls, max_steps: int) -> None:
+        self.calls = calls
+        self.max_steps = max_steps
+        self.made: dict[int, Any] = {}
+
+    def read(self, closed: Any, operands: Sequence[Any]) -> list[Any]:
+        """Return the results of a closed jaxpr on operands."""
+        return self.read_open(closed.jaxpr, closed.consts, operands)
+
+    def read_open(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        """Return the results of a jaxpr on constants and operands."""
+        known: dict[Any, Any] = {}
+
+        def value_of(atom: Any) -> Any:
+            return stated(atom.val, atom.aval) if hasattr(atom, "val") else known[atom]
+
+        for variables, values in ((jaxpr.constvars, consts), (jaxpr.invars, operands)):
+            known.update({v: stated(value, v.aval) for v, value in zip(variables, values, strict=True)})
+        for equation in jaxpr.eqns:
+            found = self.apply(equation, [value_of(atom) for atom in equation.invars])
+            for variable, value in zip(equation.outvars, found, strict=True):
+                known[variable] = stated(value, variable.aval)
+        return [value_of(atom) for atom in jaxpr.outvars]
+
+    def apply(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        """Return the results of one equation."""
+        name = equation.primitive.name
+        if name in self.calls:
+            return self.calls[name](self, equation, operands)
+        if name in FUNCTIONS:
+            function = FUNCTIONS[name]
+            if any(isinstance(x, Keys) for x in operands):
+                return _of_words(function, operands, equation.params)
+            found = function(*operands, **equation.params)
+            return found if equation.primitive.multiple_results else (found,)
+        if not any(isinstance(x, (TracedArray, Keys)) for x in operands) and not equation.effects:
+            return list(as_function(equation)(*operands))
+        raise refusal(equation)
+
+
+def _of_words(function: Callable[..., Any], operands: Sequence[Any], params: Any) -> list[Any]:
+    """Return an array of keys that a function moves, as it moves each of their words."""
+    words = [function(*[x[word] if isinstance(x, Keys) else x for x in operands], **params) for word in range(2)]
+    return (
+        [Keys(*words)]
+        if not isinstance(words[0], (tuple, list))
+        else [Keys(*pair) for pair in zip(*words, strict=True)]
+    )
+
+
+def refusal(equation: Any) -> TracingError:
+    """Return the error for an equation that nothing stands for."""
+    name = equation.primitive.name
+    why, fix = REFUSED.get(
+        name, ("The table of primitives does not have it.", "write it with other functions of JAX's.")
+    )
+    return TracingError(f"from_jax: JAX's primitive {name} has no meaning here", why, fix, where=line_of(equation))
+
+
+def line_of(equation: Any) -> str | None:
+    """Return `file:line` of the user's line that an equation came from, as far as JAX knows it."""
+    trace = getattr(equation.source_info, "traceback", None)
+    for frame in getattr(trace, "frames", ()):
+        if is_users(frame.file_name) and f"{'jax'}/_src" not in frame.file_name.replace("\\", "/"):
+            return f"{frame.file_name}:{frame.line_num}"
+    return None
+
+
+def stated(value: Any, aval: Any) -> Any:
+    """Return a value as an array of the dtype that a jaxpr states.
+
+    Raises:
+        TracingError: for a dtype that NumPy does not have.
+    """
+    if isinstance(value, Keys):
+        return value
+    if is_key(aval):
+        words = np.asarray(jax_module().random.key_data(value))
+        return Keys(words[..., 0], words[..., 1])
+    dtype = np.dtype(aval.dtype)
+    if dtype.kind not in "biufc":
+        raise TracingError(
+            f"from_jax: there is no dtype {dtype} here",
+            why="Programs compute in the dtypes that NumPy has.",
+            fix="convert to float32 or float16 (x.astype(jnp.float32)).",
+        )
+    if not isinstance(value, TracedArray):
+        return np.asarray(value, dtype)
+    return value if value.dtype == dtype else pnp.astype(value, dtype)
+
+
+def is_key(aval: Any) -> bool:
+    """Say whether values are random keys."""
+    dtypes = jax_module().dtypes
+    return bool(dtypes.issubdtype(aval.dtype, dtypes.extended))
+
+
+def as_function(equation: Any) -> Callable[..., tuple[Any, ...]]:
+    """Return the function of JAX's that an equation is."""
+    from jax.extend import core
+
+    types = [jax_module().ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in equation.invars]
+    outputs = [core.Var(variable.aval) for variable in equation.outvars]
+    around = jax_module().make_jaxpr(lambda *_: (0.0,) * len(outputs))(*types).jaxpr
+    alone = equation.replace(invars=list(around.invars), outvars=outputs)
+    jaxpr = around.replace(eqns=[alone], outvars=outputs, effects=alone.effects)
+    return core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, ()))  # type: ignore[no-any-return]
+
+
+def as_described(x: Any) -> Any:
+    """Return the shape and dtype of an array, for JAX to trace with."""
+    type = type_of(x)
+    return jax_module().ShapeDtypeStruct(type.shape, type.dtype)

@@ -1,0 +1,184 @@
+"""JAX's primitives that compute each element from those in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.errors import TracingError
+from primad.numpy import special
+from primad.recording.traced_array import TracedArray
+
+Function = Callable[..., Any]
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """Return the dtype of a traced or plain array."""
+    dtype: np.dtype[Any] = np.dtype(x.dtype)
+    return dtype
+
+
+def _div(x: Any, y: Any) -> Any:
+    """Divide; integers towards zero."""
+    return x / y if dtype_of(x).kind in "fc" else pnp.floor_divide(x - pnp.fmod(x, y), y)
+
+
+def _round(x: Any, *, rounding_method: Any) -> Any:
+    """Round to the nearest integer; halves away from zero (method 0) or to even ones (1)."""
+    if int(rounding_method):
+        return pnp.rint(x)
+    whole = pnp.trunc(x)
+    return whole + pnp.where(abs(x - whole) >= 0.5, pnp.sign(x), pnp.zeros_like(x))
+
+
+def _power(x: Any, y: Any) -> Any:
+    """Return powers, whose exponents may be integers where x is not."""
+    return pnp.power(x, y if dtype_of(x) == dtype_of(y) else y.astype(dtype_of(x)))
+
+
+def _select(which: Any, *cases: Any) -> Any:
+    """Take elements of the case that a boolean or an integer in their place numbers."""
+    if dtype_of(which).kind == "b":
+        return pnp.where(which, cases[1], cases[0])
+    return reduce(lambda found, i: pnp.where(which < i, found, cases[i]), range(1, len(cases)), cases[0])
+
+
+def _clamp(low: Any, x: Any, high: Any) -> Any:
+    """Bound elements. At a bound the value is the bound, so that its derivative in x is 0, as in JAX."""
+    return pnp.where(x <= low, low, pnp.where(x >= high, high, x))
+
+
+def _cast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
+    target = np.dtype(new_dtype)
+    if target.kind == "b":
+        return x != 0
+    return (x.real if dtype_of(x).kind == "c" and target.kind != "c" else x).astype(target)
+
+
+def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Round to a shorter format that NumPy has."""
+    own = np.finfo(dtype_of(x))
+    if exponent_bits >= own.iexp and mantissa_bits >= own.nmant:
+        return x
+    for dtype in (np.float32, np.float16):
+        info = np.finfo(dtype)
+        if (exponent_bits, mantissa_bits) == (info.iexp, info.nmant):
+            return x.astype(dtype).astype(dtype_of(x))
+    raise TracingError(
+        f"reduce_precision: there is no format of {exponent_bits} bits for the exponent and {mantissa_bits} behind it",
+        fix="round to float32 or float16.",
+    )
+
+
+def _bitcast(x: Any, *, new_dtype: Any) -> Any:
+    own, target = dtype_of(x), np.dtype(new_dtype)
+    if not isinstance(x, TracedArray):
+        return np.asarray(x).view(target)
+    if own == target or (own.kind in "iu" and target.kind in "iu" and own.itemsize == target.itemsize):
+        return x.astype(target)
+    if own.kind == "u" and target.kind == "f" and own.itemsize == target.itemsize:
+        return _float_of_bits(x, target)
+    raise TracingError(
+        f"bitcast_convert_type: the bits of {own} as {target} are no function of its value",
+        why="They have no derivative.",
+        fix="compute with the values (jnp.signbit, jnp.frexp and jnp.copysign ask for bits).",
+    )
+
+
+def _is_before(x: Any, y: Any) -> Any:
+    """Compare in the order in which NaN is behind all numbers."""
+    return (x < y) | ((y != y) & (x == x))
+
+
+def _float_of_bits(bits: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the numbers that bits are, which has no derivative: random numbers are made so."""
+    info, own = np.finfo(dtype), dtype_of(bits)
+    exponents = np.arange(2**info.iexp)
+    scales = np.ldexp(np.ones((), dtype), np.maximum(exponents, 1) + info.minexp - 1 - info.nmant).astype(dtype)
+    exponent = ((bits >> own.type(info.nmant)) & own.type(2**info.iexp - 1)).astype(int)
+    fraction = bits & own.type(2**info.nmant - 1)
+    whole = pnp.where(exponent > 0, fraction + own.type(2**info.nmant), fraction).astype(dtype)
+    finite = whole * pnp.take(scales, exponent)
+    special = pnp.where(fraction == 0, np.array(np.inf, dtype), np.array(np.nan, dtype))
+    size = pnp.where(exponent == 2**info.iexp - 1, special, finite)
+    return pnp.where(bits >> own.type(own.itemsize * 8 - 1) == 1, -size, size)
+
+
+def _shift_right_logical(x: Any, y: Any) -> Any:
+    unsigned = np.dtype(f"u{dtype_of(x).itemsize}")
+    return _shifted(pnp.right_shift, x.astype(unsigned), y.astype(unsigned), 0).astype(dtype_of(x))
+
+
+def _shifted(shift: Function, x: Any, y: Any, beyond: Any) -> Any:
+    """Shift by y bits; where y is no number of bits that x has, give what JAX gives."""
+    bits = dtype_of(x).itemsize * 8
+    inside = (y >= 0) & (y < bits)
+    return pnp.where(inside, shift(x, pnp.where(inside, y, pnp.zeros_like(y))), beyond)
+
+
+def _shift_right_arithmetic(x: Any, y: Any) -> Any:
+    return _shifted(pnp.right_shift, x, y, pnp.where(x < 0, -pnp.ones_like(x), pnp.zeros_like(x)))
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    if isinstance(n, TracedArray) or np.unique(n).size != 1 or np.unique(n)[0] % 1:
+        raise TracingError(
+            "polygamma: the order must be one integer that is known",
+            why="Derivatives with respect to orders have no formula here.",
+            fix="call jax.scipy.special.polygamma with a Python integer.",
+        )
+    return special.polygamma(int(np.unique(n)[0]), x)
+
+
+def without_params(function: Function) -> Function:
+    """Return a function that ignores params, which say how a device computes and not what."""
+    return lambda *operands, **_: function(*operands)
+
+
+_NUMPY = {
+    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "add_any": "add", "and": "bitwise_and",
+    "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "cbrt": "cbrt",
+    "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "exp": "exp", "exp2": "exp2",
+    "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater", "imag": "imag",
+    "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less", "max": "maximum",
+    "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative", "nextafter": "nextafter",
+    "not": "invert", "or": "bitwise_or", "population_count": "bitwise_count", "real": "real", "rem": "fmod",
+    "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "sub": "subtract", "tan": "tan",
+    "tanh": "tanh", "xor": "bitwise_xor",
+}  # fmt: skip
+_SPECIAL = {
+    "bessel_i0e": "i0e", "bessel_i1e": "i1e", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv", "erfc": "erfc",
+    "igamma": "gammainc", "igammac": "gammaincc", "lgamma": "gammaln", "logistic": "expit",
+    "regularized_incomplete_beta": "betainc", "zeta": "zeta",
+}  # fmt: skip
+
+ELEMENTWISE: dict[str, Function] = {
+    **{name: without_params(getattr(pnp, own)) for name, own in _NUMPY.items()},
+    **{name: without_params(getattr(special, own)) for name, own in _SPECIAL.items()},
+    "bitcast_convert_type": _bitcast,
+    "clamp": without_params(_clamp),
+    "complex": without_params(lambda x, y: x + 1j * y),
+    "convert_element_type": _cast,
+    "copy": without_params(lambda x: x),
+    "copy_p": without_params(lambda x: x),
+    "div": without_params(_div),
+    "eq_to": without_params(lambda x, y: (x == y) | ((x != x) & (y != y))),
+    "le_to": without_params(lambda x, y: ~_is_before(y, x)),
+    "lt_to": without_params(_is_before),
+    "integer_pow": lambda x, *, y: pnp.power(x, y),
+    "polygamma": without_params(_polygamma),
+    "pow": without_params(_power),
+    "reduce_precision": _reduce_precision,
+    "round": _round,
+    "rsqrt": without_params(lambda x: 1 / pnp.sqrt(x)),
+    "zeros_like": without_params(pnp.zeros_like),
+    "select_n": without_params(_select),
+    "shift_left": without_params(lambda x, y: _shifted(pnp.left_shift, x, y, pnp.zeros_like(x))),
+    "shift_right_arithmetic": without_params(_shift_right_arithmetic),
+    "shift_right_logical": without_params(_shift_right_logical),
+}
+"""name -> function of the operands, with the primitive's params as keywords."""

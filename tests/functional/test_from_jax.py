@@ -1,0 +1,325 @@
+"""Functions that were written in JAX: values, gradients and Hessians are JAX's own, and they go back."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import primad
+from primad.errors import TracingError
+from primad.functional.export.jaxpr_calls import CALLS
+from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.random_programs import draw_program
+from primad.xla.primitives.table import FUNCTIONS, REFUSED
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
+jnp, lax = jax.numpy, jax.lax
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+RNG = np.random.default_rng(7)
+X = RNG.uniform(0.3, 1.2, 6)
+A = RNG.normal(size=(6, 6))
+A = A @ A.T / 6 + np.eye(6)
+
+
+def spd(x):
+    return jnp.asarray(A) + jnp.outer(x, x)
+
+
+def rnn(x):
+    w = jnp.arange(12.0).reshape(3, 4) / 12
+
+    def cell(h, row):
+        h = jnp.tanh(w @ jnp.append(h, row))
+        return h, h.sum()
+
+    h, ys = lax.scan(cell, jnp.zeros(3), x)
+    return h @ h + ys.prod()
+
+
+def integrated(x):
+    def rhs(y):
+        return jnp.array([y[1], -jnp.sin(y[0]) * x[0] - 0.1 * y[1]])
+
+    def rk4(y, _):
+        k1 = rhs(y)
+        k2 = rhs(y + 0.05 * k1)
+        k3 = rhs(y + 0.05 * k2)
+        k4 = rhs(y + 0.1 * k3)
+        return y + 0.1 / 6 * (k1 + 2 * k2 + 2 * k3 + k4), y
+
+    y, path = lax.scan(rk4, x[:2], None, length=7)
+    return y @ y + path[3, 0]
+
+
+def newton(x):
+    def go(state):
+        return jnp.abs(state[0] ** 2 - x[0]) > 1e-13
+
+    def step(state):
+        return (state[0] - (state[0] ** 2 - x[0]) / (2 * state[0]), state[1] + 1)
+
+    return lax.while_loop(go, step, (x[1], 0))[0] * x[2]
+
+
+def network(x):
+    w = jnp.asarray(A[:3])
+    logits = jax.nn.relu(w @ x) @ w[:, :4] + jax.nn.silu(x[:4])
+    return -jax.nn.log_softmax(logits)[jnp.argmax(x[:4])]
+
+
+@jax.custom_jvp
+def ruled(x):
+    return jnp.sum(x**2)
+
+
+ruled.defjvp(lambda primals, tangents: (ruled(primals[0]), 3 * jnp.vdot(primals[0] ** 2, tangents[0])))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def pulled(scale, x):
+    return jnp.sum(x**3)
+
+
+pulled.defvjp(lambda scale, x: (pulled(scale, x), x), lambda scale, x, ct: (scale * jnp.exp(x) * ct,))
+
+
+def conv_net(x):
+    image = jnp.outer(x, x)[None, :, :, None]
+    kernel = jnp.arange(18.0).reshape(3, 3, 1, 2) / 18
+    out = lax.conv_general_dilated(
+        image, kernel, (2, 1), "SAME", rhs_dilation=(1, 2), dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+    pooled = lax.reduce_window(out, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 2, 1), "VALID")
+    return jnp.sum(pooled**2) + lax.reduce_window(out, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 1, 1), "SAME")[0, 0, 0, 0]
+
+
+def sampled(x):
+    k1, k2 = jax.random.split(jax.random.key(3))
+    noise = jax.random.normal(k1, (6,)) + jax.random.uniform(jax.random.fold_in(k2, 7), (6,))
+    return jnp.sum(noise * x**2) + jnp.sum(jax.random.permutation(jax.random.PRNGKey(0), x) * jnp.arange(6.0))
+
+
+def ranked(x):
+    top, at = lax.top_k(x, 3)
+    _, order = lax.sort((jnp.round(x), jnp.arange(6)), num_keys=2)
+    return jnp.sum(jnp.sort(x) * jnp.arange(6)) + top[0] * top[2] + x[at[1]] + jnp.median(x) ** 2 + x[order] @ x
+
+
+def counted(x):
+    return lax.fori_loop(0, 5, lambda i, s: s + x[i] * s**2 / (i + 1.0), x[0])
+
+
+def chosen(x):
+    small = lax.cond(x[0] > 0.1, lambda x: jnp.sin(x), lambda x: x**2, x)
+    other = lax.switch(jnp.argmax(x) % 3, [jnp.cos, jnp.exp, lambda x: x], x)
+    return small @ other + jnp.where(x > 0.6, x**2, jnp.sqrt(x)).sum()
+
+
+def written(x):
+    i = jnp.argsort(x)
+    y = jnp.zeros(8).at[i[:3]].set(x[:3]).at[1:3].add(x[0]).at[-1].set(x[1] ** 2).at[jnp.array([2, 2, 4])].add(x[2])
+    z = jnp.outer(x, x).at[:, 1].set(x**2).at[2].multiply(3.0).at[i[0], i[1]].add(x[3]).at[9].set(1.0, mode="drop")
+    best = jnp.zeros(4).at[jnp.array([0, 1, 1, 0, 5, 2])].max(x).at[jnp.array([3, 3])].min(-x[:2])
+    put = x.at[jnp.array([0, 3, 0]) + 0 * i[:3]].set(x[3:] ** 2)
+    return y @ jnp.arange(8.0) + jnp.sum(z**2) + best @ best + put @ jnp.arange(6.0)
+
+
+def taken(x):
+    i = jnp.argsort(-x)
+    m = jnp.outer(x, jnp.sin(x))
+    cut = lax.dynamic_slice(m, (i[0], 1), (2, 3)) + lax.dynamic_slice(m, (9, 1), (2, 3))
+    put = lax.dynamic_update_slice(m, m[:2, :2] ** 2, (i[1], 5))
+    along = jnp.take_along_axis(m, jnp.argsort(m, axis=1), axis=1)
+    filled = jnp.nansum(jnp.take(x, jnp.array([0, 12, -1]), mode="fill") ** 2)
+    return (
+        jnp.sum(cut**2)
+        + jnp.sum(put * m)
+        + m[i, i[::-1]] @ x
+        + along[2, 3]
+        + filled
+        + m[jnp.array([1, 2]), :, None][1, 2, 0]
+    )
+
+
+def rolled(x):
+    m = jnp.pad(jnp.outer(x, x), ((1, 2), (0, 1)), constant_values=2.0)
+    m = jnp.roll(m, 2, 0) + jnp.flip(m, 1) + jnp.tile(x, 2).sum() + jnp.repeat(x, 2)[3]
+    return jnp.einsum("ij,kj,k->i", m, m, m[:, 0]).sum() + jnp.stack([x, x**2]).T.ravel() @ jnp.arange(12.0)
+
+
+def cumulated(x):
+    return (
+        jnp.cumsum(x) @ jnp.cumprod(x) + lax.cummax(jnp.sin(7 * x)).sum() + lax.cumlogsumexp(x, reverse=True)[1]
+        + jnp.diff(x) @ x[1:] + jax.scipy.special.logsumexp(x) + jnp.var(x) + jnp.ptp(x) + jnp.linalg.norm(x)
+    )  # fmt: skip
+
+
+def waves(x):
+    z = jnp.fft.fft(x) * jnp.exp(1j * x)
+    back = jnp.fft.irfft(jnp.fft.rfft(x**2) * 2j, 6) + jnp.fft.ifftn(jnp.outer(z, z), axes=(0, 1))[2].real
+    return jnp.sum(jnp.abs(z) ** 2) + jnp.angle(z[1]) + back @ x + (z @ jnp.conj(z[::-1])).imag
+
+
+def special(x):
+    s = jax.scipy.special
+    return jnp.sum(
+        s.gammaln(x) + s.digamma(x) + s.erf(x) * s.erfc(x) + s.erfinv(x / 2) + s.expit(x) + s.i0e(x) * s.i1(x)
+        + s.gammainc(2.0, x) + s.betainc(1.5, 2.5, x / 2) + s.xlogy(x, x) + s.polygamma(2, x) + s.zeta(x + 1.5, 1.0)
+        + s.ndtr(x) + s.log_ndtr(x) + s.entr(x) + s.logit(x / 2) + jax.nn.gelu(x) + jax.nn.softplus(x)
+    )  # fmt: skip
+
+
+FUNCTIONS_OF_JAX = {
+    "arithmetic": lambda x: jnp.sum(x**3 - 2 / x + jnp.abs(x - 0.5) * x[::-1] ** x) % 7,
+    "elementary": lambda x: jnp.sum(
+        jnp.sin(x) * jnp.cosh(x) + jnp.arctan2(x, 2.0) + jnp.log1p(x) * jnp.expm1(x) + jnp.cbrt(x) + lax.rsqrt(x)
+        + jnp.arcsinh(x) + jnp.exp2(x) + jnp.hypot(x, 1.0) + jnp.sinc(x) + jnp.logaddexp(x, 0.3) + jnp.arccos(x / 2)
+    ),
+    "clipped": lambda x: jnp.clip(x, 0.5, 0.9) @ x + lax.clamp(0.5, x, 0.9).sum() + jnp.floor(3 * x) @ x,
+    "reduced": lambda x: jnp.mean(x) * x.max() + jnp.prod(x) + jnp.min(x) + jnp.std(x) + jnp.sum(x > 0.5) * x[0],
+    "products": lambda x: x @ jnp.asarray(A) @ x + jnp.dot(x, x) * jnp.trace(jnp.kron(x[:2], x).reshape(3, 4)),
+    "batched products": lambda x: jnp.sum(jnp.matmul(jnp.ones((2, 3, 6)) * x, jnp.ones((2, 6, 1)) * x[:, None]) ** 2),
+    "index": lambda x: x[0] * x[-1] + x[1:4] @ x[::2] + x[jnp.array([0, 0, 5])].sum() ** 2 + x[jnp.array(2)],
+    "taken": taken,
+    "written": written,
+    "shapes": rolled,
+    "cumulated": cumulated,
+    "sorted": ranked,
+    "scan": rnn,
+    "reversed scan": lambda x: lax.scan(lambda c, r: (c * r, c), 1.0, x, reverse=True)[1] @ x,
+    "ode": integrated,
+    "fori": counted,
+    "while": newton,
+    "branches": chosen,
+    "mapped": lambda x: jax.vmap(lambda a, b: jnp.sin(a) * b @ x, (0, 1))(x, jnp.outer(x, x)).sum(),
+    "mapped loop": lambda x: jax.vmap(lambda a: lax.fori_loop(0, 4, lambda i, s: s * a + i, a))(x).sum(),
+    "mapped branch": lambda x: jax.vmap(lambda a: lax.cond(a > 0.7, jnp.sin, jnp.exp, a))(x) @ x,
+    "mapped index": lambda x: jax.vmap(lambda i, a: x[i] * a)(jnp.argsort(x), x) @ x,
+    "mapped write": lambda x: (jax.vmap(lambda i, a: jnp.zeros(6).at[i].set(a))(jnp.argsort(x), x) @ x) @ x,
+    "map": lambda x: lax.map(lambda a: a * jnp.sum(x * a), x) @ x,
+    "associative scan": lambda x: lax.associative_scan(jnp.multiply, x) @ x,
+    "jitted": jax.jit(lambda x: jax.jit(jnp.sin)(x) @ x),
+    "remat": jax.checkpoint(lambda x: jnp.sin(jnp.cos(x) * x[0]).sum()),
+    "derived": lambda x: jax.grad(lambda y: jnp.sum(jnp.sin(y) ** 3))(x) @ x,
+    "twice derived": lambda x: jnp.trace(jax.hessian(lambda y: jnp.prod(y) + jnp.sum(y**4))(x)),
+    "network": network,
+    "pullback of a network": lambda x: jax.grad(network)(x) @ x,
+    "rule": lambda x: ruled(x) * x[0],
+    "pullback": lambda x: pulled(2.0, x) * x[0],
+    "solve": lambda x: jnp.linalg.solve(spd(x), x) @ x,
+    "inverse and determinant": lambda x: jnp.trace(jnp.linalg.inv(spd(x))) + jnp.linalg.slogdet(spd(x))[1],
+    "determinant": lambda x: jnp.linalg.det(spd(x) - 2 * jnp.eye(6)[::-1]),
+    "cholesky": lambda x: jnp.sum(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(spd(x)), x) ** 2)
+    + jnp.linalg.cholesky(spd(x))[3, 1],
+    "triangular": lambda x: jax.scipy.linalg.solve_triangular(spd(x), x, trans=1, lower=True) @ x,
+    "qr": lambda x: jnp.sum(jnp.abs(jnp.linalg.qr(spd(x))[1]) @ x),
+    "eigh": lambda x: jnp.linalg.eigh(spd(x))[0] @ x + jnp.linalg.eigh(spd(x))[1][2, 3] ** 2,
+    "svd": lambda x: jnp.linalg.svd(spd(x)[:4], full_matrices=False)[1] @ x[:4] + jnp.linalg.norm(spd(x), 2),
+    "expm": lambda x: jax.scipy.linalg.expm(jnp.outer(x, x) / 9)[0, 1],
+    "conjugate gradients": lambda x: jax.scipy.sparse.linalg.cg(lambda v: spd(x) @ v, x)[0] @ x,
+    "convolution": conv_net,
+    "convolve": lambda x: jnp.convolve(x, x[:3], mode="same") @ x,
+    "waves": waves,
+    "special": special,
+    "random": sampled,
+    "interpolated": lambda x: jnp.interp(0.7, jnp.sort(x), x**2) + jnp.polyval(x, 0.3) + jnp.trapezoid(x, dx=0.1),
+    "density": lambda x: jax.scipy.stats.norm.logpdf(x, 0.1, 2.0).sum() + jax.scipy.stats.gamma.logpdf(x, 2.0).sum(),
+    "segments": lambda x: jax.ops.segment_sum(x**2, jnp.array([0, 1, 1, 2, 0, 2]), 3) @ x[:3],
+}  # fmt: skip
+
+
+SLOW = ("conjugate gradients", "expm", "inverse and determinant", "solve", "special")
+"""Rules in rules: what is asked of these is the gradient."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_JAX)
+def test_values_and_derivatives_are_those_of_jax(name):
+    f = FUNCTIONS_OF_JAX[name]
+    g = primad.from_jax(f)
+    twice = name not in (*SLOW, "pullback")
+
+    def of_primad(x):
+        gradient = primad.grad(g)
+        return g(x), *(primad.jvp(gradient, (x,), (x,)) if twice else (gradient(x),))
+
+    @jax.jit
+    def of_jax(x):
+        gradient = jax.jacfwd(f) if name == "while" else jax.grad(f)  # JAX has no reverse mode through it
+        return f(x), *(jax.jvp(gradient, (x,), (x,)) if twice else (gradient(x),))
+
+    found, wanted = primad.jit(of_primad, backend="reference")(X), of_jax(X)
+    assert found[0].dtype == wanted[0].dtype
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
+
+
+def test_random_programs_there_and_back():
+    """Programs that ask for the bits of numbers, as the sign of a zero does, are refused."""
+    compared = 0
+    for seed in range(16):
+        program = draw_program(Seeded(seed))
+        arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in program.in_types]
+        try:
+            found = primad.jit(primad.from_jax(primad.to_jax(program)), backend="reference")(*arguments)
+        except TracingError as error:
+            assert "bitcast_convert_type" in str(error)
+            continue
+        compared += 1
+        wanted = primad.jit(program, backend="reference")(*arguments)
+        for got, want in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{program}")
+    assert compared >= 10
+
+
+def test_every_primitive_that_jax_lists_has_a_function_or_a_reason():
+    from jax.extend.core import primitives
+
+    listed = {primitive.name for name, primitive in vars(primitives).items() if name.endswith("_p")}
+    assert len(listed) > 100
+    assert not listed - {*FUNCTIONS, *CALLS, *REFUSED}
+    for one, other in ((FUNCTIONS, CALLS), (FUNCTIONS, REFUSED), (CALLS, REFUSED)):
+        assert not set(one) & set(other)
+
+
+def test_what_has_no_meaning_is_an_error_that_names_it():
+    def printed(x):
+        jax.debug.callback(print, x)
+        return x
+
+    for f, name in (
+        (printed, "debug_callback"),
+        (lambda x: jax.pure_callback(np.sin, x, x), "pure_callback"),
+        (lambda x: lax.reduce(x, 1.0, lambda a, b: a * b + a, (0,)), "reduce"),
+        (lambda x: lax.igamma_grad_a(x, x), "igamma_grad_a"),
+    ):
+        with pytest.raises(TracingError, match=rf"(?s)JAX's primitive {name}.*Fix:.*test_from_jax"):
+            primad.jit(primad.from_jax(f))(X)
+
+
+def test_dtypes_are_those_of_jax():
+    f = primad.from_jax(lambda x, n, y: (jnp.sin(x) * 2 + y, jnp.zeros(n)))
+    assert f(np.ones(2, np.float32), 3, 1.5)[0].dtype == np.float32 and f(1.0, 3, 2.0)[1].shape == (3,)
+    with jax.enable_x64(False):
+        assert f(1.0, 2, 1.0)[0].dtype == np.float32
+        with pytest.raises(TracingError, match=r"(?s)float64\[2\].*32 bits.*jax_enable_x64"):
+            f(np.ones(2), 2, 1.0)
+    with pytest.raises(TracingError, match=r"(?s)bfloat16.*Fix"):
+        primad.from_jax(lambda x: x.astype(jnp.bfloat16))(X)
+
+
+def test_keys_may_be_arguments():
+    def draws(key, x):
+        first, second = jax.random.split(key)
+        return jax.random.normal(first, (6,)) * x + jax.random.uniform(jax.random.fold_in(second, 2), (6,), "float32")
+
+    key = jax.random.PRNGKey(5)
+    np.testing.assert_allclose(primad.from_jax(draws)(np.asarray(key), X), draws(key, X), rtol=1e-12)
