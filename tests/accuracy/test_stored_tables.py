@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pytest
 
+import primad
 import primad.scipy.special as recorded
 from tests.accuracy import page, stored
+from tests.accuracy.distributions import DISTRIBUTIONS
 from tests.accuracy.functions import FUNCTIONS, LEFT_OUT, name_of
 from tests.accuracy.grids import POSITIVE, points
-from tests.accuracy.reference import ORDERS, reference
+from tests.accuracy.reference import ORDERS, reference, slopes
 
 TABLES = stored.read()
 KNOWN = json.loads(page.KNOWN.read_text(encoding="utf-8"))
@@ -45,3 +47,12 @@ def test_a_reference_is_right() -> None:
 def test_grids_are_drawn_alike_each_time() -> None:
     first, second = (points((POSITIVE, POSITIVE), 20, 3) for _ in range(2))
     assert (first == second).all() and (first > 0).all() and first.min() < 1e-100 < 1e100 < first.max()
+
+
+@pytest.mark.parametrize("x", [1e-8, 1e-13, 1e-17, 1e-100, 1e-250])
+def test_incomplete_beta_functions_of_small_shapes_far_left(x: float) -> None:
+    """The integral over what lies to the right of x spans all sizes from x to 1."""
+    for a, b in ((0.001, 0.02), (0.001, 300.0), (0.03, 0.5), (0.2, 3.0)):
+        exact = slopes(DISTRIBUTIONS["betainc"].meaning, (a, b, x), (0, 1), 20.0)
+        found = primad.grad(recorded.betainc, (0, 1))(a, b, x)
+        np.testing.assert_allclose(found, exact, rtol=2e-12, err_msg=f"{a}, {b}")

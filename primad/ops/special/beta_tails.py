@@ -144,7 +144,8 @@ def _side(a: Any, b: Any, x: Any, y: Any, n: Orders) -> Any:
     def logs(v: Any) -> tuple[Any, Any]:
         """Return by how much the logarithms of the near and of the far power's base have grown."""
         beyond = np.where(v < 300.0, np.log1p(p * np.expm1(np.minimum(v, 300.0))), np.logaddexp(0.0, np.log(p) + v))
-        return -np.log1p(q * np.expm1(-v)), -beyond
+        shrunk = q * np.expm1(-v)  # near −1 it has lost p, which is what is left there
+        return -np.where(shrunk > -0.5, np.log1p(np.maximum(shrunk, -0.5)), np.log(p + q * np.exp(-v))), -beyond
 
     def exponent(v: Any) -> Any:
         grown, fallen = logs(v)
