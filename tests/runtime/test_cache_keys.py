@@ -262,6 +262,20 @@ def of_graph(number: float, wanted: str) -> Any:
     return slope.asnumpy()
 
 
+def of_jax() -> Calls:
+    jax = pytest.importorskip("jax")
+    f = primad.from_jax(lambda *args: looking(args)[1])
+
+    def call(given: Any, wide: bool = True) -> Any:
+        with jax.enable_x64(wide):
+            return tree.map(np.asarray, f(given))
+
+    return [
+        lambda x=x: call(x)
+        for x in (np.ones(2), np.ones(2, np.float32), 2.0, np.float64(2.0), {1: X}, {True: X}, [X, X], (X, X), "a", "b")
+    ] + [lambda: call(np.ones(2, np.float32), False)]
+
+
 def in_jax() -> Calls:
     jax = pytest.importorskip("jax")
     f = primad.to_jax(lambda *args: looking(args)[1])
@@ -418,6 +432,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "gradients of a graph": lambda: [lambda n=n, w=w: of_graph(n, w) for n in (2.0, 3.0) for w in ("a", "b")],
     "runs of a program": paddle_runs,
     "jax": in_jax,
+    "from jax": of_jax,
     "shares": shared,
 }  # fmt: skip
 HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x - a**2)
