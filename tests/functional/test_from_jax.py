@@ -16,6 +16,7 @@ from primad.xla.primitives.table import FUNCTIONS, REFUSED
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 jnp, lax = jax.numpy, jax.lax
+from jax.experimental import ode  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -215,8 +216,8 @@ FUNCTIONS_OF_JAX = {
     "pullback of a network": lambda x: jax.grad(network)(x) @ x,
     "rule": lambda x: ruled(x) * x[0],
     "pullback": lambda x: pulled(2.0, x) * x[0],
-    "solve": lambda x: jnp.linalg.solve(spd(x), x) @ x,
-    "inverse and determinant": lambda x: jnp.trace(jnp.linalg.inv(spd(x))) + jnp.linalg.slogdet(spd(x))[1],
+    "solve": lambda x: jnp.linalg.solve(spd(x)[:3, :3], x[:3]) @ x[3:],
+    "inverse and determinant": lambda x: jnp.trace(jnp.linalg.inv(spd(x)[:3, :3])) + jnp.linalg.slogdet(spd(x))[1],
     "determinant": lambda x: jnp.linalg.det(spd(x) - 2 * jnp.eye(6)[::-1]),
     "cholesky": lambda x: jnp.sum(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(spd(x)), x) ** 2)
     + jnp.linalg.cholesky(spd(x))[3, 1],
@@ -224,8 +225,8 @@ FUNCTIONS_OF_JAX = {
     "qr": lambda x: jnp.sum(jnp.abs(jnp.linalg.qr(spd(x))[1]) @ x),
     "eigh": lambda x: jnp.linalg.eigh(spd(x))[0] @ x + jnp.linalg.eigh(spd(x))[1][2, 3] ** 2,
     "svd": lambda x: jnp.linalg.svd(spd(x)[:4], full_matrices=False)[1] @ x[:4] + jnp.linalg.norm(spd(x), 2),
-    "expm": lambda x: jax.scipy.linalg.expm(jnp.outer(x, x) / 9)[0, 1],
-    "conjugate gradients": lambda x: jax.scipy.sparse.linalg.cg(lambda v: spd(x) @ v, x)[0] @ x,
+    "expm": lambda x: jax.scipy.linalg.expm(jnp.outer(x[:2], x[:2]) / 9)[0, 1],
+    "conjugate gradients": lambda x: jax.scipy.sparse.linalg.cg(lambda v: x[:2] * v + x[1], x[2:4])[0] @ x[4:],
     "convolution": conv_net,
     "convolve": lambda x: jnp.convolve(x, x[:3], mode="same") @ x,
     "waves": waves,
@@ -233,19 +234,23 @@ FUNCTIONS_OF_JAX = {
     "random": sampled,
     "interpolated": lambda x: jnp.interp(0.7, jnp.sort(x), x**2) + jnp.polyval(x, 0.3) + jnp.trapezoid(x, dx=0.1),
     "density": lambda x: jax.scipy.stats.norm.logpdf(x, 0.1, 2.0).sum() + jax.scipy.stats.gamma.logpdf(x, 2.0).sum(),
+    "integrated adaptively": lambda x: ode.odeint(lambda y, t: -y * x[0] * t, x, jnp.array([0.0, 0.5, 1.0]))[-1] @ x,
+    "stacked while": lambda x: jax.vmap(
+        lambda a: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] * (1 + a), s[1] + s[0]), (a, 0.0))[1]
+    )(x).sum(),
     "segments": lambda x: jax.ops.segment_sum(x**2, jnp.array([0, 1, 1, 2, 0, 2]), 3) @ x[:3],
 }  # fmt: skip
 
 
-SLOW = ("conjugate gradients", "expm", "inverse and determinant", "solve", "special")
-"""Rules in rules: what is asked of these is the gradient."""
+ONCE = ("integrated adaptively", "pullback")
+"""Functions with a pullback of their own that is multiplied by something: primad takes one derivative of them."""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS_OF_JAX)
 def test_values_and_derivatives_are_those_of_jax(name):
     f = FUNCTIONS_OF_JAX[name]
     g = primad.from_jax(f)
-    twice = name not in (*SLOW, "pullback")
+    twice = name not in ONCE
 
     def of_primad(x):
         gradient = primad.grad(g)
@@ -253,7 +258,7 @@ def test_values_and_derivatives_are_those_of_jax(name):
 
     @jax.jit
     def of_jax(x):
-        gradient = jax.jacfwd(f) if name == "while" else jax.grad(f)  # JAX has no reverse mode through it
+        gradient = jax.jacfwd(f) if "while" in name else jax.grad(f)  # JAX has no reverse mode through it
         return f(x), *(jax.jvp(gradient, (x,), (x,)) if twice else (gradient(x),))
 
     found, wanted = primad.jit(of_primad, backend="reference")(X), of_jax(X)
@@ -263,21 +268,36 @@ def test_values_and_derivatives_are_those_of_jax(name):
 
 
 def test_random_programs_there_and_back():
-    """Programs that ask for the bits of numbers, as the sign of a zero does, are refused."""
     compared = 0
-    for seed in range(16):
+    for seed in range(14):
         program = draw_program(Seeded(seed))
         arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in program.in_types]
         try:
             found = primad.jit(primad.from_jax(primad.to_jax(program)), backend="reference")(*arguments)
         except TracingError as error:
-            assert "bitcast_convert_type" in str(error)
+            assert "pure_callback" in str(error)  # an op that JAX has no function for
             continue
         compared += 1
         wanted = primad.jit(program, backend="reference")(*arguments)
         for got, want in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{program}")
     assert compared >= 10
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bits_of_numbers(dtype):
+    info, integer = np.finfo(dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
+    x = np.array([0, 1, 1.5, 3e-7, info.max, info.tiny, info.tiny / 8, info.smallest_subnormal, np.inf], dtype)
+    x = np.concatenate([x, -x, [np.nan], RNG.normal(size=20) * 10.0 ** RNG.integers(-30, 30, 20)]).astype(dtype)
+    for backend in ("reference", "native"):
+        f = primad.jit(primad.from_jax(lambda x: lax.bitcast_convert_type(x, integer)), backend=backend)
+        np.testing.assert_array_equal(f(x), x.view(integer))
+        g = primad.jit(primad.from_jax(lambda x: lax.bitcast_convert_type(x, dtype)), backend=backend)
+        np.testing.assert_array_equal(g(x.view(integer)).view(integer), x.view(integer))
+    halves = primad.from_jax(lambda x: lax.bitcast_convert_type(x, jnp.uint16))
+    np.testing.assert_array_equal(primad.jit(halves, backend="reference")(x), x.view(np.uint16).reshape(x.size, -1))
+    signs = primad.jit(primad.from_jax(lambda x: jnp.copysign(x, -x) + jnp.frexp(x)[0]), backend="reference")
+    np.testing.assert_array_equal(signs(x[:4]), -x[:4] + np.frexp(x[:4])[0])
 
 
 def test_every_primitive_that_jax_lists_has_a_function_or_a_reason():

@@ -50,7 +50,8 @@ def from_jax(function: Callable[..., Any], max_steps: int = 100_000) -> Callable
 
     Returns:
         a function with the same arguments and result, of NumPy's arrays or traced ones. An index is clamped or dropped
-        as in JAX; where JAX gives NaN for a matrix without a factor, it raises.
+        as in JAX; at a clamped one the derivative is that of the value, which JAX drops. Where JAX gives NaN for a
+        matrix without a factor, it raises.
 
     Raises:
         TracingError: if JAX is not installed; if an argument has 64 bits where JAX is set to 32; for a primitive of
@@ -80,8 +81,7 @@ def from_jax(function: Callable[..., Any], max_steps: int = 100_000) -> Callable
         wide = bool(jax_module().config.jax_enable_x64)
         key = JaxprKey(types, weak, constants, wide, in_tree, structure_key(in_tree))
         reader, closed, out_tree = kept.get(key, make)
-        with np.errstate(all="ignore"):  # as in JAX, infinities and NaN are values
-            found = run_once(lambda *values: reader.read(closed, values), given)
+        found = run_once(lambda *values: reader.read(closed, values), given)
         return jax_module().tree.unflatten(out_tree, found)
 
     return converted

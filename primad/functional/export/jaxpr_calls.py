@@ -13,9 +13,11 @@ from primad.functional.control.branches import switch
 from primad.functional.control.checkpointing import checkpoint
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
+from primad.functional.derived_calls import Call
 from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, is_key, line_of, refusal
 from primad.functional.recorded_values import stop_gradient
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
+from primad.functional.rules.rule_identity import Rule
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.xla.jax_functions import jax_module
@@ -39,13 +41,23 @@ def _while(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     of_condition, of_body = params["cond_nconsts"], params["body_nconsts"]
     first, second = operands[:of_condition], operands[of_condition : of_condition + of_body]
 
-    def goes_on(carry: Sequence[Any]) -> Any:
+    def holds(carry: Sequence[Any]) -> Any:
         return reader.read(params["cond_jaxpr"], [*first, *carry])[0]
 
     def step(carry: Sequence[Any]) -> list[Any]:
-        return reader.read(params["body_jaxpr"], [*second, *carry])
+        after = reader.read(params["body_jaxpr"], [*second, *carry])
+        on = holds(carry)
+        return [_chosen(on, new, old) for new, old in zip(after, carry, strict=True)] if on.ndim else after
 
-    return list(while_loop(goes_on, step, operands[of_condition + of_body :], reader.max_steps))
+    start = operands[of_condition + of_body :]
+    return list(while_loop(lambda carry: pnp.any(holds(carry)), step, start, reader.max_steps))
+
+
+def _chosen(on: Any, new: Any, old: Any) -> Any:
+    """Return what a stack of loops carries, of which some have stopped."""
+    if isinstance(new, Keys):
+        return Keys(*[_chosen(on, *words) for words in zip(new, old, strict=True)])
+    return pnp.where(pnp.reshape(on, on.shape + (1,) * (new.ndim - on.ndim)), new, old)
 
 
 def _cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -79,24 +91,30 @@ class Ruled:
     Args:
         reader: what reads the rule's jaxpr.
         equation: `custom_jvp_call`, `custom_vjp_call` or `custom_linear_solve`.
-        value: the function that the equation is.
-        moving: which of the operands have tangents.
+        value: the function that the equation is, of the operands behind the constants.
+        consts: what it closes over; a derivative in these is an error, as their part of it is in no rule.
+        moving: which of the other operands have tangents.
+        traced: the jaxprs of the rule that were made so far.
     """
 
-    def __init__(self, reader: Reader, equation: Any, value: Callable[..., Any], moving: list[int]) -> None:
+    def __init__(
+        self, reader: Reader, equation: Any, value: Callable[..., Any], consts: Sequence[Any], moving: list[int],
+        traced: dict[Any, Any],
+    ) -> None:  # fmt: skip
         self.reader = reader
+        self.consts = consts
         self.value = value
         self.function = as_function(equation)
         self.moving = moving
         self.count = len(equation.outvars)
-        self.traced: dict[Any, Any] = {}
+        self.traced = traced
 
     def push(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return results and tangents, by the JVP that the equation has in JAX."""
         jax = jax_module()
 
-        def pushed(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            out, changes = jax.jvp(self._of(primals), [primals[i] for i in self.moving], tangents)
+        def pushed(consts: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            out, changes = jax.jvp(self._of(consts, primals), [primals[i] for i in self.moving], tangents)
             return out, [t for y, t in zip(out, changes, strict=True) if _is_moving(y)]
 
         found = self._read(pushed, primals, [tangents[i] for i in self.moving])
@@ -109,9 +127,9 @@ class Ruled:
         jax = jax_module()
         kept = _moving(cotangents)
 
-        def pulled(primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        def pulled(consts: Any, primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
             def of_kept(*changed: Any) -> Any:
-                out = self._of(primals)(*changed)
+                out = self._of(consts, primals)(*changed)
                 return [out[i] for i in kept]
 
             return jax.vjp(of_kept, *[primals[i] for i in self.moving])[1](list(cotangents))
@@ -123,57 +141,90 @@ class Ruled:
         """Return the results, and the operands, which the pullback takes."""
         return self.value(*values), values
 
-    def _of(self, primals: Sequence[Any]) -> Callable[..., Any]:
+    def _of(self, consts: Sequence[Any], primals: Sequence[Any]) -> Callable[..., Any]:
         """Return the function of the operands that have tangents."""
 
         def of_moving(*changed: Any) -> Any:
             given = list(primals)
             for i, x in zip(self.moving, changed, strict=True):
                 given[i] = x
-            return self.function(*given)
+            return self.function(*consts, *given)
 
         return of_moving
 
-    def _read(self, rule: Callable[..., Any], *parts: Sequence[Any]) -> list[Any]:
+    def _read(self, rule: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
+        parts = self.consts, *given
         key = rule.__name__, tuple([tuple([type_of(x) for x in part]) for part in parts])
         if key not in self.traced:
             self.traced[key] = jax_module().make_jaxpr(rule)(*[[as_described(x) for x in part] for part in parts])
         return self.reader.read(self.traced[key], [x for part in parts for x in part])
 
 
+class Once:
+    """A function with a rule that closes over nothing: a jaxpr does not change, so that the rule is what it is.
+
+    What other rules mean is found by recording them, at each use, with the rules that they use.
+    """
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        known: dict[Any, Rule] = self.__dict__.setdefault("known_rules", {})
+        types = tuple(call.program.in_types)
+        if types not in known:
+            known[types] = super()._rule(call, fixed)  # type: ignore[misc]
+            known[types].types = None  # equal only to itself
+        return known[types]
+
+
+class JvpOnce(Once, custom_jvp):
+    """A function with a JVP."""
+
+
+class VjpOnce(Once, custom_vjp):
+    """A function with a pullback."""
+
+
+class SolverOnce(Once, TwoSided):
+    """A function with a JVP and a pullback."""
+
+
 def _with_jvp(ruled: Ruled) -> Callable[..., Any]:
-    made = custom_jvp(ruled.value)
+    made = (custom_jvp if ruled.consts else JvpOnce)(ruled.value)
     made.defjvp(ruled.push)
     return made
 
 
 def _with_vjp(ruled: Ruled) -> Callable[..., Any]:
-    made = custom_vjp(ruled.value)
+    made = (custom_vjp if ruled.consts else VjpOnce)(ruled.value)
     made.defvjp(ruled.forward, ruled.pull)
     return made
 
 
 def _with_both(ruled: Ruled) -> Callable[..., Any]:
-    return TwoSided(ruled.value, ruled.push, ruled.pull)
+    return SolverOnce(ruled.value, ruled.push, ruled.pull)
 
 
 def _ruled(wrap: Callable[[Ruled], Callable[..., Any]], value_of: Any) -> Callable[[Reader, Any, list[Any]], list[Any]]:
     """Return what makes of an equation a function with its rule, the same one each time that it is read."""
 
     def applied(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-        if id(equation) not in reader.made:
-            value = value_of(reader, equation)
-            reader.made[id(equation)] = wrap(Ruled(reader, equation, value, _moving(operands)))
-        return list(reader.made[id(equation)](*operands))
+        count = equation.params.get("num_consts", 0)
+        consts, given = operands[:count], operands[count:]
+        made, traced = reader.made.setdefault(id(equation), (None, {}))
+        if made is None:
+            value = value_of(reader, equation, consts)
+            made = wrap(Ruled(reader, equation, value, consts, _moving(given), traced))
+            if not count:
+                reader.made[id(equation)] = made, traced
+        return list(made(*given))
 
     return applied
 
 
-def _called(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
-    return lambda *values: reader.read(equation.params["call_jaxpr"], values)
+def _called(reader: Reader, equation: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
+    return lambda *values: reader.read(equation.params["call_jaxpr"], [*consts, *values])
 
 
-def _solved(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
+def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
     """Return a user's solver of a linear system, whose steps have no part in the derivative."""
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
     before = lengths.matvec + lengths.vecmat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import TracingError, is_users
+from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.xla.jax_functions import jax_module
@@ -53,7 +55,8 @@ class Reader:
         for variables, values in ((jaxpr.constvars, consts), (jaxpr.invars, operands)):
             known.update({v: stated(value, v.aval) for v, value in zip(variables, values, strict=True)})
         for equation in jaxpr.eqns:
-            found = self.apply(equation, [value_of(atom) for atom in equation.invars])
+            with np.errstate(all="ignore"):  # as in JAX, infinities and NaN are values
+                found = self.apply(equation, [value_of(atom) for atom in equation.invars])
             for variable, value in zip(equation.outvars, found, strict=True):
                 known[variable] = stated(value, variable.aval)
         return [value_of(atom) for atom in jaxpr.outvars]
@@ -69,9 +72,15 @@ class Reader:
                 return _of_words(function, operands, equation.params)
             found = function(*operands, **equation.params)
             return found if equation.primitive.multiple_results else (found,)
-        if not any(isinstance(x, (TracedArray, Keys)) for x in operands) and not equation.effects:
-            return list(as_function(equation)(*operands))
+        if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(operands)) and not equation.effects:
+            return list(as_function(equation)(*map(_for_jax, operands)))
         raise refusal(equation)
+
+
+def _for_jax(x: Any) -> Any:
+    if not isinstance(x, Keys):
+        return x
+    return jax_module().random.wrap_key_data(np.stack(x, axis=-1), impl="threefry2x32")
 
 
 def _of_words(function: Callable[..., Any], operands: Sequence[Any], params: Any) -> list[Any]:
@@ -95,9 +104,10 @@ def refusal(equation: Any) -> TracingError:
 
 def line_of(equation: Any) -> str | None:
     """Return `file:line` of the user's line that an equation came from, as far as JAX knows it."""
+    own = os.path.dirname(jax_module().__file__) + os.sep
     trace = getattr(equation.source_info, "traceback", None)
     for frame in getattr(trace, "frames", ()):
-        if is_users(frame.file_name) and f"{'jax'}/_src" not in frame.file_name.replace("\\", "/"):
+        if is_users(frame.file_name) and not frame.file_name.startswith(own):
             return f"{frame.file_name}:{frame.line_num}"
     return None
 

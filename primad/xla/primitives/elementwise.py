@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
+from primad import ops
 from primad.errors import TracingError
 from primad.numpy import special
 from primad.recording.traced_array import TracedArray
@@ -80,12 +81,20 @@ def _bitcast(x: Any, *, new_dtype: Any) -> Any:
         return np.asarray(x).view(target)
     if own == target or (own.kind in "iu" and target.kind in "iu" and own.itemsize == target.itemsize):
         return x.astype(target)
-    if own.kind == "u" and target.kind == "f" and own.itemsize == target.itemsize:
-        return _float_of_bits(x, target)
+    if own.kind in "iu" and target.kind == "f" and own.itemsize == target.itemsize:
+        return _float_of_bits(x.astype(np.dtype(f"u{own.itemsize}")), target)
+    if own.kind == "f" and target.kind in "iu" and own.itemsize % target.itemsize == 0:
+        bits, size = _bits_of_float(x, np.dtype(f"u{own.itemsize}")), target.itemsize
+        if size == own.itemsize:
+            return bits.astype(target)
+        words = [
+            (bits >> bits.dtype.type(8 * at)) % bits.dtype.type(2 ** (8 * size)) for at in range(0, own.itemsize, size)
+        ]
+        return pnp.stack([word.astype(target) for word in words], axis=-1)
     raise TracingError(
         f"bitcast_convert_type: the bits of {own} as {target} are no function of its value",
-        why="They have no derivative.",
-        fix="compute with the values (jnp.signbit, jnp.frexp and jnp.copysign ask for bits).",
+        why="Only the bits of a float are taken apart, and put together from an integer of the same size.",
+        fix="compute with the values.",
     )
 
 
@@ -106,6 +115,23 @@ def _float_of_bits(bits: Any, dtype: np.dtype[Any]) -> Any:
     special = pnp.where(fraction == 0, np.array(np.inf, dtype), np.array(np.nan, dtype))
     size = pnp.where(exponent == 2**info.iexp - 1, special, finite)
     return pnp.where(bits >> own.type(own.itemsize * 8 - 1) == 1, -size, size)
+
+
+def _bits_of_float(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the bits of numbers, the inverse of `_float_of_bits`: all NaN are one, without a sign."""
+    info = np.finfo(dtype_of(x))
+    x = ops.stop_gradient(x)
+    size = pnp.where(pnp.isfinite(x), abs(x), pnp.zeros_like(x))
+    exponent = pnp.searchsorted(np.ldexp(np.ones((), info.dtype), np.arange(info.minexp, info.maxexp)), size, "right")
+    powers = info.nmant - info.minexp + 1 - np.maximum(np.arange(2**info.iexp), 1)
+    for part in (powers // 2, powers - powers // 2):  # a power that is a number, as the whole may not be
+        size = size * pnp.take(np.ldexp(np.ones((), info.dtype), part), exponent)
+    hidden = dtype.type(2**info.nmant)
+    whole = size.astype(dtype)
+    bits = exponent.astype(dtype) * hidden + pnp.where(exponent > 0, whole - hidden, whole)
+    for there, value in ((x != x, np.nan), (abs(x) == np.inf, np.inf)):
+        bits = pnp.where(there, np.full((), value, info.dtype).view(dtype), bits)
+    return bits + pnp.where(pnp.signbit(x) & (x == x), dtype.type(2 ** (dtype.itemsize * 8 - 1)), dtype.type(0))
 
 
 def _shift_right_logical(x: Any, y: Any) -> Any:

@@ -35,7 +35,7 @@ _TANGENTS = (
     "It stands in derivatives that JAX takes, and has no op.",
     "convert the function itself, and differentiate with primad: primad.grad(primad.from_jax(f)).",
 )
-_NO_OP = ("No op computes it.", "compute it outside of the function, and pass the result.")
+_NO_OP = ("No op computes it, and what it is asked of depends on an argument.", "pass the result as an argument.")
 _DRAWS = (
     "Its random numbers are those of one device.",
     "draw with keys of threefry (jax.random.key), or pass numbers that were drawn.",
@@ -52,17 +52,22 @@ REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
         "get", "swap", "addupdate", "empty2", "pallas_call", "run_state", "new_ref", "core_map", "freeze",
     ), _REFERENCES),
     **dict.fromkeys((
-        "after_all", "create_token", "debug_callback", "debug_print", "io_callback", "pure_callback", "ffi_call",
+        "after_all", "create_token", "debug_callback", "debug_print", "io_callback", "ffi_call",
     ), _EFFECTS),
     **dict.fromkeys((
         "custom_lin", "igamma_grad_a", "select_and_gather_add", "select_and_scatter", "select_and_scatter_add",
         "mul_jvp", "linear_call",
     ), _TANGENTS),
     **dict.fromkeys((
-        "approx_top_k", "clz", "hessenberg", "householder_product", "schur", "tridiagonal", "tridiagonal_solve",
+        "random_gamma", "approx_top_k", "clz",
+        "hessenberg", "householder_product", "schur", "tridiagonal", "tridiagonal_solve",
         "ragged_dot_general", "cholesky_update", "geqrf", "geqp3", "ormqr",
     ), _NO_OP),
-    **dict.fromkeys(("random_gamma", "rng_bit_generator", "rng_uniform"), _DRAWS),
+    "pure_callback": (
+        "It calls a function of Python's, which has no jaxpr.",
+        "call it by primad.opaque, outside of the function that is converted.",
+    ),
+    **dict.fromkeys(("rng_bit_generator", "rng_uniform"), _DRAWS),
     **dict.fromkeys(("reduce", "reduce_window"), _REDUCTIONS),
 })  # fmt: skip
 """name -> why no function stands for it, and what to write instead."""
