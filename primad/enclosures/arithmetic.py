@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.enclosures.bounds import WHOLE, Bounds, around, down, hull, undefined_where, up, within
+from primad.enclosures.bounds import WHOLE, Bounds, around, down, hull, signed, undefined_where, up, within
 from primad.errors import EnclosureError
 
 POWER_ULPS = 4.0
@@ -18,7 +18,7 @@ POWER_ULPS = 4.0
 
 
 def add(x: Bounds, y: Bounds) -> Bounds:
-    """X + y."""
+    """Bounds of x + y."""
     return Bounds(_rounded_sum(x.low, y.low, -np.inf), _rounded_sum(x.high, y.high, np.inf))
 
 
@@ -32,7 +32,7 @@ def _rounded_sum(a: Any, b: Any, towards: float) -> Any:
 
 
 def sub(x: Bounds, y: Bounds) -> Bounds:
-    """X − y."""
+    """Bounds of x − y."""
     return add(x, neg(y))
 
 
@@ -52,9 +52,7 @@ def _signed(found: Bounds, x: Bounds, y: Bounds) -> Bounds:
     """Return bounds of a product or quotient with the sign that those of its operands give it."""
     above = ((x.low >= 0) & (y.low >= 0)) | ((x.high <= 0) & (y.high <= 0))
     below = ((x.low >= 0) & (y.high <= 0)) | ((x.high <= 0) & (y.low >= 0))
-    return Bounds(
-        np.where(above, np.maximum(found.low, 0.0), found.low), np.where(below, np.minimum(found.high, 0.0), found.high)
-    )
+    return signed(found, above, below)
 
 
 def _product(a: Any, b: Any) -> Any:
@@ -99,11 +97,7 @@ def minimum(x: Bounds, y: Bounds) -> Bounds:
 
 
 def power(x: Bounds, y: Bounds) -> Bounds:
-    """x^y: whole exponents that are known, and positive bases.
-
-    Raises:
-        EnclosureError: for exponents that are known for some elements and not whole for others.
-    """
+    """x^y: of any base where all exponents are known and whole, else of positive ones."""
     if y.is_point and np.all(y.low == np.floor(y.low)) and np.all(np.isfinite(y.low)):
         return _whole_power(x, y.low)
     ends = [np.power(a, b) for a in (np.maximum(x.low, 0.0), x.high) for b in y]
@@ -164,7 +158,7 @@ def arctan2(y: Bounds, x: Bounds) -> Bounds:
 
 
 def remainder(x: Bounds, y: Bounds) -> Bounds:
-    """X − y·⌊x/y⌋ of a known divisor: exact where all of x lies between two multiples, else all that it may be."""
+    """Bounds of x − y·⌊x/y⌋ of a known divisor: exact between two multiples, else all that it may be."""
     if not y.is_point:
         raise EnclosureError("remainder: there are no bounds for divisors that vary", fix="divide by a constant.")
     size = y.low
@@ -200,23 +194,23 @@ def floor_divide(x: Bounds, y: Bounds) -> Bounds:
 
 
 def less(x: Bounds, y: Bounds) -> Bounds:
-    """X < y: surely, and perhaps."""
+    """Bounds of x < y: surely, and perhaps."""
     return Bounds(x.high < y.low, ~(x.low >= y.high))
 
 
 def less_equal(x: Bounds, y: Bounds) -> Bounds:
-    """X ≤ y: surely, and perhaps."""
+    """Bounds of x ≤ y: surely, and perhaps."""
     return Bounds(x.high <= y.low, ~(x.low > y.high))
 
 
 def equal(x: Bounds, y: Bounds) -> Bounds:
-    """X = y: surely where both are one number, and perhaps where they meet."""
+    """Bounds of x = y: surely where both are one number, and perhaps where they meet."""
     sure = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
     return Bounds(sure, ~((x.high < y.low) | (y.high < x.low)))
 
 
 def select(condition: Bounds, x: Bounds, y: Bounds) -> Bounds:
-    """X where the condition holds, y elsewhere, either where it may or may not."""
+    """Bounds of x where the condition holds, y elsewhere, either where it may or may not."""
     both = hull(x, y)
     return Bounds(
         *[np.where(condition.low, a, np.where(condition.high, ab, b)) for a, ab, b in zip(x, both, y, strict=True)]
@@ -224,11 +218,11 @@ def select(condition: Bounds, x: Bounds, y: Bounds) -> Bounds:
 
 
 def mask(condition: Bounds, x: Bounds) -> Bounds:
-    """X where the condition holds, 0 elsewhere."""
+    """Bounds of x where the condition holds, 0 elsewhere."""
     zero = np.zeros(())
     return select(condition, x, Bounds(zero, zero))
 
 
 def defined_where(condition: Bounds, x: Bounds) -> Bounds:
-    """X where the condition surely holds; nothing is known elsewhere."""
+    """Bounds of x where the condition surely holds; nothing is known elsewhere."""
     return undefined_where(~condition.low, x)

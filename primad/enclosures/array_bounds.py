@@ -15,7 +15,7 @@ import numpy as np
 
 from primad import ops
 from primad.enclosures.arithmetic import square
-from primad.enclosures.bounds import TINY, Bounds, absolute_most, relative_error, up
+from primad.enclosures.bounds import TINY, Bounds, absolute_most, relative_error, signed, up
 from primad.errors import EnclosureError
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import Primitive
@@ -72,7 +72,7 @@ def sum_bounds(x: Bounds, *, axes: tuple[int, ...]) -> Bounds:
     """Bounds of a sum along axes."""
     count = math.prod([x.low.shape[axis] for axis in axes])
     found = added(lambda a: np.sum(a, axes), x, count)
-    return _signed_sum(found, np.min(x.low, axes, initial=0.0) >= 0, np.max(x.high, axes, initial=0.0) <= 0)
+    return signed(found, np.min(x.low, axes, initial=0.0) >= 0, np.max(x.high, axes, initial=0.0) <= 0)
 
 
 def cumsum_bounds(x: Bounds, *, axis: int, reverse: bool) -> Bounds:
@@ -84,12 +84,6 @@ def cumsum_bounds(x: Bounds, *, axis: int, reverse: bool) -> Bounds:
 def overlap_add_bounds(y: Bounds, **params: Any) -> Bounds:
     """Bounds of windows that are added where they lie."""
     return added(lambda a: loaded(ops.overlap_add.numpy)(a, **params), y, y.low.size)
-
-
-def _signed_sum(found: Bounds, above: Any, below: Any) -> Bounds:
-    return Bounds(
-        np.where(above, np.maximum(found.low, 0.0), found.low), np.where(below, np.minimum(found.high, 0.0), found.high)
-    )
 
 
 def contract_bounds(x: Bounds, y: Bounds, *, labels: str) -> Bounds:
@@ -115,7 +109,7 @@ def contract_bounds(x: Bounds, y: Bounds, *, labels: str) -> Bounds:
     middle = product(middle_x, middle_y)
     found = Bounds(np.nextafter(middle - error, -np.inf), np.nextafter(middle + error, np.inf))
     signs = np.min(x.low, initial=0.0) >= 0 and np.min(y.low, initial=0.0) >= 0
-    return _signed_sum(found, np.asarray(signs), np.asarray(False))
+    return signed(found, np.asarray(signs), np.asarray(False))
 
 
 def _disc(x: Bounds) -> tuple[Any, Any]:

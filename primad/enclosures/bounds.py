@@ -91,6 +91,14 @@ def within(bounds: Bounds, least: float, most: float) -> Bounds:
     return Bounds(np.clip(bounds.low, least, most), np.clip(bounds.high, least, most))
 
 
+def signed(bounds: Bounds, above: Array, below: Array) -> Bounds:
+    """Return bounds of what is known to be at least 0 in some places, and at most 0 in others."""
+    return Bounds(
+        np.where(above, np.maximum(bounds.low, 0.0), bounds.low),
+        np.where(below, np.minimum(bounds.high, 0.0), bounds.high),
+    )
+
+
 def undefined_where(bad: Array, bounds: Bounds) -> Bounds:
     """Return bounds that say nothing, not even that there is a value, where it is not proven to be defined."""
     if not np.any(bad):

@@ -170,14 +170,14 @@ class RecordedFunction:
         found = run.outputs(self._program(0), box)
         self.undefined = run.undefined
         last = min(order, HIGHEST) if self.varying else 0
-        on_box, reached = [found], 0
+        on_box, reached = found, 0
         while reached < last and run.continuous:  # what does not jump moves as its derivative says
             reached += 1
-            on_box.append(run.outputs(self._program(reached), box))
+            on_box = run.outputs(self._program(reached), box)
         if not reached:
             return found
         with np.errstate(all="ignore"):
-            better = self._taylor(box, on_box[reached], reached)
+            better = self._taylor(box, on_box, reached)
         return [
             intersection(*pair) if pair[0].low.dtype.kind == "f" else pair[0]
             for pair in zip(found, better, strict=True)

@@ -72,8 +72,9 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
     """
     search = _RootSearch(BatchedFunction(function, box), width)
     active = search.function.whole
-    while len(active.low) and search.boxes < most:
-        active = search.step(active)
+    with np.errstate(all="ignore"):  # what is not known is NaN
+        while len(active.low) and search.boxes < most:
+            active = search.step(active)
     search.undecided.append(active)
     return search.result()
 

@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import DomainError, MissingAttributeError, ShapeError
+from primad.errors import DomainError, ShapeError
 from primad.numpy.promotion import normalize_axis
 from primad.scipy.interpolate.cubic import solved
-from primad.scipy.interpolate.piecewise import PPoly, evaluated, in_double, own, with_axes, with_points_at
+from primad.scipy.interpolate.piecewise import (
+    PPoly,
+    evaluated,
+    in_double,
+    of_plain_data,
+    own,
+    with_axes,
+    with_points_at,
+)
 from primad.scipy.mirrors import known
 from primad.scipy.traced_calls import has_traced, is_recorded
 from primad.system.tracebacks import entrance
@@ -108,14 +116,7 @@ class BSpline:
         self._own = theirs
 
     def __getattr__(self, name: str) -> Any:
-        theirs = self.__dict__.get("_own")
-        if name.startswith("_") or theirs is None:
-            raise MissingAttributeError(
-                f"a BSpline with traced coefficients has no {name!r}",
-                fix="it can be called and has derivative, antiderivative, integrate, t, c, k and tck; the rest is "
-                "there of plain data.",
-            )
-        return getattr(theirs, name)
+        return of_plain_data(self, name, "t, c, k and tck")
 
     @property
     def tck(self) -> tuple[Any, Any, int]:

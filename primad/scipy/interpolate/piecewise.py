@@ -113,6 +113,22 @@ def filled(known: Any, found: Any, fill: Any) -> Any:
     return pnp.where(known, found, fill)
 
 
+def of_plain_data(spline: Any, name: str, kept: str) -> Any:
+    """Return an attribute of the object of SciPy's that a spline of plain data has.
+
+    Raises:
+        MissingAttributeError: if its data are traced; `kept` names what it has then.
+    """
+    theirs = spline.__dict__.get("_own")
+    if name.startswith("_") or theirs is None:
+        raise MissingAttributeError(
+            f"{type(spline).__name__} with traced coefficients has no {name!r}",
+            fix=f"it can be called and has derivative, antiderivative, integrate, {kept}; the rest is there of plain "
+            "data.",
+        )
+    return getattr(theirs, name)
+
+
 class PPoly:
     """A piecewise polynomial, as `scipy.interpolate.PPoly`, whose coefficients and breaks may be traced.
 
@@ -176,14 +192,7 @@ class PPoly:
         self._own = theirs
 
     def __getattr__(self, name: str) -> Any:
-        theirs = self.__dict__.get("_own")
-        if name.startswith("_") or theirs is None:
-            raise MissingAttributeError(
-                f"{type(self).__name__} with traced coefficients has no {name!r}",
-                fix="it can be called and has derivative, antiderivative, integrate, c and x; the rest is there of "
-                "plain data.",
-            )
-        return getattr(theirs, name)
+        return of_plain_data(self, name, "c and x")
 
     @entrance
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
