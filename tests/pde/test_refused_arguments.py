@@ -1,0 +1,177 @@
+"""Every clause of what the statements of a problem refuse: for each, an argument that only this clause turns away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from primad import pde
+from primad.errors import PrimadError
+
+POINTS, CELLS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], [(0, 1, 2)]
+ROWS = np.ones((3, 20))
+LINE = pde.Interval(0, 1)
+
+
+def _problem(*conditions: Any, domain: Any = LINE, **more: Any) -> pde.Problem:
+    return pde.Problem(lambda u: u.xx - u.value, domain, conditions or [pde.Dirichlet(u=0)], **more)
+
+
+def _field(coordinates: Any = "x y", *more: Any, **how: Any) -> pde.Field:
+    return pde.Field(lambda x, y: x * y, coordinates, *more, **how)
+
+
+def _vector() -> Any:
+    return pde.Field(lambda x, y: np.array([x, y]), "x y", "u v")(np.ones(3), np.ones(3))
+
+
+def _scalar() -> Any:
+    return _field()(np.ones(3), np.ones(3))
+
+
+def _settings(**values: Any) -> Callable[[], Any]:
+    return lambda: pde.Settings(**values)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    # domains
+    "an interval from minus infinity": (lambda: pde.Interval(-np.inf, 1), "has no end"),
+    "an interval to infinity": (lambda: pde.Interval(0, np.inf), "has no end"),
+    "two corners of a box": (lambda: pde.Box((0, 0), (1, 2)), "takes the range of each coordinate"),
+    "two corners of a cube": (lambda: pde.Box((0, 0, 0), (1, 2, 3)), "takes the range of each coordinate"),
+    "corners of which the last has equal coordinates": (lambda: pde.Box((0, 1), (2, 2)), "takes the range"),
+    "parameters without names": (lambda: pde.Parameters((0.01, 0.1)), "need names"),
+    "no parameters": (lambda: pde.Parameters(), "need names"),
+    "a centre that is a matrix": (lambda: pde.Ball(np.zeros((2, 2))), "centre of a ball is a point"),
+    "a centre that is a number": (lambda: pde.Ball(0.0), "centre of a ball is a point"),
+    "a centre of no dimension": (lambda: pde.Ball(()), "centre of a ball is a point"),
+    "a centre that is nowhere": (lambda: pde.Ball((0, np.nan)), "centre of a ball is a point"),
+    "a ball of radius 0": (lambda: pde.Ball((0, 0), 0), "is empty"),
+    "a ball of everything": (lambda: pde.Ball((0, 0), np.inf), "is empty"),
+    "corners apart": (lambda: pde.Polygon((0, 0), ("x", "y"), (0, 1)), "three corners"),
+    "corners in a row": (lambda: pde.Polygon([0, 1, 2, 3]), "three corners"),
+    "corners in space": (lambda: pde.Polygon([(0, 0, 0), (1, 0, 0), (0, 1, 0)]), "three corners"),
+    "two corners": (lambda: pde.Polygon([(0, 0), (1, 1)]), "three corners"),
+    "a corner that is nowhere": (lambda: pde.Polygon([(0, 0), (1, 0), (0, np.inf)]), "three corners"),
+    "a mesh of one point": (lambda: pde.Mesh([0.0, 1.0], CELLS), "has points in the plane or in space"),
+    "a mesh of a line": (lambda: pde.Mesh([(0.0,), (1.0,)], CELLS), "has points in the plane or in space"),
+    "a mesh with a point nowhere": (lambda: pde.Mesh([*POINTS[:2], (0, np.nan)], CELLS), "has points in the plane"),
+    "a cell that is not in a row": (lambda: pde.Mesh(POINTS, [0, 1, 2]), "consists of triangles"),
+    "no cells": (lambda: pde.Mesh(POINTS, np.zeros((0, 3), int)), "consists of triangles"),
+    "cells with two corners": (lambda: pde.Mesh(POINTS, [(0, 1)]), "consists of triangles"),
+    "cells of numbers with a point": (lambda: pde.Mesh(POINTS, [(0.0, 1.0, 2.0)]), "consists of triangles"),
+    # fields
+    "coordinates without a name": (lambda: _field("() x"), "empty place"),
+    "no coordinates": (lambda: _field(""), "empty place"),
+    "a coordinate twice": (lambda: _field("x x"), "x twice"),
+    "a derivative by a number": (lambda: _scalar().d(1), "named by coordinates"),
+    "a derivative by nothing": (lambda: _scalar().d(), "named by coordinates"),
+    "a derivative by some names": (lambda: _scalar().d("x", 2), "named by coordinates"),
+    "two results": (lambda: pde.Field(lambda x, y: (x, y), "x y")(np.ones(3), np.ones(3)), "result of shape"),
+    "a matrix at each point": (
+        lambda: pde.Field(lambda x, y: np.ones((2, 2)) * x, "x y")(np.ones(3), np.ones(3)),
+        "result of shape",
+    ),
+    "results of fewer points": (
+        lambda: pde.Field(lambda x, y: (x * y)[:2], "x y", batched=True)(np.ones(3), np.ones(3)),
+        "result of shape",
+    ),
+    "a number for an array": (
+        lambda: pde.Field(lambda p: p[0] * p[1], "(x y)")(1.0),
+        "last axis of",
+    ),
+    "three for two": (lambda: pde.Field(lambda p: p[0] * p[1], "(x y)")(np.ones((4, 3))), "last axis of"),
+    "a number for points": (lambda: _field().on(1.0), "for a field of"),
+    "points of another space": (lambda: _field().on(np.ones((4, 3))), "for a field of"),
+    "a component of a number by name": (lambda: _scalar()["v"], "no component"),
+    "a component of a number by places": (lambda: _scalar()[0, 0], "is indexed as a matrix"),
+    "a component of a component": (lambda: _vector().u["v"], "no component"),
+    "a component by a fraction": (lambda: _vector()[0.5], "there is no component"),
+    "a component too far": (lambda: _vector()[2], "there is no component"),
+    "a component too far back": (lambda: _vector()[-3], "there is no component"),
+    "the components of a number": (lambda: _scalar().components, "has no components"),
+    "the components of a component": (lambda: _vector().u.components, "has no components"),
+    "a matrix with too few rows": (lambda: pde.diffusion(_scalar(), [[1.0, 0.0]]), "that many rows and columns"),
+    "a matrix with a short row": (lambda: pde.diffusion(_scalar(), [[1.0, 0.0], [1.0]]), "that many rows and columns"),
+    # conditions
+    "a place that is a number": (lambda: pde.Condition(lambda u: u.value, 3), "parts of a boundary have names"),
+    "places of which one is a number": (
+        lambda: pde.Condition(lambda u: u.value, ["x-", 3]),
+        "parts of a boundary have names",
+    ),
+    "values without names": (lambda: pde.Dirichlet(0.0), "by their names"),
+    "a value and a place without names": (lambda: pde.Dirichlet(0.0, u=1), "parts of a boundary have names"),
+    "a value beside a place": (lambda: pde.Dirichlet(0.0, on="x-"), "by their names"),
+    "two values without names": (lambda: pde.Dirichlet("x-", 0.0), "by their names"),
+    "periodic along nothing": (lambda: pde.Periodic(), "needs names of coordinates"),
+    "periodic along a number": (lambda: pde.Periodic(1), "needs names of coordinates"),
+    "periodic with a value": (lambda: pde.Periodic("x", u=0), "needs names of coordinates"),
+    "freedom of nothing": (lambda: pde.Free(), "needs names of unknowns"),
+    "freedom of a number": (lambda: pde.Free(1), "needs names of unknowns"),
+    "freedom with a value": (lambda: pde.Free("u", p=0), "needs names of unknowns"),
+    "data in a matrix": (lambda: pde.Data(x=np.ones((2, 2)), u=np.ones((2, 2))), "array of one axis"),
+    "no data": (lambda: pde.Data(x=[], u=[]), "array of one axis"),
+    "a weight in words": (lambda: pde.Dirichlet(u=0, weight="10"), "must be a positive number"),
+    "a weight of 0": (lambda: pde.Dirichlet(u=0, weight=0), "must be a positive number"),
+    "an infinite weight": (lambda: pde.Dirichlet(u=0, weight=np.inf), "must be a positive number"),
+    "an integral in words": (lambda: pde.Integral(lambda u: u.value, "1"), "value of an integral must be a number"),
+    "an infinite integral": (lambda: pde.Integral(lambda u: u.value, np.inf), "value of an integral must be a number"),
+    "an integral at no point": (lambda: pde.Integral(lambda u: u.value, 1.0, order=0), "at least one point"),
+    # problems
+    "no unknowns": (lambda: _problem(unknowns=""), "unknowns need names"),
+    "an unknown that is a number": (lambda: _problem(unknowns=[1]), "unknowns need names"),
+    "an unknown that is no name": (lambda: _problem(unknowns=["1u"]), "unknowns need names"),
+    "a part that is not there": (lambda: _problem(pde.Integral(lambda u: u.value, 1.0, on="y-")), "y-"),
+    # families
+    "functions of a number": (lambda: pde.GaussianProcess(1), "of one coordinate, by name"),
+    "a yes for a length": (lambda: pde.GaussianProcess("x", length=True), "must be a positive number"),
+    "a word for a length": (lambda: pde.GaussianProcess("x", length="1"), "must be a positive number"),
+    "a length of 0": (lambda: pde.GaussianProcess("x", length=0), "must be a positive number"),
+    "half a function": (lambda: pde.GaussianProcess("x", count=2.5), "must be a positive integer"),
+    "values in a row": (lambda: pde.GivenFunctions("x", ROWS[0]), "a function a row"),
+    "an infinite value": (lambda: pde.GivenFunctions("x", np.where(ROWS == 1, np.inf, 0)), "NaN or infinite"),
+    "more functions than there are": (lambda: pde.GivenFunctions("x", ROWS, 4), "fewer than 4"),
+    # settings
+    "a yes for steps": (_settings(steps=True), "must be an integer of at least 1"),
+    "half a step": (_settings(steps=2.5), "must be an integer of at least 1"),
+    "no steps": (_settings(steps=0), "must be an integer of at least 1"),
+    "less than no redrawing": (_settings(resample=-1), "must be an integer of at least 0"),
+    "no time": (_settings(seconds=0), "seconds must be more than 0"),
+    "a negative target": (_settings(target=-1.0), "must not be negative"),
+    "an infinite target": (_settings(target=np.inf), "must not be negative"),
+    "a share below 0": (_settings(refine=-0.1, resample=20), "at least 0 and less than 1"),
+    "all points": (_settings(refine=1.0, resample=20), "at least 0 and less than 1"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_clause_turns_away(name: str) -> None:
+    make, words = REFUSED[name]
+    with pytest.raises(PrimadError, match=words):
+        make()
+
+
+TAKEN: dict[str, Callable[[], Any]] = {
+    "ranges that look like corners": lambda: pde.Box((0, 1), (0, 2)),
+    "two ranges of unlike shapes": lambda: pde.Box([0, 1], (0.0, 2.0)),
+    "an integral at one point": lambda: pde.Integral(lambda u: u.value, 1.0, order=1),
+    "a weight of NumPy's": lambda: pde.Dirichlet(u=0, weight=np.float32(2)),
+    "a place without its name": lambda: pde.Dirichlet("x-", u=0),
+    "as many functions as there are": lambda: pde.GivenFunctions("x", ROWS, 3),
+    "the fewest sensors": lambda: pde.GaussianProcess("x", sensors=4),
+    "sensors for just these waves": lambda: pde.FourierSeries("x", terms=8, sensors=32),
+    "a target of 0": _settings(target=0.0),
+    "no redrawing": _settings(resample=0, refine=0.0),
+    "one step": _settings(steps=1, points=1, boundary_points=1, patience=1),
+    "a component from the end": lambda: _vector()[-2],
+    "the last component": lambda: _vector()[1],
+    "components by their name": lambda: pde.Field(lambda x: x, "x", None),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_is_just_still_taken(name: str) -> None:
+    assert TAKEN[name]() is not None
