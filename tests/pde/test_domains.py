@@ -119,6 +119,36 @@ def test_the_divergence_theorem_holds(name: str) -> None:
     assert flux == pytest.approx(volume, abs=(1e-10 if smooth else 2e-2) * domain.measure)
 
 
+def _values(domain: pde.Domain, which: str) -> dict[str, object]:
+    """Return what parts of the boundary are given: one function, or for each its own."""
+    shared = lambda p: 1.0 + p[domain.names[0]] ** 2  # noqa: E731
+    others = {part: lambda p, k=k: k + 2.0 * p[domain.names[-1]] for k, part in enumerate(domain.parts)}
+    return {part: shared if which == "one" else others[part] for part in domain.parts}
+
+
+@pytest.mark.parametrize("which", ["one", "its own"])
+@pytest.mark.parametrize("name", DOMAINS)
+def test_what_is_extended_has_the_values_of_its_part(name: str, which: str) -> None:
+    """On each part alone, and on all at once where a smooth function is known that meets them at the edges."""
+    domain, *_ = DOMAINS[name]
+    values = _values(domain, which)
+    for parts in [*[[part] for part in domain.parts], list(domain.parts)]:
+        meeting = which == "one" or len(parts) == 1
+        for part in parts:
+            for row in domain.boundary(part, 5).at:
+                at = dict(zip(domain.names, row, strict=True))
+                found = domain.extended({each: values[each] for each in parts}, at)
+                if found is not None and (meeting or domain.dimension == 1):
+                    assert found == pytest.approx(values[part](at), rel=1e-12, abs=1e-12)
+                if found is None and len(parts) == 1:  # a piece of a part that others share
+                    assert "named" in type(domain).__name__.lower() or domain.vanishing(parts, at) is None
+    if which == "its own" and not isinstance(domain, pde.Interval | pde.Ball) and "box" not in name:
+        found = domain.extended(values, at)
+        rest = [factor for factor in getattr(domain, "factors", (domain,)) if len(factor.parts) > 1]
+        intervals = all(isinstance(factor, pde.Interval) for factor in rest)
+        assert (found is None) == (not intervals)
+
+
 def test_product_rules_integrate_polynomials_exactly() -> None:
     box = pde.Box(x=(0, 1), y=(1, 3)) * pde.Time(0, 2)
     points = box.quadrature(4)

@@ -114,11 +114,6 @@ class Combined(Domain):
                 found = found * (sign * factor)
         return found
 
-    def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
-        """Return the value that all parts share; None if they have different ones."""
-        first = next(iter(values.values()), None)
-        return first(point) if first is not None and all(value == first for value in values.values()) else None
-
     def _share(self) -> float:
         image = self._whole.inner(unit_points("sobol", PROBES, self._whole.spread, generator(0)))
         return float(np.sum(image.keeps & self.inside(image.at)) / np.sum(image.keeps))

@@ -102,11 +102,14 @@ class Domain(ABC):
     def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
         """Return a function that has given values on parts of the boundary; None if none is known.
 
+        Without a way to go from one value to another it is the value that all parts share.
+
         Args:
-            values: for each part a function of a point on it (or anywhere).
+            values: for each part, one at least, a function of a point on it (or anywhere).
             point: where.
         """
-        return None
+        first, *others = values.values()
+        return first(point) if all(value == first for value in others) else None
 
     @property
     def dimension(self) -> int:
@@ -312,12 +315,12 @@ class Product(Domain):
         return self._mapped(unit, part)
 
     def _mapped(self, unit: Array, part: str | None) -> Image:
-        owner = None if part is None else self.owner(part)
         at, normals, kept, start = [], [], np.ones(len(unit), bool), 0
-        for i, factor in enumerate(self.factors):
-            width = factor.spread if i != owner or part is None else factor.edge_spread(part)
+        for factor in self.factors:
+            edge = part if part in factor.parts else None
+            width = factor.spread if edge is None else factor.edge_spread(edge)
             own = unit[:, start : start + width]
-            image = factor.inner(own) if i != owner or part is None else factor.edge(part, own)
+            image = factor.inner(own) if edge is None else factor.edge(edge, own)
             at.append(image.at)
             normals.append(np.zeros_like(image.at) if image.normals is None else image.normals)
             kept &= image.keeps
@@ -364,18 +367,18 @@ class Product(Domain):
         one function, take that as it is, and many others have no extension.
         """
         own = [[values[part] for part in factor.parts if part in values] for factor in self.factors]
-        first = next((given[0] for given in own if given), None)
+        first = next(given[0] for given in own if given)
         alike = next((i for i, given in enumerate(own) if any(one != first for one in given)), len(own))
-        one = alike if first is not None and (isinstance(first, ConstantValue) or alike > FEW_FACTORS) else 0
+        one = alike if isinstance(first, ConstantValue) or alike > FEW_FACTORS else 0
         if sum(map(bool, own[one:])) > FEW_FACTORS:
             return None
 
         def upto(count: int, at: Point) -> Any:
             if count <= one:
-                return first(at) if one and first is not None and any(own[:count]) else 0.0
+                return first(at) if any(own[:count]) else 0.0
             factor, before = self.factors[count - 1], upto(count - 1, at)
             given = {part: values[part] for part in factor.parts if part in values}
-            if not given:
+            if before is None or not given:
                 return before
 
             def missing(value: Callable[[Point], Any]) -> Callable[[Point], Any]:
@@ -385,6 +388,6 @@ class Product(Domain):
             wanted = [value for i, value in enumerate(given.values()) if value not in list(given.values())[:i]]
             rest = [missing(value) for value in wanted]
             more = factor.extended({part: rest[wanted.index(value)] for part, value in given.items()}, at)
-            return None if more is None or before is None else before + more
+            return None if more is None else before + more
 
         return upto(len(self.factors), point)

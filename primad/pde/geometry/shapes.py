@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,10 +115,6 @@ class Ball(Domain):
         """Return 1 − r²/R², which is a paraboloid."""
         moved = as_vector(point, self.names) - self.center
         return 1.0 - (moved @ moved) / self.radius**2 if parts else 1.0
-
-    def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
-        """Return the values themselves, taken at the point."""
-        return values["boundary"](point) if values else 0.0
 
 
 class Disk(Ball):
@@ -258,11 +254,6 @@ class Polygon(Domain):
             x, y = (point[name] for name in self.names)
             found = found * (float(normal[0]) * (x - a[0]) + float(normal[1]) * (y - a[1]))
         return found
-
-    def extended(self, values: Mapping[str, Callable[[Point], Any]], point: Point) -> Any:
-        """Return the value that all edges share; None if they have different ones."""
-        first = next(iter(values.values()), None)
-        return first(point) if first is not None and all(v == first for v in values.values()) else None
 
 
 def _cross(a: Array, b: Array, c: Array) -> float:
