@@ -78,7 +78,7 @@ def periodic(
         True
     """
     times = np.asarray(times, np.float64)
-    if times.ndim != 1 or np.any(np.diff(times) <= 0) or (times.size and times[0] < 0):
+    if times.ndim != 1 or not times.size or np.any(np.diff(times) <= 0) or times[0] < 0:
         raise ShapeError(
             "the times of a solution must increase, from 0 on",
             fix="pass np.linspace(0, 1, 11), say.",

@@ -10,6 +10,7 @@ import pytest
 
 from primad import pde
 from primad.errors import PrimadError
+from primad.pde.references import periodic
 
 POINTS, CELLS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], [(0, 1, 2)]
 ROWS = np.ones((3, 20))
@@ -30,6 +31,23 @@ def _vector() -> Any:
 
 def _scalar() -> Any:
     return _field()(np.ones(3), np.ones(3))
+
+
+def _solution(**more: Any) -> pde.Solution:
+    one = pde.Problem(lambda u: u.xx - u.y, pde.Box(x=(0, 1), y=(0, 1)), [pde.Free("u")], **more)
+    return pde.Solution(one, one.init(), None, one.points(9), pde.History(()))
+
+
+def _march(times: Any, domain: Any = LINE, start: Any = 0.0) -> Any:
+    heat = lambda time, start: pde.Problem(  # noqa: E731
+        lambda u: u.t - u.xx, domain * time, [pde.Initial(u=lambda x: x), pde.Free("u")]
+    )
+    return pde.march(heat, {"u": start}, times, steps=1, points=9, progress=False)
+
+
+def _periodic(times: Any) -> Any:
+    x = np.linspace(0, 2 * np.pi, 8, endpoint=False)
+    return periodic(np.sin(x), 2 * np.pi, np.array(times), lambda k: -(k**2), lambda u: 0 * u)
 
 
 def _settings(**values: Any) -> Callable[[], Any]:
@@ -134,6 +152,27 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "values in a row": (lambda: pde.GivenFunctions("x", ROWS[0]), "a function a row"),
     "an infinite value": (lambda: pde.GivenFunctions("x", np.where(ROWS == 1, np.inf, 0)), "NaN or infinite"),
     "more functions than there are": (lambda: pde.GivenFunctions("x", ROWS, 4), "fewer than 4"),
+    # solutions
+    "a point with a coordinate more": (lambda: _solution().u(0.1, 0.2, 0.3), "is a function of x, y"),
+    "a coordinate by place and by name": (lambda: _solution().u(0.1, 0.2, x=0.1), "is a function of x, y"),
+    "a coordinate that is missing": (lambda: _solution().u(0.1), "is a function of x, y"),
+    "a function of nothing": (lambda: _solution().u(), "got nothing"),
+    "an error of points alone": (lambda: _solution().error(lambda x, y: x), "is that of one unknown"),
+    "an error beside a function": (lambda: _solution().error(lambda x, y: x, u=lambda x, y: x), "of one unknown"),
+    "an error of two": (lambda: _solution().error(u=lambda x: x, v=lambda x: x), "is that of one unknown"),
+    "a residual of no equation": (lambda: _solution().residual_at(np.ones((2, 2)), "motion"), "no equation"),
+    "windows in a matrix": (lambda: _march([[0, 1], [1, 2]]), "where windows begin and end"),
+    "one time": (lambda: _march([0.0]), "where windows begin and end"),
+    "times that stand": (lambda: _march([0.0, 1.0, 1.0]), "where windows begin and end"),
+    "a window in four dimensions": (
+        lambda: _march([0, 1], pde.Box(x=(0, 1), y=(0, 1), z=(0, 1), w=(0, 1))),
+        "one to three coordinates of space",
+    ),
+    "a start that nothing begins with": (lambda: _march([0, 1, 2], start=lambda x: x), "makes no use of start"),
+    "times of a reference in a matrix": (lambda: _periodic([[0.0, 1.0]]), "must increase"),
+    "no times of a reference": (lambda: _periodic([]), "must increase"),
+    "times of a reference that stand": (lambda: _periodic([0.0, 0.0]), "must increase"),
+    "times of a reference before 0": (lambda: _periodic([-1.0, 0.0]), "must increase"),
     # settings
     "a yes for steps": (_settings(steps=True), "must be an integer of at least 1"),
     "half a step": (_settings(steps=2.5), "must be an integer of at least 1"),
@@ -164,6 +203,9 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "the fewest sensors": lambda: pde.GaussianProcess("x", sensors=4),
     "sensors for just these waves": lambda: pde.FourierSeries("x", terms=8, sensors=32),
     "a target of 0": _settings(target=0.0),
+    "a window": lambda: _march([0.0, 1.0]),
+    "a point by names": lambda: _solution().u(y=0.5, x=0.1),
+    "an error of numbers": lambda: _solution().error(np.full((2, 2), 0.5), u=lambda x, y: x),
     "no redrawing": _settings(resample=0, refine=0.0),
     "one step": _settings(steps=1, points=1, boundary_points=1, patience=1),
     "a component from the end": lambda: _vector()[-2],
