@@ -74,6 +74,26 @@ def test_transforms_that_a_gradient_takes(case: int) -> None:
     assert Counter(node.op.name for node in program.nodes if node.op in transforms) == counts
 
 
+@pytest.mark.parametrize("length", [3, 600])
+def test_a_half_is_found_however_long_the_way(length: int) -> None:
+    """Values that are used twice at each of many steps are asked about once, and no stack of calls holds the way."""
+
+    def repeated(x: Any) -> Any:
+        z = fft(x)
+        weight = z.real**2 + z.imag**2
+        total = x
+        for step in range(length):
+            weight = weight * weight + 0.5 * weight
+            z = z * weight + np.conj(z)
+            if step % 100 == 2:
+                total = total + ifft(z).real
+        return total
+
+    program = primad.trace(repeated)(primad.ArrayType((6,), np.dtype("float64")))
+    transforms = Counter(node.op.name for node in program.nodes if node.op in (ops.fft, ops.rfft, ops.irfft))
+    assert transforms == {"rfft": 1, "irfft": max(1, length // 100)}
+
+
 def test_second_derivatives_through_halves() -> None:
     def loss(x: Any) -> Any:
         return np.sum(wiener(x, np.array([1.0, 0.5, -0.25, 0.0, 0.0, 0.1])) ** 3 + wiener(x, x**2) ** 2)

@@ -7,9 +7,9 @@ such. What is transformed to real numbers needs the first half only, which trans
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from primad.ir.array_types import ArrayType, real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
@@ -24,10 +24,13 @@ from primad.ops.elementwise.elementary import exp
 from primad.ops.elementwise.plane import hypot
 from primad.ops.record.primitive import Primitive, apply
 
-Found = TypeVar("Found")
 Inputs = tuple[Node, ...]
 Params = dict[str, Any]
 Rewrite = Callable[[Trace, Inputs, Params], Node | None]
+Question = tuple[Any, ...]
+"""What `Halves` is asked: one of its methods, and the arguments."""
+Asking = Generator[Question, Any, Any]
+"""Answers a question by others: yields these, is sent their answers, and returns its own."""
 Later = Callable[[], Primitive]
 """A transform, whose record holds the laws about it."""
 SWAPPED = MappingProxyType({"backward": "forward", "ortho": "ortho", "forward": "backward"})
@@ -129,9 +132,6 @@ def turned_factors(fft: Later, irfft: Later) -> Rewrite:
 # -- halves ------------------------------------------------------------------------------------------------------------
 
 
-DEPTH = 64
-"""Steps from a transform back to those of real numbers, at most, on which the symmetry is looked for. Chosen: filters
-take less than ten."""
 _HERMITIAN = (mul, div, add, sub, neg, exp)
 """Functions of Hermitian numbers that are Hermitian; not those with a branch cut: √h(0) is imaginary where h(0) < 0."""
 _SIGNS = MappingProxyType({mul: math.prod, div: math.prod, neg: math.prod, hypot: lambda signs: 1})
@@ -141,55 +141,24 @@ _SIGNS = MappingProxyType({mul: math.prod, div: math.prod, neg: math.prod, hypot
 class Halves:
     """The first halves, along the last of some axes, of numbers that are Hermitian along these.
 
+    Whether a value is Hermitian is a question about its operands. Each is asked once in a trace, so that a value that
+    is used twice, or transformed back after each of many steps, costs no more; and the chain of questions is a list, so
+    that it may be as long as the program.
+
     Args:
         fft, rfft: the ops.
         trace: where they are built.
-        axes: along which the transform goes.
+        axes: along which the transform goes, in order.
     """
 
-    def __init__(self, fft: Primitive, rfft: Primitive, trace: Trace, axes: Sequence[int]) -> None:
-        self._fft, self._rfft, self._trace = fft, rfft, trace
-        self._axes = tuple(sorted(axes))
-        self._known: dict[tuple[Node, bool], Node | None] = {}
-        self._depth = 0
+    def __init__(self, fft: Primitive, rfft: Primitive, trace: Trace, axes: tuple[int, ...]) -> None:
+        self._fft, self._rfft, self._trace, self._axes = fft, rfft, trace, axes
+        self._known: dict[Question, Any] = trace.noted.setdefault((Halves, axes), {})
 
     def of(self, z: Node, turned: bool) -> Node | None:
         """Return the half of a value, or of its conjugate; None where it is not Hermitian by what it is made of."""
-        key = (z, turned)
-        if key not in self._known:
-            self._known[key] = self._deeper(self._found, z, turned)
-        return self._known[key]
-
-    def _deeper(self, find: Callable[..., Found | None], *args: Any) -> Found | None:
-        """Return what is found one step further back; None where that are too many steps."""
-        if self._depth >= DEPTH:
-            return None
-        self._depth += 1
-        try:
-            return find(*args)
-        finally:
-            self._depth -= 1
-
-    def _found(self, z: Node, turned: bool) -> Node | None:
-        if z.op is LITERAL:
-            return None if literal_value(z).imag else self._filled(z)
-        if z.op is conj:
-            return self.of(z.inputs[0], not turned)
-        if z.op in _HERMITIAN:
-            halves = [self.of(x, turned) for x in z.inputs]
-            known = [half for half in halves if half is not None]
-            return apply(self._trace, z.op, *known) if len(known) == len(halves) else None
-        if z.op is broadcast and z.inputs[0].op is cast and not z.inputs[0].inputs[0].type.is_complex:
-            return self._filled(z) if {*self._axes} <= {*dict(z.params)["axes"]} else None
-        if z.op is cast and not z.inputs[0].type.is_complex:
-            even = self._even_or_odd(z.inputs[0])
-            return apply(self._trace, cast, even[0], **dict(z.params)) if even is not None and even[1] == 1 else None
-        if z.op is complex_of:
-            even, odd = (self._even_or_odd(x) for x in z.inputs)
-            if even is None or odd is None or (even[1], odd[1]) != (1, -1):
-                return None
-            return apply(self._trace, complex_of, even[0], apply(self._trace, neg, odd[0]) if turned else odd[0])
-        return self._of_transform(z, turned) if z.op is self._fft else None
+        found: Node | None = self._answer((Halves._of, z, turned))
+        return found
 
     def of_part(self, z: Node, turned: bool) -> Node | None:
         """Return the half of the Hermitian part of a value, (z(k) + the conjugate of z(−k))/2, or of its conjugate's.
@@ -197,24 +166,85 @@ class Halves:
         Returns:
             None where no factor is Hermitian: then nothing is gained.
         """
-        found = self.of(z, turned)
-        return self._deeper(self._part, z, turned) if found is None else found
+        found: Node | None = self._answer((Halves._of_part, z, turned))
+        return found
 
-    def _part(self, z: Node, turned: bool) -> Node | None:
+    def _answer(self, question: Question) -> Any:
+        """Answer a question by what it asks in turn: a method that yields questions and returns the answer."""
+        if question not in self._known:
+            open_ones = [(question, question[0](self, *question[1:]))]
+            answer = None
+            while open_ones:
+                asked, steps = open_ones[-1]
+                try:
+                    wanted = steps.send(answer)
+                except StopIteration as end:
+                    open_ones.pop()
+                    answer = self._known[asked] = end.value
+                    continue
+                answer = self._known.get(wanted)
+                if wanted not in self._known:
+                    open_ones.append((wanted, wanted[0](self, *wanted[1:])))
+        return self._known[question]
+
+    def _of(self, z: Node, turned: bool) -> Asking:
+        if z.op is LITERAL:
+            return None if literal_value(z).imag else self._filled(z)
         if z.op is conj:
-            return self.of_part(z.inputs[0], not turned)
+            return (yield Halves._of, z.inputs[0], not turned)
+        if z.op in _HERMITIAN:
+            known = yield from _all_of([(Halves._of, x, turned) for x in z.inputs])
+            return None if known is None else apply(self._trace, z.op, *known)
+        if z.op is broadcast and z.inputs[0].op is cast and not z.inputs[0].inputs[0].type.is_complex:
+            return self._filled(z) if {*self._axes} <= {*dict(z.params)["axes"]} else None
+        if z.op is cast and not z.inputs[0].type.is_complex:
+            even = yield Halves._even_or_odd, z.inputs[0]
+            return apply(self._trace, cast, even[0], **dict(z.params)) if even is not None and even[1] == 1 else None
+        if z.op is complex_of:
+            parts = yield from _all_of([(Halves._even_or_odd, x) for x in z.inputs])
+            if parts is None or [sign for _, sign in parts] != [1, -1]:
+                return None
+            (even, _), (odd, _) = parts
+            return apply(self._trace, complex_of, even, apply(self._trace, neg, odd) if turned else odd)
+        return self._of_transform(z, turned) if z.op is self._fft else None
+
+    def _of_part(self, z: Node, turned: bool) -> Asking:
+        found = yield Halves._of, z, turned
+        if found is not None:
+            return found
+        if z.op is conj:
+            return (yield Halves._of_part, z.inputs[0], not turned)
         if z.op in (add, sub, neg):
-            parts = [self.of_part(x, turned) for x in z.inputs]
-            known = [part for part in parts if part is not None]
-            return apply(self._trace, z.op, *known) if len(known) == len(parts) else None
+            known = yield from _all_of([(Halves._of_part, x, turned) for x in z.inputs])
+            return None if known is None else apply(self._trace, z.op, *known)
         if z.op is not mul:
             return None
         for x, other in (z.inputs, z.inputs[::-1]):
-            factor = self.of(x, turned)
+            factor = yield Halves._of, x, turned
             if factor is not None:
-                part = self._of_filter(other, turned) if isinstance(other.op, Leaf) else self.of_part(other, turned)
+                any_numbers = isinstance(other.op, Leaf)
+                part = self._of_filter(other, turned) if any_numbers else (yield Halves._of_part, other, turned)
                 return None if part is None else apply(self._trace, mul, factor, part)
         return None
+
+    def _even_or_odd(self, x: Node) -> Asking:
+        """Answer with the half of real numbers, and 1 where they are even, -1 where they are odd; None for others."""
+        if x.op is LITERAL or (x.op is broadcast and {*self._axes} <= {*dict(x.params)["axes"]}):
+            return self._filled(x), 1
+        if x.op in (real_part, imaginary_part):
+            half = yield Halves._of, x.inputs[0], False
+            return None if half is None else (apply(self._trace, x.op, half), 1 if x.op is real_part else -1)
+        if isinstance(x.op, Leaf) or not x.op.axes.pointwise or not x.inputs:
+            return None
+        known = yield from _all_of([(Halves._even_or_odd, operand) for operand in x.inputs])
+        if known is None:
+            return None
+        signs = [sign for _, sign in known]
+        expected = signs[0] if x.op in (add, sub) else 1
+        if x.op not in _SIGNS and {*signs} != {expected}:
+            return None
+        sign = _SIGNS[x.op](signs) if x.op in _SIGNS else expected
+        return apply(self._trace, x.op, *[half for half, _ in known], **dict(x.params)), sign
 
     def _of_filter(self, z: Node, turned: bool) -> Node:
         """Return the half of the Hermitian part of any numbers."""
@@ -240,27 +270,6 @@ class Halves:
         stop = tuple([end if i == axis else n for i, n in enumerate(shape)])
         return apply(self._trace, slice_, z, start=start, stop=stop, step=(1,) * len(shape))
 
-    def _even_or_odd(self, x: Node) -> tuple[Node, int] | None:
-        """Return the half of real numbers, and 1 where they are even, -1 where they are odd; None for others."""
-        return self._deeper(self._symmetric, x)
-
-    def _symmetric(self, x: Node) -> tuple[Node, int] | None:
-        if x.op is LITERAL or (x.op is broadcast and {*self._axes} <= {*dict(x.params)["axes"]}):
-            return self._filled(x), 1
-        if x.op in (real_part, imaginary_part):
-            half = self.of(x.inputs[0], False)
-            return None if half is None else (apply(self._trace, x.op, half), 1 if x.op is real_part else -1)
-        if isinstance(x.op, Leaf) or not x.op.axes.pointwise or not x.inputs:
-            return None
-        found = [self._even_or_odd(operand) for operand in x.inputs]
-        known = [each for each in found if each is not None]
-        signs = [sign for _, sign in known]
-        expected = 1 if x.op not in (add, sub) else signs[0] if signs else 1
-        if len(known) < len(found) or (x.op not in _SIGNS and {*signs} != {expected}):
-            return None
-        sign = _SIGNS[x.op](signs) if x.op in _SIGNS else expected
-        return apply(self._trace, x.op, *[half for half, _ in known], **dict(x.params)), sign
-
     def _filled(self, x: Node) -> Node:
         """Return the half of what is the same along the axes."""
         shape = list(x.type.shape)
@@ -281,6 +290,14 @@ class Halves:
         if self._axes[:-1]:
             found = apply(self._trace, self._fft, found, axes=self._axes[:-1], inverse=False, norm=norm)
         return found if inverse is turned else apply(self._trace, conj, found)
+
+
+def _all_of(questions: Sequence[Question]) -> Asking:
+    """Ask each, and answer with all their answers; None where one is None."""
+    found = []
+    for question in questions:
+        found.append((yield question))
+    return None if None in found else found
 
 
 def to_real(fft: Later, rfft: Later, irfft: Later, filtered: bool) -> Rewrite:
