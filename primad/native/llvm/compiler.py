@@ -28,7 +28,7 @@ import numpy as np
 from primad.errors import warn
 from primad.native.llvm.builder import DECLARATIONS
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.object_memory import OBJECT_FILE, PlacedCode, placed
+from primad.native.llvm.object_memory import PlacedCode, is_object_file, placed
 from primad.native.llvm.symbols import named
 from primad.native.llvm.vectors import WIDTH_BYTES, libmvec
 from primad.system.disk_cache import disk_cache, sources
@@ -197,7 +197,7 @@ class _Compiler:
         kept = disk_cache()
         key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
-        if found is None or not found.startswith(OBJECT_FILE):
+        if found is None or not is_object_file(found):
             found = _llvm().object_of(text)
             if kept is not None:
                 kept.put(key, found)

@@ -14,14 +14,12 @@ from enum import IntEnum, IntFlag
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-OBJECT_FILE = b"\x7fELF"
-"""What an object file of Linux begins with."""
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _ADDRESS = struct.Struct("<Q")
-_KIND = OBJECT_FILE + b"\x02\x01\x01", 1, 62
+_KIND = b"\x7fELF\x02\x01\x01", 1, 62
 """The beginning of a file, its type and its machine: of 64 bits, the lowest byte first; to be linked; x86-64."""
 _OUTSIDE, _FIRST_SPECIAL = 0, 0xFF00
 """Numbers of sections: of what is elsewhere, and from where on they are none."""
@@ -96,6 +94,11 @@ class PlacedCode:
     def __init__(self, memory: mmap.mmap, functions: Mapping[str, int]) -> None:
         self._memory = memory
         self.functions = functions
+
+
+def is_object_file(code: bytes) -> bool:
+    """Say whether bytes begin as an object file of Linux does, of any processor."""
+    return code.startswith(_KIND[0][:4])
 
 
 def placed(code: bytes, known: Mapping[str, int]) -> PlacedCode | None:
