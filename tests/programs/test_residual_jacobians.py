@@ -11,7 +11,7 @@ import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Factors, Strided
-from primad.programs.jacobians.narrowing import narrowed
+from primad.programs.jacobians.jacobian_programs import restricted
 from primad.programs.jacobians.pullback_rows import pull_rows
 from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import prepare
@@ -194,16 +194,16 @@ def test_rows_and_columns_that_are_asked_for(name):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_parts_of_results_of_random_programs_are_those_of_the_whole(seed):
-    """What is narrowed to a window of its result is a slice of the whole, for every op and along every axis."""
+    """What is restricted to a block of its result is that of the whole, for every op and along every axis."""
     rng = np.random.default_rng(seed)
     program = vmap(drawn := draw_program(Seeded(seed)), [bool(rng.integers(3)) for _ in drawn.inputs], 5)
     arrays = [np.asarray(rng.normal(size=node.type.shape)) for node in program.inputs]
     for i, output in enumerate(program.outputs):
         alone = program_of(program.in_types, lambda *xs, i=i: [inline(program, xs)[i]])
         ends = [sorted(rng.choice(n + 1, 2, replace=False)) for n in output.type.shape]
-        windows = tuple([(int(a), int(b)) for a, b in ends])
-        part, whole = narrowed(alone, windows)(*arrays), np.asarray(alone(*arrays))
-        assert_allclose(np.asarray(part), whole[tuple([slice(*window) for window in windows])], rtol=1e-9, atol=1e-12)
+        block = tuple([(int(a), int(b), 1) for a, b in ends])
+        part, whole = restricted(alone, 0, 0, block)(*arrays), np.asarray(alone(*arrays))
+        assert_allclose(np.asarray(part), whole[tuple([slice(*bounds) for bounds in block])], rtol=1e-9, atol=1e-12)
 
 
 NETWORK = network_parameters([2, 20, 20, 20, 20, 1])
@@ -418,8 +418,8 @@ def test_a_part_of_what_is_joined_takes_nothing_of_its_other_parts(axis):
     x = np.ones((2, 2, 2))
     program = primad.trace(lambda x: np.concatenate([np.sin(x), np.exp(x), np.tanh(x)], axis=axis))(x)
     for first, names in enumerate(("sin", "exp", "tanh")):
-        windows = tuple([(2 * first, 2 * first + 2) if i == axis else (0, 2) for i in range(3)])
-        found = {node.op.name for node in narrowed(program, windows).nodes}
+        block = tuple([(2 * first, 2 * first + 2, 1) if i == axis else (0, 2, 1) for i in range(3)])
+        found = {node.op.name for node in restricted(program, 0, 0, block).nodes}
         assert found & {"sin", "exp", "tanh"} == {names}
 
 

@@ -40,14 +40,6 @@ def _upwards(block: Block) -> tuple[Block, tuple[int, ...]]:
     return tuple([(x.start, x[-1] + 1, x.step) if x else (0, 0, 1) for x in found]), turned
 
 
-def bounding(block: Block) -> tuple[Block, Block]:
-    """Return the block of all between the ends of one, and this one as a block of it."""
-    up, _ = _upwards(block)
-    around = tuple([(a, b, 1) for a, b, _ in up])
-    own = tuple([(start - a, stop - a, step) for (start, stop, step), (a, _, _) in zip(block, around, strict=True)])
-    return around, own
-
-
 def take_block(x: Any, block: Block) -> Any:
     """Return a block of an array."""
     up, turned = _upwards(block)

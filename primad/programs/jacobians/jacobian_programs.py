@@ -14,8 +14,7 @@ from primad.ir.array_types import ArrayType, complex_dtype
 from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.ops.record.primitive import Primitive
-from primad.programs.jacobians.blocks import Block, block_shape, bounding, put_block, take_block, whole
-from primad.programs.jacobians.narrowing import narrowed
+from primad.programs.jacobians.blocks import Block, block_shape, put_block, take_block, whole
 from primad.programs.jacobians.pullback_rows import is_single, pull_rows
 from primad.programs.program_ops import program_op
 from primad.recording.traced_array import TracedArray
@@ -34,12 +33,9 @@ def restricted(program: Program, output: int, argument: int, block: Block | None
 
 
 def _block_of(program: Program, output: int, block: Block) -> Program:
-    of = program_of(program.in_types, lambda *xs: [inline(program, xs)[output]], program.names)
-    if block == whole(of.out_types[0].shape) or 0 in block_shape(block):
-        return program_of(of.in_types, lambda *xs: [take_block(inline(of, xs)[0], block)], of.names)
-    around, own = bounding(block)
-    part = narrowed(of, tuple([(a, b) for a, b, _ in around]))
-    return program_of(of.in_types, lambda *xs: [take_block(inline(part, xs)[0], own)], of.names)
+    """Return the program of a block of an output, which computes no more than that needs, however small it is."""
+    of = program_of(program.in_types, lambda *xs: [take_block(inline(program, xs)[output], block)], program.names)
+    return take_early(expand(of), smallest=1, rows=1)
 
 
 def _derivative_alone(derived: Program) -> Program:
