@@ -12,7 +12,7 @@ from primad.ir.replay import rebuild
 from primad.ops.record.primitive import packed, result_of
 from primad.ops.record.rules import missing_rule
 from primad.recording.traced_array import TracedArray
-from primad.transforms.lowering import expand, finish
+from primad.transforms.lowering import finish, with_rules
 
 
 def push_tangents(
@@ -115,7 +115,7 @@ def jvp(program: Program, active: Sequence[bool] | None = None, residuals: bool 
         }
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
-    program = expand(program, active)
+    program = with_rules(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
     outputs, out_tangents = push_tangents(program, trace, primals, tangents, residuals=residuals)

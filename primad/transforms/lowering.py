@@ -148,6 +148,20 @@ def expand(program: Program, active: Sequence[bool] | None = None) -> Program:
     return _replace(program, chosen)
 
 
+def with_rules(program: Program, active: Sequence[bool]) -> Program:
+    """Return the program as rules will differentiate it: expanded, and written by the ops that have derivatives.
+
+    Args:
+        program: any program.
+        active: which inputs it will be differentiated by.
+    """
+    program = expand(program, active)
+    finders = {node.op.derivative.found_in for node in program.nodes if not isinstance(node.op, Leaf)} - {None}
+    for find in finders:
+        program = find(program, active_nodes(program, active))
+    return program
+
+
 def _composites(program: Program) -> list[Node]:
     return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.is_composite]
 

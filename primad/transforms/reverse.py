@@ -27,6 +27,7 @@ from primad.transforms.lowering import (
     lower,
     replaced,
     spelled_out,
+    with_rules,
     without_calls,
 )
 
@@ -158,7 +159,7 @@ def vjp(
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
     seeds = [node.type.is_float for node in program.outputs] if seeds is None else seeds
-    program = expand(program, active)
+    program = with_rules(program, active)
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
     inner = dict.fromkeys(node for node, on in zip(program.outputs, watched, strict=False) if on)

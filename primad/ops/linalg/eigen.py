@@ -16,7 +16,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, TupleType, real_dtype
 from primad.ir.axes import stacks
 from primad.ir.node import Node
-from primad.ir.program import Cost
+from primad.ir.program import Cost, Program
 from primad.ops.arrays.broadcasting import sum as sum_
 from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.elementwise.conversion import imaginary_part, real_part
@@ -119,6 +119,13 @@ def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any, *, lower: bool) -> tuple
     return slopes(s, w, singular=False), change
 
 
+def _functions_of_matrices(program: Program, live: set[Node]) -> Program:
+    """Write functions of matrices by their own ops, which have derivatives also where eigenvalues are equal."""
+    from primad.programs.spectra.spectral_forms import spectral_form  # these ops hold programs, and lie above
+
+    return spectral_form(program, live)
+
+
 def _cost(node: Node, factor: int) -> Cost:
     *batch, m, n = node.inputs[0].type.shape
     return Cost(math.prod(batch) * factor * m * n * min(m, n), 0, node.type.nbytes, 1)
@@ -129,6 +136,7 @@ eigh: Primitive = custom(
     numpy=_eigh,
     infer=_eigh_type,
     jvp=[_eigh_tangent],
+    found_in=_functions_of_matrices,
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3

@@ -301,6 +301,7 @@ def custom(
     memory: MemoryUse = MemoryUse(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
+    found_in: Callable[..., Any] | None = None,
     complex: ComplexRole = "refused",
     doc: str = "",
 ) -> Primitive:
@@ -323,6 +324,7 @@ def custom(
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
+        found_in: programs with its results that are written by other ops (see `primad.ops.record.fields`).
         complex: what it does with complex operands (see `primad.ops.record.primitive`).
         doc: one line for the reference.
     """
@@ -338,6 +340,7 @@ def custom(
             transpose=transpose_by_operand(name, transpose) if transpose else None,
             linear_operands=tuple(operands),
             partials=() if callable(jvp) else tuple(jvp),
+            found_in=found_in,
         ),
         axes=_axes(axes, adapt),
         laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
