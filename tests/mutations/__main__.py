@@ -2,7 +2,8 @@
 
 Each slip is tried by the tests that run its line, which a map made with coverage.py knows (`--map` makes it, once for
 each file of tests; the extra `mutations` has coverage.py). `--fixed` tries the slips of `fixed_slips.toml` instead of
-drawn ones, `--verify` asks `primad verify` alone. Survivors are shown with what changed.
+drawn ones, `--verify` asks `primad verify` alone. Survivors are shown with what changed. `--unwitnessed FOLDER` plants
+nothing: it lists the clauses and comparisons that no test of a run with the plugin `witnesses` could miss.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tests.mutations.covered_lines import KEPT, ROOT, Covered, place_of
 from tests.mutations.listed_slips import changed_lines, equivalents, fixed_slips
 from tests.mutations.planting import Field, Outcome
 from tests.mutations.slips import Slip
+from tests.mutations.witnesses import Witnesses
 
 NEVER_ASKED = ("tests/benchmarks/", "tests/compat/", "tests/cli/", "tests/project/", "tests/functional/test_to_")
 """Tests of what lies above the engine, and of PyTorch's and JAX's side, which take long to import."""
@@ -38,7 +40,10 @@ def main() -> int:
     parser.add_argument("--verify", action="store_true", help="ask `primad verify` alone, about its part of the list")
     parser.add_argument("--show", action="store_true", help="show the slips and try none")
     parser.add_argument("--map", action="store_true", help="find out which tests run which lines, and end")
+    parser.add_argument("--unwitnessed", type=Path, metavar="FOLDER", help="list what no test of a run could miss")
     options = parser.parse_args()
+    if options.unwitnessed:
+        return _list_unwitnessed(options.unwitnessed)
     if options.map:
         return _make_map(options.minutes)
     with Field(options.each or (240.0 if options.verify else 20.0)) as field:
@@ -111,6 +116,27 @@ def _report(outcomes: Sequence[Outcome], asked: int, share: float) -> int:
     left = f", {asked - len(outcomes)} not tried for want of time" if asked > len(outcomes) else ""
     print(f"caught {counts['caught']} of {tried}, {counts['equivalent']} without an effect{left}")
     return int(counts["caught"] < share * tried)
+
+
+def _list_unwitnessed(folder: Path) -> int:
+    """Show the clauses and comparisons without a witness, by file, and how many each package has; 1 if there are."""
+    witnesses, known = Witnesses(), equivalents()
+    witnesses.read(folder)
+    counts, path = Counter[str](), ""
+    for slip, ran in witnesses.unwitnessed():
+        if (slip.path, *changed_lines(slip, ROOT)) in known:
+            continue
+        if slip.path != path:
+            path = slip.path
+            print(f"\n{path}")
+        never = "" if ran else " (no test runs it)"
+        print(f"  {slip.line} {slip.kind}{never}: {' '.join(slip.before.split())} -> {' '.join(slip.after.split())}")
+        counts["/".join(path.split("/")[:2])] += 1
+    print()
+    for package, count in sorted(counts.items()):
+        print(f"{package:<20} {count:>4}")
+    print(f"{counts.total()} of {len(witnesses.slips)} without a witness")
+    return int(bool(counts))
 
 
 def _make_map(minutes: float) -> int:

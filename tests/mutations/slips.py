@@ -66,7 +66,7 @@ same, or as good, and benchmarks are what judges it."""
 
 def slips_in(path: str, text: str) -> list[Slip]:
     """Return all slips that can be planted in a source, in the order of its text."""
-    found = list(_Search(path, text).found())
+    found = list(Search(path, text).found())
     return sorted(found, key=lambda slip: (slip.start, slip.kind, slip.after))
 
 
@@ -82,14 +82,14 @@ def anchored(path: str, text: str, old: str, new: str, kind: str = "named") -> S
     # The lines that differ are what tests must run, not those that only say where it is.
     begun = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     line = text.count("\n", 0, start + begun) + 1
-    search = _Search(path, text)
+    search = Search(path, text)
     statement, names = search.around(line)
     slip = Slip(path, kind, start, start + len(old), old, new, line, line, statement, names)
     ast.parse(slip.planted(text))
     return slip
 
 
-class _Search:
+class Search:
     """A walk over the syntax tree of a source."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -158,8 +158,8 @@ class _Search:
 
     def _changes(self) -> list[tuple[Any, Callable[..., Iterator[tuple[str, tuple[int, int], str]]]]]:
         return [
-            (ast.BoolOp, self._clause),
-            (ast.Compare, self._comparison),
+            (ast.BoolOp, self.clauses),
+            (ast.Compare, self.comparisons),
             (ast.Tuple, self._component),
             (ast.Call, self._field),
             (ast.Constant, self._number),
@@ -168,15 +168,19 @@ class _Search:
             (ast.UnaryOp, self._negation),
         ]
 
-    def _clause(self, node: ast.BoolOp, parents: tuple[ast.AST, ...]) -> Iterator[tuple[str, tuple[int, int], str]]:
+    def clauses(
+        self, node: ast.BoolOp, parents: tuple[ast.AST, ...] = ()
+    ) -> Iterator[tuple[str, tuple[int, int], str]]:
+        """Yield the slips that drop one clause of a condition, in the order of its clauses."""
         for i in range(len(node.values)):
             rest = [self.source(value) for k, value in enumerate(node.values) if k != i]
             word = " and " if isinstance(node.op, ast.And) else " or "
             yield "clause dropped", self.place(node), f"({word.join(rest)})" if len(rest) > 1 else f"({rest[0]})"
 
-    def _comparison(
-        self, node: ast.Compare, parents: tuple[ast.AST, ...]
+    def comparisons(
+        self, node: ast.Compare, parents: tuple[ast.AST, ...] = ()
     ) -> Iterator[tuple[str, tuple[int, int], str]]:
+        """Yield the slips that turn a comparison, in the order of a chain."""
         operands = [node.left, *node.comparators]
         for i, op in enumerate(node.ops):
             written, turned = COMPARED[type(op)]

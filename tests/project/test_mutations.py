@@ -13,6 +13,7 @@ from tests.mutations.covered_lines import ROOT, Covered, moved_lines, spread
 from tests.mutations.listed_slips import changed_lines, equivalents, fixed_slips
 from tests.mutations.planting import Field
 from tests.mutations.slips import Slip, anchored, slips_in
+from tests.mutations.witnesses import Witnesses
 
 TOY = '''
 """1 < 2 in a docstring is no comparison."""
@@ -190,3 +191,36 @@ def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path) -> None:
     assert (hanging.how, hanging.by) == ("caught", ends)
     assert survived.how == "survived" and nothing.how == "uncovered"
     assert (tmp_path / "primad/toy.py").read_text(encoding="utf-8") == TOY
+
+
+GUARDED = """
+def clipped(x, low, high):
+    if x < low or x > high or x is None:
+        return low
+    return x if 0 < low < high and high else None
+"""
+
+
+def test_clauses_and_comparisons_that_no_call_could_miss_are_found(tmp_path: Path) -> None:
+    (tmp_path / "primad/ir").mkdir(parents=True)
+    path = "primad/ir/toy.py"
+    (tmp_path / path).write_text(GUARDED)
+    run = Witnesses(tmp_path)
+    names = run.notes()
+    exec(compile(run.code(path, GUARDED), path, "exec"), names)
+    assert [names["clipped"](*args) for args in ((1, 1, 2), (0, 1, 2), (1, -1, 2), (1, 0, 2))] == [1, 1, None, None]
+    run.write(tmp_path / "seen")
+    witnesses = Witnesses(tmp_path)
+    assert len(witnesses.unwitnessed()) == len(witnesses.slips) == 9
+    assert not any(ran for _, ran in witnesses.unwitnessed())
+    witnesses.read(tmp_path / "seen")
+    assert [(slip.line, slip.before, slip.after) for slip, ran in witnesses.unwitnessed() if ran] == [
+        (3, "x < low or x > high or x is None", "((x < low) or (x > high))"),
+        (3, "x < low or x > high or x is None", "((x < low) or (x is None))"),
+        (3, ">", ">="),
+        (5, "0 < low < high and high", "((0 < low < high))"),
+        (5, "<", "<="),
+    ]
+    (tmp_path / "seen/1.seen").write_bytes(b"1")
+    with pytest.raises(ValueError, match="of another source"):
+        witnesses.read(tmp_path / "seen")

@@ -1,0 +1,197 @@
+"""A plugin of pytest that finds guards without a witness: `python -m pytest -p tests.mutations.witnesses`.
+
+The engine is imported with every clause of its conditions, and every comparison of sizes, noted: a clause of an `and`
+that was never false, one of an `or` that was never true, and operands of `<` that were never equal can be dropped or
+turned without any test that could see it. Each process leaves what it saw in the folder that the environment variable
+`PRIMAD_WITNESSES` names; `python -m tests.mutations --unwitnessed FOLDER` reads them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import builtins
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from tests.mutations.choosing import engine_files
+from tests.mutations.covered_lines import ROOT
+from tests.mutations.slips import Search, Slip, slips_in
+
+FALSE, TRUE, EQUAL, UNEQUAL = 1, 2, 4, 8
+"""What a clause was, and what the operands of a comparison were to each other."""
+SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+class Witnesses:
+    """What was seen at each clause and each comparison of sizes of the engine.
+
+    Attributes:
+        slips: what can be dropped or turned, in the order of files and lines.
+        seen: for each, the marks of what its operand was.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.slips: list[Slip] = []
+        self._number: dict[tuple[str, int, int, str], int] = {}
+        for path in engine_files(root):
+            for slip in slips_in(path, (root / path).read_text(encoding="utf-8")):
+                if slip.kind == "clause dropped" or slip.before in ("<", "<=", ">", ">="):
+                    self._number[path, slip.start, slip.stop, slip.after] = len(self.slips)
+                    self.slips.append(slip)
+        self.seen = bytearray(len(self.slips))
+        self._left: dict[int, Any] = {}
+
+    def number(self, path: str, at: tuple[int, int], after: str) -> int | None:
+        """Return the number of the slip at a place; None where there is none, as in types and assertions."""
+        return self._number.get((path, *at, after))
+
+    def code(self, path: str, text: str) -> ast.Module:
+        """Return a source with the calls that note its conditions."""
+        return ast.fix_missing_locations(_Noting(path, text, self.number).visit(ast.parse(text)))
+
+    def notes(self) -> dict[str, Callable[[int, Any], Any]]:
+        """Return the functions that such a source calls, by name."""
+        return {"_noted": self._clause, "_noted_left": self._keep, "_noted_right": self._operands}
+
+    def _clause(self, number: int, value: Any) -> Any:
+        """Note a clause, unless its truth cannot be asked: the last one may be any value."""
+        if type(value).__module__ in ("builtins", "numpy") and getattr(value, "ndim", 0) == 0:
+            self.seen[number] |= TRUE if value else FALSE
+        else:
+            self.seen[number] |= TRUE | FALSE
+        return value
+
+    def _keep(self, number: int, value: Any) -> Any:
+        self._left[number] = value
+        return value
+
+    def _operands(self, number: int, value: Any) -> Any:
+        other = self._left.get(number)
+        if isinstance(value, (int, float)) and isinstance(other, (int, float)):
+            self.seen[number] |= EQUAL if value == other else UNEQUAL
+        else:
+            self.seen[number] |= EQUAL | UNEQUAL
+        return value
+
+    def write(self, folder: Path) -> None:
+        """Leave what this process saw."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{os.getpid()}.seen").write_bytes(bytes(self.seen))
+
+    def read(self, folder: Path) -> None:
+        """Add what all processes saw.
+
+        Raises:
+            ValueError: if they ran another source.
+        """
+        for path in folder.glob("*.seen"):
+            marks = path.read_bytes()
+            if len(marks) != len(self.seen):
+                raise ValueError(f"{path} is of another source. Fix: run the tests again, into an empty folder.")
+            for i, mark in enumerate(marks):
+                self.seen[i] |= mark
+
+    def unwitnessed(self) -> list[tuple[Slip, bool]]:
+        """Return the slips that no test could see, and whether any ran there."""
+        pairs = zip(self.slips, self.seen, strict=True)
+        return [(slip, bool(marks)) for slip, marks in pairs if not marks & _wanted(slip)]
+
+
+def _wanted(slip: Slip) -> int:
+    """Return the mark without which a slip changes nothing."""
+    if slip.kind != "clause dropped":
+        return EQUAL
+    node = ast.parse(f"({slip.before})", mode="eval").body
+    assert isinstance(node, ast.BoolOp)
+    return FALSE if isinstance(node.op, ast.And) else TRUE
+
+
+class _Noting(ast.NodeTransformer):
+    """Writes the calls that note what a source's conditions were."""
+
+    def __init__(self, path: str, text: str, number: Callable[[str, tuple[int, int], str], int | None]) -> None:
+        self._path, self._number, self._search = path, number, Search(path, text)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        found = [self._number(self._path, at, after) for _, at, after in self._search.clauses(node)]
+        self.generic_visit(node)
+        for i, number in enumerate(found):
+            if number is not None:
+                node.values[i] = _call("_noted", number, node.values[i])
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        operands = [node.left, *node.comparators]
+        found = {}
+        for i, op in enumerate(node.ops):
+            if isinstance(op, SIZES):
+                one = ast.Compare(operands[i], [op], [operands[i + 1]])
+                for _, at, after in self._search.comparisons(one):
+                    found[i] = self._number(self._path, at, after)
+        self.generic_visit(node)
+        for i, number in found.items():
+            if number is not None:
+                if i == 0:
+                    node.left = _call("_noted_left", number, node.left)
+                else:
+                    node.comparators[i - 1] = _call("_noted_left", number, node.comparators[i - 1])
+                node.comparators[i] = _call("_noted_right", number, node.comparators[i])
+        return node
+
+
+def _call(name: str, number: int, value: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(number), value], []), value)
+
+
+class _Finder(MetaPathFinder):
+    """Imports the engine's modules with their conditions noted."""
+
+    def __init__(self, witnesses: Witnesses) -> None:
+        self._witnesses = witnesses
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        if name.partition(".")[0] != "primad":
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            inside = Path(spec.loader.path).resolve()
+            if inside.is_relative_to(self._witnesses.root):
+                spec.loader = _Loader(spec.loader.name, spec.loader.path, self._witnesses)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    def __init__(self, name: str, path: str, witnesses: Witnesses) -> None:
+        super().__init__(name, path)
+        self._witnesses = witnesses
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        text = Path(self.path).read_text(encoding="utf-8")
+        inside = Path(self.path).resolve().relative_to(self._witnesses.root).as_posix()
+        return compile(self._witnesses.code(inside, text), self.path, "exec", dont_inherit=True)
+
+
+def _install(folder: Path) -> None:
+    """Note what this process sees, and leave it in a folder when it ends, but not when a fork of it does."""
+    witnesses, owner = Witnesses(), os.getpid()
+    for name, note in witnesses.notes().items():
+        setattr(builtins, name, note)
+    sys.meta_path.insert(0, _Finder(witnesses))
+
+    def write() -> None:
+        if os.getpid() == owner:
+            witnesses.write(folder)
+
+    atexit.register(write)
+
+
+if "PRIMAD_WITNESSES" in os.environ and __name__ != "__main__":
+    _install(Path(os.environ["PRIMAD_WITNESSES"]))
