@@ -58,6 +58,7 @@ SWAPPED = {"any": "all", "all": "any", "min": "max", "max": "min"}
 NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)
 OF_KEYS = re.compile(r"key|fingerprint|signature|about|said|known_as", re.IGNORECASE)
 ASKED_BY_KEY = ("get", "find", "put", "derived", "prepared", "prepared_for_calls", "prepared_parts", "kept", "Key")
+GENERIC = ("dict", "list", "set", "tuple", "frozenset", "Counter", "defaultdict")
 QUIET = ("lru_cache", "made_once", "Cache", "TypeVar", "ParamSpec", "overload", "warn", "field")
 TUNED = re.compile(r"\b(Measured|Fitted|Tuned|Estimated|Chosen)\b|\bThey are chosen so that\b")
 """How the docstring of a number, or of a class of numbers, says that it is tuned: with another digit results are the
@@ -315,8 +316,9 @@ def _is_key(node: ast.Tuple, parents: tuple[ast.AST, ...]) -> bool:
                 return True
             if name not in ("tuple", "Key", "append", "_Same", "frozenset"):
                 return False
-        if isinstance(parent, ast.Subscript):  # of a table by several things, or of an array by indices
-            return all(isinstance(part, (ast.Name, ast.Attribute)) for part in node.elts)
+        if isinstance(parent, ast.Subscript):  # of a table by several things, or of an array by indices; no type
+            of_type = getattr(parent.value, "id", "") in GENERIC
+            return not of_type and all(isinstance(part, (ast.Name, ast.Attribute)) for part in node.elts)
         if isinstance(parent, (ast.FunctionDef, ast.Lambda)):
             return isinstance(parent, ast.FunctionDef) and bool(OF_KEYS.search(parent.name))
     return False
