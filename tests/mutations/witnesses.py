@@ -20,6 +20,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from tests.mutations.choosing import engine_files
 from tests.mutations.covered_lines import ROOT
 from tests.mutations.slips import Search, Slip, slips_in
@@ -59,10 +61,18 @@ class Witnesses:
 
     def notes(self) -> dict[str, Callable[[int, Any], Any]]:
         """Return the functions that such a source calls, by name."""
-        return {"_noted": self._clause, "_noted_left": self._keep, "_noted_right": self._operands}
+        kinds = {"": self._clause, "_value": self._value, "_left": self._keep, "_right": self._operands}
+        return {f"_noted{kind}": note for kind, note in kinds.items()}
+
+    def _value(self, number: int, value: Any) -> Any:
+        """Note the last clause of a condition whose value is used: whatever it is, without it there is another one."""
+        if isinstance(value, (bool, np.bool_)):
+            return self._clause(number, value)
+        self.seen[number] |= TRUE | FALSE
+        return value
 
     def _clause(self, number: int, value: Any) -> Any:
-        """Note a clause, unless its truth cannot be asked: the last one may be any value."""
+        """Note a clause, unless its truth is of no meaning outside of the condition, as that of a traced array is."""
         if type(value).__module__ in ("builtins", "numpy") and getattr(value, "ndim", 0) == 0:
             self.seen[number] |= TRUE if value else FALSE
         else:
@@ -119,13 +129,26 @@ class _Noting(ast.NodeTransformer):
 
     def __init__(self, path: str, text: str, number: Callable[[str, tuple[int, int], str], int | None]) -> None:
         self._path, self._number, self._search = path, number, Search(path, text)
+        self._asked: set[ast.expr] = set()
+
+    def visit(self, node: ast.AST) -> Any:
+        """Find out which conditions are asked for their truth alone, before what is inside is visited."""
+        for field in ("test", "ifs"):
+            inside = getattr(node, field, [])
+            self._asked.update(inside if isinstance(inside, list) else [inside])
+        if isinstance(node, ast.UnaryOp):
+            self._asked.add(node.operand)
+        if isinstance(node, ast.BoolOp) and node in self._asked:
+            self._asked.update(node.values)
+        return super().visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         found = [self._number(self._path, at, after) for _, at, after in self._search.clauses(node)]
+        last = "_noted" if node in self._asked else "_noted_value"
         self.generic_visit(node)
         for i, number in enumerate(found):
             if number is not None:
-                node.values[i] = _call("_noted", number, node.values[i])
+                node.values[i] = _call(last if i == len(found) - 1 else "_noted", number, node.values[i])
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:

@@ -197,7 +197,7 @@ GUARDED = """
 def clipped(x, low, high):
     if x < low or x > high or x is None:
         return low
-    return x if 0 < low < high and high else None
+    return x if 0 < low < high and high else None or ()
 """
 
 
@@ -208,10 +208,10 @@ def test_clauses_and_comparisons_that_no_call_could_miss_are_found(tmp_path: Pat
     run = Witnesses(tmp_path)
     names = run.notes()
     exec(compile(run.code(path, GUARDED), path, "exec"), names)
-    assert [names["clipped"](*args) for args in ((1, 1, 2), (0, 1, 2), (1, -1, 2), (1, 0, 2))] == [1, 1, None, None]
+    assert [names["clipped"](*args) for args in ((1, 1, 2), (0, 1, 2), (1, -1, 2), (1, 0, 2))] == [1, 1, (), ()]
     run.write(tmp_path / "seen")
     witnesses = Witnesses(tmp_path)
-    assert len(witnesses.unwitnessed()) == len(witnesses.slips) == 9
+    assert len(witnesses.unwitnessed()) == len(witnesses.slips) == 11
     assert not any(ran for _, ran in witnesses.unwitnessed())
     witnesses.read(tmp_path / "seen")
     assert [(slip.line, slip.before, slip.after) for slip, ran in witnesses.unwitnessed() if ran] == [
@@ -220,6 +220,7 @@ def test_clauses_and_comparisons_that_no_call_could_miss_are_found(tmp_path: Pat
         (3, ">", ">="),
         (5, "0 < low < high and high", "((0 < low < high))"),
         (5, "<", "<="),
+        (5, "None or ()", "(())"),
     ]
     (tmp_path / "seen/1.seen").write_bytes(b"1")
     with pytest.raises(ValueError, match="of another source"):
