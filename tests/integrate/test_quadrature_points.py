@@ -47,3 +47,10 @@ def test_as_many_intervals_are_used_as_are_allowed_and_all_of_them_are_counted()
         with pytest.raises(primad.PrimadError, match=f"after {limit} intervals"):
             quad(f, 0.0, 1.0, epsabs=2e-5, epsrel=0.0, limit=limit)
     assert quad(f, 0.0, 1.0, epsabs=3e-5, epsrel=0.0, limit=6)[0] == pytest.approx(exact, abs=3e-5)
+
+
+@pytest.mark.parametrize("a, b", [(0.0, 1.0), (1.0, 0.0)])
+def test_points_at_the_ends_divide_nothing(a: float, b: float) -> None:
+    """A part without a length would have the integrand's value at the end alone, here infinite."""
+    found, _ = quad(lambda x: 1 / np.sqrt(x), a, b, points=[0.0, 0.25, 1.0])
+    assert found == pytest.approx(2 * (b - a), abs=1e-8)

@@ -12,6 +12,7 @@ import scipy.integrate
 import primad
 from primad import optimize
 from primad.integrate import events, quad, solve_ivp
+from primad.integrate.run_checks import converged, single
 from tests.sweeps import thinned
 
 Case = dict[str, Any]
@@ -319,3 +320,37 @@ def test_a_state_in_a_tuple_has_its_slope_in_a_tuple() -> None:
     x, v = optimize.solve_ivp(lambda t, y: (y[1], -y[0]), (0, 2), (np.ones(2), np.zeros(2)), rtol=1e-8, atol=1e-8).y
     np.testing.assert_allclose(np.asarray(x)[..., -1].ravel(), np.cos(2.0), atol=1e-6)
     np.testing.assert_allclose(np.asarray(v)[..., -1].ravel(), -np.sin(2.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("t_eval", [None, [0.0], [0.0, 0.5, 1.0]])
+def test_a_slope_that_is_not_a_number_fails_before_the_first_step(t_eval: Any) -> None:
+    found = solve_ivp(lambda t, y: y * np.nan, (0.0, 1.0), [1.0], t_eval=t_eval)
+    assert not found.success and "the slope is not finite" in found.message
+    assert t_eval is None or np.all(np.isnan(found.y))
+
+
+def test_a_number_of_steps_is_one_at_least() -> None:
+    found = solve_ivp(lambda t, y: -y, (0.0, 0.1), [1.0], "RK4", steps=1)
+    assert found.t.tolist() == [0.0, 0.1]
+    for steps in (None, 0, -1):
+        with pytest.raises(primad.ShapeError, match=f"the number of steps, got {steps}"):
+            solve_ivp(lambda t, y: -y, (0.0, 0.1), [1.0], "RK4", steps=steps)
+
+
+@pytest.mark.parametrize("args", [2.0, np.array(2.0), "ab", np.float64(1.0)])
+def test_further_arguments_are_several(args: Any) -> None:
+    with pytest.raises(primad.TracingError, match=f"args is a tuple, got {type(args).__name__}"):
+        solve_ivp(lambda t, y, *given: -y, (0.0, 0.1), [1.0], args=args)
+
+
+def test_a_number_is_no_slope_of_two_unknowns() -> None:
+    with pytest.raises(primad.ShapeError, match=r"the shape \(\) for a value of shape \(2,\)"):
+        solve_ivp(lambda t, y: np.sum(y), (0.0, 0.1), [1.0, 2.0])
+
+
+def test_as_many_events_and_as_large_an_error_as_are_allowed_are_enough() -> None:
+    assert single(1) and single(0) and converged(0.5, 0.5, 0.0, 1.0, 3)
+    with pytest.raises(primad.PrimadError, match="happens 2 times"):
+        single(2)
+    with pytest.raises(primad.PrimadError, match=r"estimated as 0\.5"):
+        converged(0.5, 0.25, 0.0, 1.0, 3)
