@@ -186,7 +186,7 @@ class TupleType:
         self._hash = hash(types)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, TupleType) and self.types == other.types)
+        return isinstance(other, TupleType) and self.types == other.types
 
     def __hash__(self) -> int:
         return self._hash

@@ -377,7 +377,7 @@ def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[N
 
 def _place(node: Node) -> tuple[int, int]:
     """Return where a node stands in a program whose ops may have several results."""
-    if len(node.inputs) == 1 and isinstance(node.inputs[0].type, TupleType) and node.inputs[0].trace is node.trace:
+    if len(node.inputs) == 1 and isinstance(node.inputs[0].type, TupleType):
         return node.inputs[0].index, 1 + int(node.params[0][1])
     return node.index, 0
 

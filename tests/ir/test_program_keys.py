@@ -13,9 +13,11 @@ import pytest
 import primad
 from primad import ops
 from primad.functional.parsing import known_ops
+from primad.functional.rules.custom_ops import Pullback
+from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.json_form import digest, packed
-from primad.ir.key import ByKey, params_by_key
+from primad.ir.key import ByKey, Key, params_by_key
 from primad.ir.node import (
     CAPTURED,
     INPUT,
@@ -29,7 +31,8 @@ from primad.ir.node import (
     param_key,
     params_key,
 )
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program, subprogram
+from primad.numpy.linalg.sparse_arrays import SparsePlaces
 from primad.ops.record.primitive import project
 
 X = np.array([[0.5, -0.25, 0.125], [1.5, 2.5, -3.5]])
@@ -255,3 +258,35 @@ def test_literals_are_the_numbers_that_they_are_and_no_others(first, second):
 def test_several_results_are_complex_where_one_of_them_is():
     real, pair = ArrayType((2,), np.dtype(float)), ArrayType((), np.dtype(complex))
     assert [TupleType(types).is_complex for types in ((real, real), (real, pair), (pair, pair))] == [False, True, True]
+
+
+RULE = Rule("rule", None, None)
+VALUES = {
+    "type of several results": lambda n: TupleType((ArrayType((n,), float),)),
+    "type": lambda n: ArrayType((n,), float),
+    "by key": lambda n: ByKey(n, ("key", n)),
+    "key": lambda n: Key(("key", n)),
+    "closed program": lambda n: ClosedProgram(primad.trace(np.sin)(np.ones(n)).hoisted()),
+    "sparse places": lambda n: SparsePlaces(range(n), range(n), (n, n)),
+    "pullback": lambda n: Pullback(RULE, n, (), ()),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_things_are_found_by_equals_its_like_alone(name: str) -> None:
+    """Whatever else may stand in the same dictionary."""
+    made = VALUES[name]
+    assert made(2) == made(2) and hash(made(2)) == hash(made(2)) and made(2) != made(3)
+    others = [VALUES[other](2) for other in VALUES if other != name]
+    for other in [*others, "key", ("key", 2), None, 2, object()]:
+        assert made(2) != other and other != made(2)
+
+
+def test_a_part_of_a_program_keeps_its_numbers_and_arrays() -> None:
+    """Given as inputs of the part too, they are what they were."""
+    program = primad.trace(lambda x: x * 2.5 + np.array([1.0, 2.0, 4.0]))(np.ones(3))
+    leaves = [node for node in program.nodes if node.op in (LITERAL, CAPTURED)]
+    part = subprogram(program, [*program.inputs, *leaves], program.outputs)
+    assert len(leaves) == 2 and len(part.inputs) == 3
+    assert [node.op for node in part.nodes if node.op in (LITERAL, CAPTURED)] == [node.op for node in leaves]
+    assert part.inputs[1] not in part.nodes and part.inputs[2] not in part.nodes

@@ -9,6 +9,7 @@ import json
 import math
 import random
 import re
+import struct
 from dataclasses import fields
 from typing import Any
 
@@ -22,6 +23,7 @@ from primad import ArrayType, ProgramError
 from primad.functional.parsing import known_ops
 from primad.ir.json_form import LARGEST_ARRAY, packed, unpacked
 from primad.ir.node import CAPTURED
+from primad.ir.parse import parse
 from primad.ir.program import Cost
 from primad.ir.text import render
 from primad.numpy.special import logsumexp, softmax
@@ -436,3 +438,64 @@ def test_an_error_shows_the_text_just_before_it() -> None:
     with pytest.raises(ProgramError, match="wrong") as caught:
         primad.parse(text)
     assert "exp" not in str(caught.value)
+
+
+ODD = {"": "x", "3d": "x_3d", "return": "x_return", "a b": "a_b", "a.b": "a_b_1", "é": "x_é", "w": "w"}
+
+
+def test_names_of_inputs_are_made_readable() -> None:
+    program = primad.trace(lambda *xs: sum(xs[1:], xs[0]))(*map(float, range(len(ODD))))
+    program.names = tuple(ODD)
+    text = str(program)
+    assert re.findall(r"(\w+): float64\[\]", text.partition(")")[0]) == list(ODD.values())
+    assert str(primad.parse(text)) == text
+    program.names = ("one", "two")  # of another program
+    assert program.names == tuple([f"x{i}" for i in range(len(ODD))])
+
+
+def test_the_longest_text_that_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("primad.ir.parse.MAX_TEXT", len(GOOD))
+    primad.parse(GOOD)
+    with pytest.raises(ProgramError, match="longer than"):
+        primad.parse(GOOD + " ")
+
+
+@pytest.mark.parametrize("error", [ValueError(), ValueError("odd"), KeyError(), AssertionError()])
+def test_an_error_that_says_nothing_is_named(error: Exception) -> None:
+    class Ops(dict[str, Any]):
+        def __contains__(self, name: object) -> bool:
+            raise error
+
+        def __getitem__(self, name: object) -> Any:
+            raise error
+
+        def get(self, name: object, default: Any = None) -> Any:
+            raise error
+
+    with pytest.raises(ProgramError, match="odd" if error.args else type(error).__name__):
+        parse("program(x: float64[]) {\n  a: float64[] = sin x\n  return a\n}", Ops())
+
+
+OTHER_NAN = struct.unpack("d", struct.pack("Q", 0x7FF8000000000001))[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (math.nan, True), (OTHER_NAN, False), (complex(math.nan, math.inf), True), (complex(OTHER_NAN, 0.0), False),
+        (complex(0.0, OTHER_NAN), False), (complex(1.0, -0.0), True), (-math.inf, True),
+    ],
+)  # fmt: skip
+def test_numbers_are_packed_with_all_their_bits_or_not_at_all(value: complex, said: bool) -> None:
+    program = primad.trace(lambda x: x * value)(X.astype(type(value)))
+    found = packed(program, known_ops())
+    assert (found is not None) == said
+    if found is not None:
+        assert str(packed(unpacked(found, known_ops()), known_ops())) == str(found)
+
+
+def test_the_largest_array_that_is_packed() -> None:
+    count = LARGEST_ARRAY // 8
+    for size, said in ((count, True), (count + 1, False)):
+        program = primad.trace(lambda x, size=size: x[:1] * np.arange(float(size)))(X)
+        assert (packed(program, known_ops()) is not None) == said

@@ -81,8 +81,10 @@ class Rule:
 
     def _is_of(self, other: Rule) -> bool:
         """Say whether two rules belong to one function, with the same constants, on arguments of the same types."""
-        same = len(self.owner) == len(other.owner) and all(a is b for a, b in zip(self.owner, other.owner, strict=True))
-        return same and self.in_tree == other.in_tree and self.types == other.types
+        return self._about() == other._about()
+
+    def _about(self) -> tuple[Any, ...]:
+        return tuple(map(id, self.owner)), self.in_tree, self.types
 
     def _recorded(self) -> Any:
         """Return the keys of the programs that the rule records; None if they depend on values being traced."""
