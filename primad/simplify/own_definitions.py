@@ -20,7 +20,7 @@ def own_definition(node: Node) -> Program | None:
     It is not where the definition cannot be recorded, closes over arrays, or gives another type than the op infers.
     """
     op = node.op
-    if not isinstance(op, Primitive) or not op.axes.pointwise or op.memory.views or ops.BY_NAME.get(op.name) is op:
+    if not isinstance(op, Primitive) or not op.axes.pointwise or ops.BY_NAME.get(op.name) is op:
         return None
     return _recorded(op, tuple([x.type for x in node.inputs]), node.type, params_by_key(node.params))
 

@@ -102,13 +102,9 @@ def _passing(node: Node, wants: Wants) -> Wants:
     if several or node.op.programs.called or node.op.domain is not None:
         return _all(node)
     map = axis_map(node)
-    (after,) = map.results
     held = {label for labels in map.operands for label in labels}
-
-    def met(label: Hashable) -> bool:
-        return is_name(label) and label in held and after.count(label) == 1 and map.role(label) != "mixed"
-
-    return tuple([want if met(label) else None for label, want in zip(after, wants, strict=True)])
+    pairs = zip(map.results[0], wants, strict=True)
+    return tuple([want if is_name(label) and label in held else None for label, want in pairs])
 
 
 def _length(want: Want, length: int) -> int:
@@ -203,7 +199,7 @@ class _Taking:
             while waiting:
                 node = waiting[-1]
                 missing = [x for x, _ in self._of_operands(node) if x in self._own and x not in found]
-                if missing and node not in found:
+                if missing:
                     waiting += missing
                 else:
                     found[waiting.pop()] = None

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from primad.ir.array_types import TupleType
 from primad.ir.axes import Labels
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
+from primad.ir.replay import rebuild
 from primad.ops.record.primitive import project
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
 
@@ -190,10 +191,8 @@ class _Copies:
         for node, colours in self._values():
             if (node, colours) in made:
                 continue
-            if node.op is LITERAL and node not in first:
-                found = trace.literal(literal_value(node), node.type)
-            elif node.op is CAPTURED and node not in first:
-                found = trace.capture(node.params[0][1])
+            if node.op in (LITERAL, CAPTURED) and node not in first:
+                found = rebuild(node, {}, trace)
             elif isinstance(node.op, Leaf):
                 found = trace.input(node.type)
                 inputs.append(found)

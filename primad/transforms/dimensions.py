@@ -45,13 +45,13 @@ class Dimension:
     whole: set[Node] = field(default_factory=set)
 
     def happens(self, to: Container[Node]) -> frozenset[Literal["summed", "mixed"]]:
-        """Return what happens along the dimension to some of the values, say those that depend on an input."""
+        """Return what happens along the dimension to some of the values: inputs, and all that depends on them."""
         found: set[Literal["summed", "mixed"]] = set()
         if any(node.inputs[position] in to for node, position in self.summed):
             found.add("summed")
         if any(node.inputs[position] in to for node, position in self.mixed):
             found.add("mixed")
-        if any(node in to and any(x in to for x in node.inputs) for node in self.whole | self.twice):
+        if any(x in to for node in self.whole | self.twice for x in node.inputs):
             found.add("mixed")
         return frozenset(found)
 
@@ -192,13 +192,13 @@ def couplings(program: Program, chosen: Sequence[bool], taken: bool = False) -> 
             if operand not in dependent or operand.type.shape[axis] <= 1:
                 continue
             made = names.difference(*[_names(x) for x in map.operands[node.inputs.index(operand)]])
-            if label is None and made and taken and node.op.indexing.takes_rows is not None:
+            if label is None and made and taken:  # an axis of the result says which rows
                 points.add(dimensions.of(operand, axis))
                 continue
             if label is None and (None in own or coupled or made):
                 found["mixes", node] = None
-            elif coupled and map.role(label) == "summed":
-                found["sums", node] = None
+            elif coupled:  # what is left of a summed axis, or of one that is taken apart, is no index of the result
+                found["sums" if map.role(label) == "summed" else "mixes", node] = None
     return list(found)
 
 

@@ -23,8 +23,9 @@ def test_a_sum_of_numbers_made_of_small_integers_stays_a_sum_of_floats(dtype: ty
 
 
 @pytest.mark.parametrize("labels", ["ij,jk->ik", "ij,kj->ki", "bij,bjk->bik", "ij,ij->ij", "i,j->ij"])
+@pytest.mark.parametrize("dtype", [float, int])  # a sum of integers stays where it is
 @pytest.mark.parametrize("same", [(), (0,), (1,), (0, 1)])
-def test_sums_of_products_count_what_is_the_same_along_an_axis(labels: str, same: tuple[int, ...]) -> None:
+def test_sums_of_products_count_what_is_the_same_along_an_axis(labels: str, same: tuple[int, ...], dtype: type) -> None:
     """Operands that are constant along their first or last axis, summed over each axis of the product."""
     before, _, out = labels.partition("->")
     shapes = [tuple([2 + "bijk".index(letter) for letter in part]) for part in before.split(",")]
@@ -44,7 +45,7 @@ def test_sums_of_products_count_what_is_the_same_along_an_axis(labels: str, same
                 for shape, place in zip(shapes, places, strict=True)
             ]
             with without(LOCAL):
-                program = trace(product)(*[ArrayType(shape, np.dtype(float)) for shape in given])
-            arrays = [np.arange(1.0, 1 + np.prod(shape)).reshape(shape) for shape in given]
+                program = trace(product)(*[ArrayType(shape, np.dtype(dtype)) for shape in given])
+            arrays = [np.arange(1, 1 + np.prod(shape), dtype=dtype).reshape(shape) for shape in given]
             (found,), (wanted,) = (run_as_it_stands(p, arrays) for p in (collapse(program), program))
             np.testing.assert_allclose(found, wanted, rtol=1e-14)

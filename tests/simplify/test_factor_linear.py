@@ -11,6 +11,7 @@ from primad.ir.law_families import LOCAL, without
 from primad.ir.node import Node, is_literal
 from primad.simplify import factor_linear
 from primad.simplify.factor_linear import instead_in_sum
+from primad.transforms import lower
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 32, 33, 40])
@@ -77,3 +78,11 @@ def test_numbers_are_moved_through_what_is_linear_in_them(name: str, sum: str, d
     found, expected = factor_linear.gather(primad.trace(function)(*arguments))(*arguments), function(*arguments)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=20 * np.finfo(dtype).eps, atol=40 * np.finfo(dtype).eps)
+
+
+def test_terms_that_are_one_of_several_results_stay() -> None:
+    """What gives several results has no sum of them."""
+    x, y = np.arange(6.0).reshape(3, 2) ** 2 + 1, np.eye(3, 2)
+    program = primad.trace(lambda x, y: np.linalg.qr(x)[1] + np.linalg.qr(y)[1])(x, y)
+    found = factor_linear.gather(lower(program))
+    np.testing.assert_allclose(found(x, y), program(x, y), rtol=1e-14)

@@ -205,3 +205,18 @@ def test_random_programs(start):
             found, wanted = (Plan(each).run([*values, *more]) for each in pair)
             assert_agree(found, wanted, 2e-3 if single else 1e-9, f"seed {seed}")
     assert moved
+
+
+def test_values_of_an_open_recording_stay_what_they_are():
+    """A program that closes over them is simplified while they are recorded: they are no part of it."""
+
+    seen = []
+
+    def outer(y):
+        scaled = np.sin(y) * 2.0
+        inner = take_early(lower(primad.trace(lambda x: np.sum(np.tanh(x * scaled)[FEW]))(POINTS[:, 0])))
+        seen.append(inner.captured == [scaled.node])
+        return scaled
+
+    primad.trace(outer)(POINTS[:, 1])
+    assert seen == [True]

@@ -290,6 +290,40 @@ def test_all_results_of_what_is_transposed_are_linear(first: str) -> None:
                 primad.linear_transpose(both, X)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 1 / x, lambda x: x / x, lambda x: x * x, lambda x: x @ x, np.exp, np.abs, lambda x: x**2,
+        lambda x: np.where(x > 0, x, 2 * x), lambda x: x * np.sum(x), np.sort, np.max, np.prod, np.cumprod,
+    ],
+)  # fmt: skip
+def test_what_is_not_linear_is_not_transposed(function: Any) -> None:
+    with pytest.raises(primad.NotDifferentiableError, match="not linear"):
+        primad.transforms.transpose(primad.trace(function)(X))
+
+
+def test_an_op_with_an_integer_beside_what_moves_is_pulled_back_through_its_definition() -> None:
+    """Its own rule is for what may move besides: whole numbers never do."""
+
+    @primad.custom_jvp
+    def times(x: Any, count: Any) -> Any:
+        return x * count
+
+    @times.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        raise RuntimeError("a rule for which there is no need")
+
+    @primad.custom_jvp
+    def scaled(x: Any, count: Any) -> Any:
+        return x * count
+
+    @scaled.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return scaled(*primals), times(tangents[0], primals[1])
+
+    np.testing.assert_array_equal(primad.grad(lambda x, count: np.sum(scaled(x, count)))(X, 3), 3.0 + 0 * X)
+
+
 def test_laplacian() -> None:
     assert primad.laplacian(lambda x: np.sum(x**4))(X) == pytest.approx(12 * np.sum(X**2))
     points = np.arange(6.0).reshape(2, 3)

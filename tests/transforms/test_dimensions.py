@@ -5,12 +5,15 @@ import pytest
 
 import primad
 from primad import ops
+from primad.ir.axes import is_name
 from primad.ir.node import Leaf
 from primad.runtime.plan.interpreter import Plan
 from primad.transforms import lower, vjp
-from primad.transforms.dimensions import Dimensions, axis_map, result_axes
+from primad.transforms.dimensions import Dimensions, axis_map, couplings, result_axes
 from primad.verify.cases.drawn_cases import Seeded
+from primad.verify.checks.trial import one_op
 from primad.verify.random_programs import draw_program
+from tests.cases import CASES
 
 POINTS = np.linspace(-1.0, 1.0, 5)
 SQUARE = np.linspace(-1.0, 1.0, 25).reshape(5, 5)
@@ -119,3 +122,72 @@ def test_every_node_has_an_axis_map():
     program = lower(primad.trace(lambda a: np.linalg.eigh(a))(np.ones((3, 3))))
     maps = [axis_map(node) for node in program.nodes if not isinstance(node.op, Leaf)]
     assert [found.operands for found in maps] == [((None, None),), ((),), ((),)]
+
+
+COUPLED = {
+    "sum": lambda x: x + np.sum(x),
+    "sum of what is taken apart": lambda x: x + np.sum(np.reshape(x, (2, 3))),
+    "sum over one of its axes": lambda x: np.reshape(np.reshape(x, (2, 3)) + np.sum(np.reshape(x, (2, 3)), axis=0), 6),
+    "norm": lambda x: x * np.linalg.norm(np.reshape(x, (2, 3))),
+    "sum of some": lambda x: x + np.sum(x[::2]),
+    "sum of joined ones": lambda x: x + np.sum(np.concatenate([x, x])),
+    "sum of repeated ones": lambda x: x + np.sum(np.repeat(x, 2)),
+    "one of them": lambda x: x + x[0],
+    "a row of them": lambda x: x + np.sum(np.reshape(x, (2, 3)), axis=1)[0],
+    "running sum": np.cumsum,
+    "sorted": lambda x: x + np.sort(x),
+    "system": lambda x: np.linalg.solve(np.tri(6), x),
+}
+APART = {
+    "each": lambda x: np.sin(x) * x,
+    "there and back": lambda x: np.reshape(np.reshape(x, (2, 3)) * np.ones((2, 3)), 6),
+    "beside others": lambda x: x * np.sum(np.arange(6.0)),
+    "sum of one": lambda x: np.sum(x[:, None] * np.ones((6, 3)), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", [*COUPLED, *APART])
+def test_couplings_are_found_where_the_jacobian_is_not_diagonal(name):
+    function, x = {**COUPLED, **APART}[name], np.array([0.3, 0.9, 0.2, 0.8, 0.1, 0.5])
+    matrix = np.asarray(primad.jacobian(function)(x))
+    found = couplings(lower(primad.trace(function)(x)), [True])
+    assert bool(found) == bool(np.any(matrix[~np.eye(6, dtype=bool)])), found
+    if name in COUPLED:
+        (axis,) = axes_of(function, x)
+        assert axis.happens or 0 not in axis.inputs
+
+
+def test_rows_that_are_taken_couple_none_but_systems_do():
+    def taken(x):
+        return x[np.array([2, 0, 1])] * x[np.array([1, 1, 0])]
+
+    program = lower(primad.trace(taken)(POINTS))
+    assert couplings(program, [True]) and not couplings(program, [True], taken=True)
+    program = lower(primad.trace(lambda x: np.linalg.solve(SQUARE + np.diag(x), SQUARE))(POINTS))
+    for rows in (False, True):
+        assert ("mixes", "solve_triangular") in {
+            (what, node.op.name) for what, node in couplings(program, [True], taken=rows)
+        }
+
+
+def test_an_input_with_an_index_along_two_axes_mixes_nothing_by_itself():
+    (axis,) = axes_of(lambda w: np.sum(w, axis=0) + np.sum(w, axis=1), SQUARE)
+    assert axis.happens == {"summed"}
+
+
+def test_labels_of_built_in_ops_are_as_their_readers_take_them():
+    for name, case in CASES.items():
+        program = one_op(case.op, case.draw(Seeded(0)), case.through)
+        for node in program.nodes:
+            if isinstance(node.op, Leaf):
+                continue
+            found = axis_map(node)
+            (after, *_) = found.results
+            for labels in found.operands:
+                beside = [label for label in after if is_name(label) and label not in labels]
+                rows = None in labels and len(beside) > 0
+                assert not rows or node.op.indexing.takes_rows is not None, f"{name}: an index of rows"
+            for label in filter(is_name, after):
+                assert after.count(label) == 1, f"{name}: an index along two axes of a result"
+                in_operands = any(label in labels for labels in found.operands)
+                assert not in_operands or found.role(label) == "mapped", f"{name}: an index that is whole and in parts"
