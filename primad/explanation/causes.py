@@ -32,7 +32,7 @@ def causes(plan: Executable, machine: Machine) -> list[str]:
             continue  # how what is called runs is among the details
         why = reason_in_parts(node) or ("llvmlite is not there" if compiler() is None else "")
         if why:
-            found.setdefault((node.op.name, why), []).append(times * by_numpy(node, machine, machine.peak).total)
+            found.setdefault((node.op.name, why), []).append(times * by_numpy(node, machine).total)
     ordered = sorted(found.items(), key=lambda entry: -sum(entry[1]))
     lines = [
         f"{name} runs with NumPy: {why} ({several(len(spent), 'step')}, predicted {seconds(sum(spent))}){_way(name)}"

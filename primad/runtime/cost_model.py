@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,16 +18,17 @@ from primad.ir.program import Program
 from primad.native.emit.emit_context import Loops
 from primad.native.emit.op_table import (
     Way,
-    length_of,
+    apart_of,
+    has_small_arrays,
     likely_exps,
     likely_work,
     needs_lapack,
     reason,
-    stays_in_registers,
+    short_length,
     way_of,
 )
 from primad.native.emit.pointwise import is_function
-from primad.native.loops.batched_while import member_of
+
 from primad.native.loops.body_programs import form_of, has_body, step_program
 from primad.ops.record.fields import LoopForm
 from primad.runtime.plan.native_steps import NativePart, NativeStep
@@ -80,6 +81,11 @@ class Machine:
     native_arithmetic: float
     native_function: float
 
+    @property
+    def on_one_thread(self) -> Machine:
+        """The machine where matrix products have one thread."""
+        return replace(self, peak=self.peak_alone)
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -109,19 +115,17 @@ class Prediction:
 
     def moving(self, nbytes: int, machine: Machine) -> Prediction:
         """Return the prediction where so many bytes are moved: more than a cache holds is waited for."""
-        waiting = nbytes / machine.bandwidth if nbytes > CACHED_BYTES else 0.0
-        return self + Prediction(elements=max(0.0, waiting - self.total))
+        return self + Prediction(elements=max(0.0, _to_move(nbytes, machine) - self.total))
 
 
 def by_steps(
-    units: Sequence[Node | NativeStep], machine: Machine, peak: float, times: Callable[[Node], float] = lambda _: 1.0
+    units: Sequence[Node | NativeStep], machine: Machine, times: Callable[[Node], float] = lambda _: 1.0
 ) -> Prediction:
     """Predict how long steps take, one after the other.
 
     Args:
         units: nodes, which run by their ops' NumPy definitions, and native functions of several nodes.
         machine: speeds.
-        peak: flops per second of matrix products.
         times: how often a loop runs, since what it made is not kept.
     """
     total = Prediction()
@@ -133,23 +137,23 @@ def by_steps(
             kernels = unit.work * machine.native_arithmetic
             total = total + Prediction(unit.flops / machine.peak_alone, kernels, calls=PART_CALLS * machine.call)
         else:
-            total = total + by_numpy(unit, machine, peak).times(times(unit))
+            total = total + by_numpy(unit, machine).times(times(unit))
     return total
 
 
-def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
+def by_numpy(node: Node, machine: Machine) -> Prediction:
     """Predict how long a call of an op's NumPy definition takes."""
     if node.op.programs.called:
-        return _of_held(node, machine, peak)
+        return _of_held(node, machine)
     cost = node.op.cost(node)
     ufunc = isinstance(loaded(node.op.numpy), np.ufunc)
     call = machine.call * (STEP_CALLS if ufunc else DEFINITION_CALLS)
     if node.op.memory.views:
         return Prediction(calls=call)
     if cost.matmul_flops:
-        return Prediction(products=_of_product(node, cost.matmul_flops, machine, peak), calls=call)
+        return Prediction(products=_of_product(node, cost.matmul_flops, machine, machine.peak), calls=call)
     if way_of(node) is not Way.SUM and cost.flops > FLOPS_OF_A_MATRIX * node.type.size:
-        return Prediction(elements=_by_lapack(node, cost.flops, peak), calls=call)
+        return Prediction(elements=_by_lapack(node, cost.flops, machine.peak), calls=call)
     size = max([node.type.size, *[operand.type.size for operand in node.inputs]])
     function = is_function(node)
     seconds = size * machine.function if function else max(size, likely_work(node)) * machine.arithmetic
@@ -158,8 +162,11 @@ def by_numpy(node: Node, machine: Machine, peak: float) -> Prediction:
 
 def _waiting(node: Node, machine: Machine) -> float:
     """Return the seconds that it takes to move an op's arrays; 0 if a cache holds them."""
-    moved = node.type.nbytes + sum(operand.type.nbytes for operand in node.inputs)
-    return moved / machine.bandwidth if moved > CACHED_BYTES else 0.0
+    return _to_move(node.type.nbytes + sum(operand.type.nbytes for operand in node.inputs), machine)
+
+
+def _to_move(nbytes: int, machine: Machine) -> float:
+    return nbytes / machine.bandwidth if nbytes > CACHED_BYTES else 0.0
 
 
 def _of_product(node: Node, flops: int, machine: Machine, peak: float) -> float:
@@ -175,7 +182,7 @@ def _by_lapack(node: Node, flops: int, peak: float) -> float:
     return _matrices_of(node) * LAPACK_SECONDS + flops / (share * peak)
 
 
-def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
+def _of_held(node: Node, machine: Machine) -> Prediction:
     """Predict how long an op takes that runs programs: a loop takes as often as many flops as one of its steps has."""
     total = Prediction(calls=LOOP_CALLS * machine.call)
     flops = node.op.cost(node).flops
@@ -184,7 +191,7 @@ def _of_held(node: Node, machine: Machine, peak: float) -> Prediction:
         times = max(1.0, flops / once.flops) if once.flops else 1.0
         steps = [x for x in program.nodes if not isinstance(x.op, Leaf)]
         if once.flops > ALONE_WORK or any(x.op.programs.called and reason(x) for x in steps):
-            total = total + by_steps(steps, machine, peak).times(times)
+            total = total + by_steps(steps, machine).times(times)
         else:
             total = total + _within(program, machine).times(times)
     return total
@@ -197,10 +204,11 @@ def as_one_function(program: Program, machine: Machine) -> Prediction:
 
 def _within(program: Program, machine: Machine) -> Prediction:
     """Predict how long a program takes inside of a native function, on one thread."""
-    return _in_registers(program) if stays_in_registers(program) else in_one_function(program.nodes, machine)
+    length = short_length(program) if has_small_arrays(program) else None
+    return in_one_function(program.nodes, machine) if length is None else _in_registers(program, length)
 
 
-def _in_registers(program: Program) -> Prediction:
+def _in_registers(program: Program, length: int) -> Prediction:
     """Predict how long a program takes with every element in a register: all instructions, or the longest chain."""
     ready: dict[Node, float] = {}
     for node in program.nodes:
@@ -208,7 +216,6 @@ def _in_registers(program: Program) -> Prediction:
         if alone and likely_exps(node):
             alone = FUNCTION_SECONDS
         ready[node] = alone + max([ready[operand] for operand in node.inputs], default=0.0)
-    length = length_of(program) or 0
     return Prediction(kernels=max(length * INSTRUCTION_SECONDS, *ready.values(), 0.0))
 
 
@@ -245,10 +252,10 @@ def _of_elements(node: Node, machine: Machine) -> float:
 def _of_loop(form: LoopForm, machine: Machine) -> Prediction:
     """Predict how long a loop takes as a part of a native function, on one thread."""
     steps = min(LIKELY_STEPS, form.length) if form.ends else form.length
-    member = member_of(form.of, (True,) * form.carry) if form.separate else None
-    if member is None:
+    apart = apart_of(form.of, (True,) * form.carry) if form.separate else None
+    if apart is None:
         return _within(step_program(form.of), machine).times(steps)
-    length = length_of(member.program, fails=False) or 0
+    member, length = apart
     return Prediction(kernels=steps * member.size / member.lanes * length * INSTRUCTION_SECONDS)
 
 

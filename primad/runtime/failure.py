@@ -112,8 +112,10 @@ def fail_in_part(error: PrimadError, axis_of: Mapping[Node, int], start: int) ->
         start: where the part begins.
     """
     failure: Failure | None = error.failure
-    axis = None if failure is None else axis_of.get(failure.node.inputs[failure.node.op.domain.operand])
-    if failure is None or axis is None or axis >= len(failure.place):
+    if failure is None:
+        raise error
+    axis = axis_of.get(failure.node.inputs[failure.node.op.domain.operand])
+    if axis is None:  # else it is one of the batch: along a matrix there are no tiles
         raise error
     raise failure.moved(axis, start).error() from error.__cause__
 

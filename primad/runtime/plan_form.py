@@ -112,8 +112,11 @@ class _Writing:
     def _steps(self, plan: Plan) -> list[Any]:
         number, places = self._program(plan.program)
         texts = _texts([unit.kernel for unit in plan.units if isinstance(unit, NativeStep)])
-        host = compiler()
-        kernels = [] if host is None or not texts else host.kernels(texts)
+        kernels: Sequence[Kernel] = []
+        if texts:
+            host = compiler()
+            assert host is not None
+            kernels = host.kernels(texts)
         units = [
             self._native(unit, kernels.index(unit.kernel), places, plan.program)
             if isinstance(unit, NativeStep)

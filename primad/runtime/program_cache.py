@@ -12,13 +12,14 @@ from primad.ir.json_form import NotSerializableError, digest, packed, unpacked
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
 from primad.ir.signature import Signature
-from primad.native.llvm.persistent_cache import key_of
-from primad.native.llvm.vectors import WIDTH_BYTES
+from primad.native.llvm.persistent_cache import key_of, native_cache
+
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan_form import plan_read, plan_said
-from primad.system.disk_cache import DiskCache, disk_cache
-from primad.system.machine import blas_has_long_vectors
+from primad.runtime.tiling.tile_choice import blas_is_as_wide
+from primad.system.disk_cache import DiskCache
+
 
 _MISFITS = (
     PrimadError,
@@ -55,15 +56,15 @@ class Kept:
 
     @cached_property
     def _cache(self) -> DiskCache | None:
-        return None if LEFT_OUT.get() else disk_cache()
+        return None if LEFT_OUT.get() else native_cache()
 
     @cached_property
     def _keys(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """The keys of the derived program and of its plan; None where nothing is kept."""
         said = None if self._cache is None else digest(self._source, self._known, lines=True)
-        program = None if said is None else key_of("simplified", said)
-        plan = None if said is None else key_of("plan", said, json.dumps(self._options))
-        return None if program is None or plan is None else (program, plan)
+        if said is None:
+            return None
+        return key_of("simplified", said), key_of("plan", said, json.dumps(self._options))
 
     def program(self, make: Callable[[], Program]) -> Program:
         """Return the derived program, from the disk if another process has derived it."""
@@ -88,7 +89,7 @@ class Kept:
         if self._cache is None or self._keys is None:
             return
         try:
-            said = json.dumps([is_function, is_function or _blas(), *plan_said(plan, self._known)])
+            said = json.dumps([is_function, is_function or blas_is_as_wide(), *plan_said(plan, self._known)])
         except NotSerializableError:
             derived = None if self._derived is None else packed(self._derived, self._known)
             if derived is not None:
@@ -99,7 +100,7 @@ class Kept:
 
     def _fitting(self, said: Any, signature: Signature | None) -> tuple[bool, Executable]:
         is_function, blas, programs, how = said
-        if not is_function and blas is not _blas():
+        if not is_function and blas is not blas_is_as_wide():
             raise ValueError("the plan is for another BLAS")
         found = plan_read((programs, how), self._known, signature)
         if found.program.in_types != self._source.in_types or found.program.out_types != self._source.out_types:
@@ -113,8 +114,3 @@ class Kept:
             return None if body is None else read(json.loads(body))
         except _MISFITS:
             return None
-
-
-def _blas() -> bool:
-    """Say what of BLAS tiles are chosen by (see `primad.runtime.tiling.tile_choice`)."""
-    return WIDTH_BYTES < 64 or blas_has_long_vectors()

@@ -160,7 +160,7 @@ def costs(name: str, form: str) -> dict[str, Any]:
     program = simplify(primad.trace(FORMS[form](function, arguments))(*arguments).hoisted())
     cost, plan = program.cost(), Plan(program)
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    alone, together = by_steps(nodes, SPEEDS, SPEEDS.peak), as_one_function(program, SPEEDS)
+    alone, together = by_steps(nodes, SPEEDS), as_one_function(program, SPEEDS)
     return {
         "ops": len(nodes), "flops": cost.flops, "matmul flops": cost.matmul_flops, "bytes": cost.bytes,
         "peak bytes": plan.peak_bytes, "steps": len(plan._units), "seconds": plan.predicted(SPEEDS).total,

@@ -232,7 +232,7 @@ def squares(x: Any) -> Any:
 @needs_native
 def test_what_does_not_fit_is_made_again(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Damage with a right sum, a plan of other inputs: none of them is used, and what is right takes their place."""
-    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(program_cache, "native_cache", lambda: cache)
     x = np.linspace(0.0, 1.0, 3)
     asked = Asked(primad.trace(primad.grad(squares))(x))
     first = asked.plan()
@@ -257,7 +257,7 @@ def test_what_does_not_fit_is_made_again(cache: DiskCache, monkeypatch: pytest.M
 @needs_native
 def test_what_a_plan_is_found_by(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program, its lines, how it is to run, and what of BLAS tiles are chosen by; with laws left out nothing is."""
-    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(program_cache, "native_cache", lambda: cache)
     large = np.linspace(0.0, 1.0, 200_000)
     both = primad.trace(lambda x: (np.sort(np.sin(x) * x), np.exp(x)))(large)
     here = primad.trace(lambda x: np.sum(np.sin(x)))(np.ones(3))
@@ -269,8 +269,8 @@ def test_what_a_plan_is_found_by(cache: DiskCache, monkeypatch: pytest.MonkeyPat
         for each in asked:
             each.plan()
     assert [each.made for each in asked] == [["planned", "derived"]] * len(asked)
-    blas = not program_cache._blas()
-    monkeypatch.setattr(program_cache, "_blas", lambda: blas)
+    blas = not program_cache.blas_is_as_wide()
+    monkeypatch.setattr(program_cache, "blas_is_as_wide", lambda: blas)
     for each in asked:
         each.plan()
     assert [len(each.made) for each in asked] == [2, 2, 2, 4, 4, 4, 4]
@@ -282,7 +282,7 @@ def test_what_a_plan_is_found_by(cache: DiskCache, monkeypatch: pytest.MonkeyPat
 @needs_native
 def test_derived_programs_are_kept_where_plans_are_not(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a program with an op of the user's own nothing is."""
-    monkeypatch.setattr(program_cache, "disk_cache", lambda: cache)
+    monkeypatch.setattr(program_cache, "native_cache", lambda: cache)
     with monkeypatch.context() as patch:
         patch.setattr(program_cache, "plan_said", refuse)
         asked = Asked(primad.trace(primad.grad(squares))(np.ones(3)))

@@ -31,7 +31,7 @@ from primad.native.lapack.unrolled_matrices import few_minors, minors_along, wri
 from primad.native.llvm.compile_limits import BUDGET, Budget
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.vectors import CELLS
-from primad.native.loops.batched_while import AT_ONCE, member_of
+from primad.native.loops.batched_while import AT_ONCE, Member, member_of
 from primad.native.loops.body_programs import form_of, has_body, most_work_of, step_program
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.unrolled_context import ElementForm
@@ -147,12 +147,27 @@ def _reason_within(of: ClosedProgram, budget: Budget) -> str:
     return next(filter(None, map(reason, step_program(of).nodes)), "")
 
 
+def apart_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> tuple[Member, int] | None:
+    """Return one loop of a stack, and its instructions; None where loops do not run apart from each other in registers.
+
+    Args:
+        of: the program of a step, as `member_of` takes it.
+        wanted: which of the carried values are results.
+    """
+    member = member_of(of, wanted)
+    length = None if member is None else length_of(member.program, fails=False)
+    if length is None or AT_ONCE * length > BUDGET.instructions:
+        return None
+    assert member is not None
+    return member, length
+
+
 def _unfit_stack(name: str, form: LoopForm) -> str:
     """Return why a stack of loops cannot be a part of a native function; '' where it can."""
-    member = member_of(form.of, (True,) * form.carry)
-    length = None if member is None else length_of(member.program, fails=False)
-    if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
+    found = apart_of(form.of, (True,) * form.carry)
+    if found is None:
         return f"the loops of {name} do not run apart from each other in registers"
+    member, length = found
     if length * form.length > BUDGET.uninterrupted:
         return f"{name} may take too many steps between two moments at which Python sees an interrupt"
     if member.size * length > BUDGET.alone:

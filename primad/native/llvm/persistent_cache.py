@@ -12,7 +12,7 @@ from primad.ir.json_form import digest
 from primad.ir.program import Program
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
-from primad.system.disk_cache import disk_cache
+from primad.system.disk_cache import DiskCache, disk_cache
 from primad.system.machine import CORE, FIRST_CACHE, SECOND_CACHE
 
 T = TypeVar("T")
@@ -32,11 +32,13 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
         make: makes it: what JSON can say, and lists rather than tuples.
         read: returns what that says; it raises for what it does not understand.
     """
-    cache = disk_cache()
-    said = None if cache is None or compiler() is None else digest(program, ops.BY_NAME)
-    key = None if said is None else key_of(kind, said, json.dumps(more))
-    if cache is None or key is None:
+    cache = native_cache()
+    if cache is None:
         return read(make())
+    said = digest(program, ops.BY_NAME)
+    if said is None:
+        return read(make())
+    key = key_of(kind, said, json.dumps(more))
     found = cache.get(key)
     if found is not None:
         with suppress(*_MISFITS):
@@ -46,10 +48,16 @@ def kept(kind: str, program: Program, more: Sequence[Any], make: Callable[[], An
     return read(made)
 
 
-def key_of(kind: str, *said: str) -> tuple[str, ...] | None:
+def native_cache() -> DiskCache | None:
+    """Return the cache of what is made for native code; None where there is no such code, or no cache."""
+    return None if compiler() is None else disk_cache()
+
+
+def key_of(kind: str, *said: str) -> tuple[str, ...]:
     """Return the key of something that is kept: its kind, the machine, all versions and bounds, and what it is made of.
 
-    None without native code, where nothing is kept.
+    Nothing is kept without native code.
     """
     host = compiler()
-    return None if host is None else (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE} {CORE} {BUDGET}", *said)
+    assert host is not None
+    return (kind, *host.about, f"{FIRST_CACHE} {SECOND_CACHE} {CORE} {BUDGET}", *said)

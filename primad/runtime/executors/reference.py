@@ -71,7 +71,7 @@ class OpByOp(Executable):
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
-        return sum([by_numpy(node, machine, machine.peak_alone) for node, _ in self._steps], Prediction())
+        return sum([by_numpy(node, machine.on_one_thread) for node, _ in self._steps], Prediction())
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs, on one thread, BLAS too: its sums depend on how many there are."""

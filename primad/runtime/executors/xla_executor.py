@@ -65,7 +65,7 @@ class _Compiled(Executable):
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes on one thread of the CPU, if nothing were fused."""
         nodes = [node for node in self.program.nodes if not isinstance(node.op, Leaf)]
-        return sum([by_numpy(node, machine, machine.peak_alone) for node in nodes], Prediction())
+        return sum([by_numpy(node, machine.on_one_thread) for node in nodes], Prediction())
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs.

@@ -11,10 +11,9 @@ import numpy as np
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram
-from primad.native.emit.op_table import length_of
-from primad.native.llvm.compile_limits import BUDGET
+from primad.native.emit.op_table import apart_of
 from primad.native.llvm.compiler import compiled, compiler
-from primad.native.loops.batched_while import AT_ONCE, Member, few_of, member_of
+from primad.native.loops.batched_while import Member, few_of
 from primad.native.loops.while_lanes import separate_text
 from primad.parallel.threads import MOST_CHUNKS, run_on_threads
 from primad.runtime.cache import EXECUTABLES
@@ -141,8 +140,5 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
 
 
 def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
-    member = None if compiler() is None else member_of(of, wanted)
-    length = None if member is None else length_of(member.program, fails=False)
-    if member is None or length is None or AT_ONCE * length > BUDGET.instructions:
-        return None
-    return compiled("a loop", lambda: SeparateLoops(member, wanted, length))
+    found = None if compiler() is None else apart_of(of, wanted)
+    return None if found is None else compiled("a loop", lambda: SeparateLoops(found[0], wanted, found[1]))

@@ -31,7 +31,7 @@ def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
         while stack:
             node = stack[-1]
             missing = [x for x in node.inputs if x in place and x not in ordered]
-            if missing and node not in ordered:
+            if missing:
                 # A cotangent was built after the values that it meets: with the latest operand first, these come last.
                 stack.append(max(missing, key=place.__getitem__))
                 continue

@@ -128,11 +128,12 @@ class CompiledProgram(Executable):
 
     def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
         """Return the program as a built-in function, or such a one whose flat result is rebuilt as a tree."""
-        if self._entry is None or self.signature is None:
+        if self._entry is None:
             return None
         body, entry = self.kernels
         arrays = [np.ascontiguousarray(x) for x in constants]
         function: Callable[..., Any] = builtin(entry.address, body.address, arrays, self._entry, self.kernels)
+        assert self.signature is not None
         results = self.signature.results
         return function if is_plain(results) else _rebuilding(function, results)
 

@@ -29,13 +29,13 @@ def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: It
     return tuple(found)
 
 
-def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -> None:
+def check(arrays: Sequence[np.ndarray[Any, Any]], donated: Iterable[int], names: Sequence[str]) -> None:
     """Raise unless the donated arrays can be written to, element by element, and overlap no other argument.
 
     Raises:
         TracingError: naming the argument.
     """
-    chosen = {i for i in donated if isinstance(arrays[i], np.ndarray)}
+    chosen = set(donated)
     spans = []
     for i, array in enumerate(arrays):
         if i in chosen and not array.flags.writeable:
@@ -48,7 +48,7 @@ def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -
                 why="It is a view as `sliding_window_view` makes them, in which a result has no room.",
                 fix="pass a copy of it.",
             )
-        if isinstance(array, np.ndarray) and array.size:
+        if array.size:
             spans.append((*np.lib.array_utils.byte_bounds(array), i))
     end, last = 0, -1
     for start, stop, i in sorted(spans):
@@ -58,8 +58,7 @@ def check(arrays: Sequence[Any], donated: Iterable[int], names: Sequence[str]) -
                 why="Writing the result into one of them would change the other.",
                 fix="pass a copy of one of them.",
             )
-        if stop > end:
-            end, last = stop, i
+        end, last = max((end, last), (stop, i))
 
 
 def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:

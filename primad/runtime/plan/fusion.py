@@ -87,7 +87,7 @@ def fuse(steps: Sequence[Node], outputs: Sequence[Node], smallest: float = CALL_
     alone: list[Node] = []
     for node in reversed(steps):
         # Broadcasts that are only read through are not computed.
-        if node not in grouped and (node in needed or not node.op.memory.views):
+        if node in needed and node not in grouped:
             alone.append(node)
             needed.update(node.inputs)
     kernels = compiled("native kernels", lambda: host.kernels([draft.finish(needed) for draft in drafts]))
@@ -164,9 +164,8 @@ class _Draft:
         return Read(operand, self._space.layout(()))
 
     def accumulate(self, total: Node) -> bool:
-        """Take in the sum of a member over some of its axes, if the loops allow it."""
-        inside = total.type.dtype == self._dtype and total.inputs[0] in self._members
-        if not inside or not self._space.admit(dict(total.params)["axes"], summed=True):
+        """Take in the sum of a member over some of its axes, if it keeps the dtype and the loops allow it."""
+        if total.type.dtype != self._dtype or not self._space.admit(dict(total.params)["axes"], summed=True):
             return False
         self._sums.append(total)
         return True

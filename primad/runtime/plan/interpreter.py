@@ -174,14 +174,9 @@ class Plan(Executable):
             text += f", {several(len(self.buffers), 'buffer')} of {size(sum(type.nbytes for type in self.buffers))}"
         return text
 
-    def predicted(self, machine: Machine, peak: float | None = None) -> Prediction:
-        """Predict how long a run takes.
-
-        Args:
-            machine: speeds.
-            peak: flops per second of matrix products; by default on all threads.
-        """
-        return by_steps(self._units, machine, peak or machine.peak, self.streams.times)
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        return by_steps(self._units, machine, self.streams.times)
 
     @property
     def units(self) -> Sequence[Node | NativeStep]:

@@ -173,9 +173,10 @@ class Partition:
 
     def units(self) -> list[Node | NativeStep] | None:
         """Return what runs, in order; None if nothing of it is a native part."""
-        host = compiler()
-        if host is None or not self._texts:
+        if not self._texts:
             return None
+        host = compiler()
+        assert host is not None
         made = compiled("a program", lambda: host.kernels([kernel_of(text) for text in self._texts]))
         if made is None:
             return None
@@ -236,7 +237,7 @@ class Partition:
     def _postpone(self, runs: list[list[Node]], users: Mapping[Node, Sequence[Node]]) -> None:
         """Move what native runs too short for a part compute to the next ones, unless it is needed before these."""
         for i in range(len(runs) - 2):
-            if not runs[i] or runs[i][0] not in self._native or _is_worthwhile(runs[i]):
+            if runs[i][0] not in self._native or _is_worthwhile(runs[i]):
                 continue
             needed = set(runs[i + 1])
             for node in reversed(runs[i]):

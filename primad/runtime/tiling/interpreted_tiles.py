@@ -44,7 +44,7 @@ class InterpretedTiles(SlicedTiles[Plan]):
 
     def predicted_each(self, machine: Machine) -> Prediction:
         """Predict how long a tile takes, on one thread, and others wait while it is in Python's code."""
-        tile = self.plan.predicted(machine, machine.peak_alone)
+        tile = self.plan.predicted(machine.on_one_thread)
         return replace(tile, calls=tile.calls * min(self.chunks, thread_count()))
 
     @property

@@ -142,7 +142,12 @@ def _is_for_blas(partition: TilePartition) -> bool:
         for node in partition.program.nodes
         if node.op is ops.contract and (node in axis or node in partition.sums)
     )
-    return found and (WIDTH_BYTES < 64 or blas_has_long_vectors())
+    return found and blas_is_as_wide()
+
+
+def blas_is_as_wide() -> bool:
+    """Say whether BLAS has vectors as long as those of native code: that is what tiles are chosen by."""
+    return WIDTH_BYTES < 64 or blas_has_long_vectors()
 
 
 def _matrix_bytes(partition: TilePartition, node: Node) -> int:

@@ -79,8 +79,7 @@ class TilePartition:
         def read(node: Node) -> Node:
             root = _seen_through(node)
             small = node.type.nbytes <= SMALL_VIEW and root.type.nbytes <= SMALL_ROOT
-            whole = self.axis(node) is None and self.axis(root) is None
-            return root if small and whole and root.op is not LITERAL else node
+            return root if small and self.axis(node) is None and root.op is not LITERAL else node
 
         return replace(self, inputs=list(dict.fromkeys(map(read, self.inputs))))
 
@@ -266,16 +265,14 @@ def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
         for operand in node.inputs:
             users.setdefault(operand, []).append(node)
     outputs = set(program.outputs)
-    adds = set(sums)
+    above: dict[Node, Node | None] = dict.fromkeys(sums)
     for node in program.nodes:
-        if node.op is ops.add and all(x in adds and users[x] == [node] and x not in outputs for x in node.inputs):
-            adds.add(node)
+        if node.op is ops.add and all(x in above and users[x] == [node] and x not in outputs for x in node.inputs):
+            above.update(dict.fromkeys(node.inputs, node))
+            above[node] = None
     total: dict[Node, Node] = {}
-    for node in reversed(program.nodes):
-        if node in adds:
-            above = users.get(node, [])
-            joins = len(above) == 1 and above[0] in adds and node not in outputs
-            total[node] = total[above[0]] if joins else node
+    for node, over in reversed(above.items()):
+        total[node] = node if over is None else total[over]
     return total
 
 

@@ -245,7 +245,7 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
         ends = [x for x in program.nodes if (x in made or made & {*x.inputs}) and not isinstance(x.type, TupleType)]
         ends = [x for x in ends if x in made or isinstance(x.inputs[0].type, TupleType)]
     first = list(dict.fromkeys(ends))
-    if not first or set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
+    if set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
     mixed = {node for node in dimension.axis if is_computed(node) and _mixes(node)}
     staged = _staged(program, first, dimension.axis.keys() - dimension.whole, stages, donated, along, mixed)
