@@ -28,7 +28,6 @@ from primad.native.emit.op_table import (
     way_of,
 )
 from primad.native.emit.pointwise import is_function
-
 from primad.native.loops.body_programs import form_of, has_body, step_program
 from primad.ops.record.fields import LoopForm
 from primad.runtime.plan.native_steps import NativePart, NativeStep

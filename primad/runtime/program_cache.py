@@ -13,13 +13,11 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import Program
 from primad.ir.signature import Signature
 from primad.native.llvm.persistent_cache import key_of, native_cache
-
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan_form import plan_read, plan_said
 from primad.runtime.tiling.tile_choice import blas_is_as_wide
 from primad.system.disk_cache import DiskCache
-
 
 _MISFITS = (
     PrimadError,

@@ -71,7 +71,7 @@ def quotient(x: Parts, y: Parts) -> Parts:
 
 
 def whole_power(x: Parts, exponent: int) -> Parts:
-    """Return x to an integer power by repeated squares, as NumPy does; of 0 to a negative power NaN."""
+    """Return x to an integer power that is not 0 by repeated squares, as NumPy does; of 0 to a negative power NaN."""
     at_zero = (x.real == 0.0) & (x.imag == 0.0)
     found, square, left = constant(1.0, x), x, abs(exponent)
     while left:
@@ -80,10 +80,10 @@ def whole_power(x: Parts, exponent: int) -> Parts:
         left //= 2
         if left:
             square = product(square, square)
+    nothing = 0.0
     if exponent < 0:
-        found = quotient(constant(1.0, x), found)
-    nothing = 0.0 if exponent > 0 else float("nan")
-    return found if not exponent else chosen(at_zero, constant(complex(nothing, nothing), x), found)
+        found, nothing = quotient(constant(1.0, x), found), float("nan")
+    return chosen(at_zero, constant(complex(nothing, nothing), x), found)
 
 
 def is_equal(x: Parts, y: Parts) -> Real:

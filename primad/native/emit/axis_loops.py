@@ -81,7 +81,8 @@ class _Extremum:
         across, along = widest(kept, lanes), widest(found, lanes)
         lengths = [0 if i is None else axes[i][0] for axes, i in ((kept, across), (found, along))]
         near = along is not None and found[along][1] == 1 and lengths[1] >= lanes
-        if (near or lengths[0] < lanes <= lengths[1]) and along is not None:
+        if near or lengths[0] < lanes <= lengths[1]:
+            assert along is not None
             others = [axis for i, axis in enumerate(found) if i != along]
             code.over(views, pointers, kept, lambda places: self._along(found[along], others, places))
             return

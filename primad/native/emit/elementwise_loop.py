@@ -64,7 +64,7 @@ def pointwise_at(
     if any(n == 0 for n, *_ in axes):
         return
     views = [*reads, *writes]
-    if outer and not pieces and _are_short(outer[-1], row, len(reads), lanes_of(dtype)):
+    if outer and not pieces and _are_short(outer[-1], row, lanes_of(dtype)):
         rows, few = outer.pop(), Vector(code, dtype)
         code.over(views, pointers, outer, lambda at: _short_rows(code, reads, writes, at, rows, row, few, compute))
         return
@@ -76,16 +76,15 @@ def pointwise_at(
     code.over(views, pointers, outer, body)
 
 
-def _are_short(rows: Sequence[int], row: Sequence[int], reads: int, lanes: int) -> bool:
+def _are_short(rows: Sequence[int], row: Sequence[int], lanes: int) -> bool:
     """Say whether rows, given by numbers and steps, are shorter than a vector and lie so that several fill some.
 
-    An array lies behind itself, or has one element for each row, or the same row each time; results lie behind
-    themselves.
+    An array lies behind itself, as results do, or has one element for each row, or the same row each time.
     """
     (m, *far), (n, *near) = rows, row
     forms = list(zip(near, far, strict=True))
     inside = all(form == (1, n) or (0 in form and form[0] in (0, 1)) for form in forms)
-    return n < lanes <= m and inside and all(form == (1, n) for form in forms[reads:])
+    return n < lanes <= m and inside
 
 
 def _short_rows(

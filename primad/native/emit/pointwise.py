@@ -53,12 +53,14 @@ def recorded_way(node: Node) -> Pointwise | None:
 def _written_out(program: Program) -> Pointwise | None:
     """Return how a program of pointwise ops is written; None if one of them is not, or is wider than the inputs."""
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    hows = [POINTWISE.get(node.op) or recorded_way(node) for node in steps]
     largest = max([type.dtype.itemsize for type in program.in_types], default=0)
-    for node, how in zip(steps, hows, strict=True):
+    hows = []
+    for node in steps:
+        how = POINTWISE.get(node.op) or recorded_way(node)
         small = all(x.type.dtype.itemsize <= largest and x.type.dtype.str in CELLS for x in (node, *node.inputs))
         if how is None or not small or operand_dtype(node).kind not in how.kinds or how.limit(node):
             return None
+        hows.append(how)
 
     def emit(v: Vector, *operands: str, **_: Any) -> str:
         known = dict(zip(program.inputs, operands, strict=True))
@@ -69,7 +71,7 @@ def _written_out(program: Program) -> Pointwise | None:
                 known[node] = written(v, node, [known[x] for x in node.inputs])
         return known[program.outputs[0]]
 
-    return Pointwise(emit, "fiub", any(how is not None and how.function for how in hows))
+    return Pointwise(emit, "fiub", any(how.function for how in hows))
 
 
 # -- arithmetic --------------------------------------------------------------------------------------------------------
@@ -194,8 +196,8 @@ def _floor_divide(v: Vector, x: str, y: str) -> str:
 def _cast(v: Vector, x: str, *, dtype: str) -> str:
     target = v.of(np.dtype(dtype))
     if v.dtype.kind == "f":
-        sizes = v.dtype.itemsize, target.dtype.itemsize
-        return x if sizes[0] == sizes[1] else v.changed("fpext" if sizes[0] < sizes[1] else "fptrunc", x, target)
+        own, its = v.dtype.itemsize, target.dtype.itemsize
+        return x if own == its else v.changed("fpext" if its == max(own, its) else "fptrunc", x, target)
     return v.changed("sitofp" if v.signed else "uitofp", x, target)
 
 

@@ -44,10 +44,10 @@ def windows_of(node: Node, framed: View) -> View:
 
 
 def framed_in(node: Node) -> View:
-    """Return the place of the array with zeros around it, in a buffer of its own."""
-    shape = node.inputs[0].type.shape
-    low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
-    wide = tuple([a + n + b for a, n, b in zip(low, shape, high, strict=True)])
+    """Return the place of the array with the zeros around it that windows need, in a buffer of its own."""
+    frame = frame_of(node)
+    assert frame is not None
+    wide = tuple([a + n + b for a, n, b in zip(frame[0], node.inputs[0].type.shape, frame[1], strict=True)])
     return View(("frame", node), 0, wide, contiguous(wide), node.type.dtype)
 
 

@@ -192,8 +192,7 @@ def write_cholesky(site: Site) -> None:
         order = code.emit(f"sext i32 {code.emit(f'load i32, ptr {info}')} to i64")
         site.fail(code.emit(f"icmp ne i64 {order}, 0"), place, order)
         code.loop(n, lambda i, _: _require_number(site, out, matrix, i, place))
-        if n > 1:
-            code.loop(n - 1, lambda i, _: _clear_behind_diagonal(code, out, matrix, i))
+        code.loop(n - 1, lambda i, _: _clear_behind_diagonal(code, out, matrix, i))
 
     stack.over(factor)
 

@@ -84,7 +84,11 @@ class _Spectra:
 
     def pairs(self, body: Callable[[str, str], None]) -> None:
         """Write a loop over all pairs of values."""
-        self.code.loop(self.n, lambda i, _: self.code.loop(self.n, lambda j, _: body(i, j)) and None)
+
+        def row(i: str, _: list[str]) -> None:
+            self.code.loop(self.n, lambda j, _: body(i, j))
+
+        self.code.loop(self.n, row)
 
     def both(self, *conditions: str) -> str:
         """Return whether all conditions hold."""

@@ -166,7 +166,8 @@ class Code(Builder):
         """Load elements to compute with: truth values as such, and in the lanes outside what does no harm."""
         filler = filled(dtype, lanes, HARMLESS[dtype.kind])
         cell = CELLS[dtype.str]
-        if pieces and stride == 1 and isinstance(part, int) and part < lanes:
+        if pieces and stride == 1 and part != lanes:
+            assert isinstance(part, int)
             value = self._load_pieces(cell, pointer, part, lanes, filler)
         else:
             value = self.load_lanes(cell, pointer, stride, part, lanes, filler)
@@ -186,7 +187,8 @@ class Code(Builder):
         if dtype == BOOL:
             value = self.emit(f"zext <{lanes} x i1> {value} to <{lanes} x i8>")
         cell = CELLS[dtype.str]
-        if pieces and stride == 1 and isinstance(part, int) and part < lanes:
+        if pieces and stride == 1 and part != lanes:
+            assert isinstance(part, int)
             self._store_pieces(cell, pointer, part, lanes, value)
         else:
             self.store_lanes(cell, pointer, stride, part, lanes, value)

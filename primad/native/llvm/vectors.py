@@ -51,9 +51,8 @@ def libmvec() -> dict[str, int]:
     return found
 
 
-def symbol_of(name: str, scalar: str, width: int | None = None) -> str:
-    """Return the name of libmvec's function of vectors of a width, by default of `WIDTH_BYTES`."""
-    width = width or WIDTH_BYTES
+def symbol_of(name: str, scalar: str, width: int) -> str:
+    """Return the name of libmvec's function of vectors of so many bytes."""
     size, end = (8, "") if scalar == "double" else (4, "f")
     operands = "vv" if name in OF_TWO else "v"
     return f"_ZGV{'e' if width == 64 else 'd'}N{width // size}{operands}_{name}{end}"

@@ -257,7 +257,7 @@ def _in_python(neighbours: Neighbours, edges: Array, order: Array) -> Array:
 
     for v in order.tolist():
         first = [(w, e) for w, e in near[v] if colors[w]]
-        second = [(w, e, x, f) for w, e in first for x, f in near[w] if colors[x] and x != v]
+        second = [(w, e, x, f) for w, e in first for x, f in near[w] if colors[x]]
         taken = {colors[w] for w, _ in first}
         via: dict[int, int] = {}
         for w, _, x, f in second:

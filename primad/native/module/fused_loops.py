@@ -26,11 +26,10 @@ from primad.ops.arrays.contraction import ALPHABET, split
 
 @dataclass(frozen=True)
 class PlannedProduct:
-    """A contraction, and the operand that is copied before it, so that its elements lie as the product reads them."""
+    """A contraction, and where an operand and its copy lie that is made first, in the order of the product's reads."""
 
     form: Contraction
-    source: View | None = None
-    packed: View | None = None
+    packed: tuple[View, View] | None = None
 
 
 def is_known_before(layout: Layout, source: View) -> bool:
@@ -61,7 +60,7 @@ def planned_product(layout: Layout, unit: Unit, added: bool) -> PlannedProduct:
     key = source if is_known_before(layout, source) else unit
     packed = View(key, 0, source.shape, contiguous(source.shape), source.dtype)
     operands[chosen.operand] = (packed, chosen.labels)
-    return PlannedProduct(contraction(out, out_labels, operands, added, counted), source, packed)
+    return PlannedProduct(contraction(out, out_labels, operands, added, counted), (source, packed))
 
 
 def _counted_letter(layout: Layout, node: Node, labels: Sequence[str]) -> str:
@@ -132,7 +131,9 @@ def _write_frame(code: Code, layout: Layout, node: Node) -> None:
     framed = framed_in(node)
     (operand,) = node.inputs
     shape = operand.type.shape
-    low, high = frame_of(node) or ((0,) * len(shape), (0,) * len(shape))
+    frame = frame_of(node)
+    assert frame is not None
+    low, high = frame
     _fill_margins(code, low, high, framed)
     offset = sum(n * s for n, s in zip(low, framed.strides, strict=True))
     copy(code, layout.places[operand], View(framed.buffer, offset, shape, framed.strides, framed.dtype))

@@ -140,15 +140,15 @@ class ProgramWriter:
         """
         layout = self.layout
         before, main = self._begun(), self._begun()
-        copied: set[View] = set()
+        copied: set[tuple[View, View]] = set()
         for unit in layout.units:
             product = self._products.get(unit)
-            if product is not None and product.source is not None and product.packed not in copied:
-                assert product.packed is not None
-                copied.add(product.packed)
+            packed = None if product is None else product.packed
+            if packed is not None and packed not in copied:
+                copied.add(packed)
                 copying = Code()
-                copy(copying, product.source, product.packed)
-                self._call(before if is_known_before(layout, product.source) else main, copying)
+                copy(copying, *packed)
+                self._call(before if is_known_before(layout, packed[0]) else main, copying)
             code = Code()
             write_unit(code, layout, unit, self._products.get(unit))
             self._call(main, code)
@@ -233,10 +233,10 @@ class ProgramWriter:
                 last[buffer] = i
                 sizes[buffer] = size
             product = self._products.get(unit)
-            if product is not None and product.source is not None and product.packed is not None:
-                packed = product.packed
+            if product is not None and product.packed is not None:
+                source, packed = product.packed
                 first[packed.buffer], last[packed.buffer] = i, i
-                if is_known_before(layout, product.source):  # it is copied once, and there for all tiles
+                if is_known_before(layout, source):  # it is copied once, and there for all tiles
                     first[packed.buffer], last[packed.buffer] = 0, end
                     once.add(packed.buffer)
                 sizes[packed.buffer] = packed.nbytes

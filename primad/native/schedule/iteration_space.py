@@ -22,7 +22,7 @@ class IterationSpace:
     """The loops over an array's axes, as far as they are known; `admit` splits them further.
 
     Args:
-        shape: of the arrays that the kernel computes.
+        shape: of the arrays that the kernel computes, of several elements.
     """
 
     def __init__(self, shape: Sequence[int]) -> None:
@@ -38,9 +38,9 @@ class IterationSpace:
         """
         pattern = frozenset(axes) & self._wide.keys()
         blocks = self._blocks([*self._patterns, pattern])
-        if len(blocks) > len(LOOPS) or (blocks and self._length(blocks[-1]) < min(NARROW, self._length(self._wide))):
+        if len(blocks) > len(LOOPS) or self._length(blocks[-1]) < min(NARROW, self._length(self._wide)):
             return False
-        if summed and blocks and blocks[-1][0] in pattern:
+        if summed and blocks[-1][0] in pattern:
             return False
         self._patterns.append(pattern)
         return True

@@ -21,7 +21,7 @@ from primad.native.emit.op_table import Way, reason, way_of
 from primad.native.emit.window_loops import frame_of, framed_in, windows_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous
-from primad.native.loops.body_programs import NativeBody, bodies_in, form_of
+from primad.native.loops.body_programs import NativeBody, form_of
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.storage import VIEWS, Joined, Place, Splat, count_of_boxes, joined_in, part_of, view_of
 from primad.ops.record.primitive import application
@@ -84,8 +84,6 @@ def layout_of(
     steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
-    if not all(map(_can_add, program.outputs[: slices.sums])) or any(of not in bodies for of in bodies_in(program)):
-        return None
     return Layout(program, steps, constants, slices, bodies)
 
 
@@ -107,12 +105,6 @@ def _lies_anywhere(node: Node) -> bool:
     """Say whether a value can be computed in any place."""
     how = way_of(application(node)[0])
     return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME, Way.LOOP)
-
-
-def _can_add(node: Node) -> bool:
-    """Say whether a sum over tiles can be added to what is there."""
-    how = way_of(node)
-    return how is Way.SUM or (isinstance(how, Loops) and how.adds)
 
 
 def is_constant(node: Node) -> bool:
@@ -246,13 +238,13 @@ class Layout:
             found = self._home(node)
         return found
 
-    def _in_windows(self, node: Node) -> View:
+    def _in_windows(self, node: Node) -> View | Splat:
         source = self.places[node.inputs[0]]
-        if frame_of(node) is not None or isinstance(source, Splat):
+        if frame_of(node) is not None:
             self._put_alone(node)
             source = framed_in(node)
-        assert isinstance(source, View)
-        return windows_of(node, source)
+        assert not isinstance(source, Joined)
+        return source if isinstance(source, Splat) else windows_of(node, source)
 
     def _in_parts(self, node: Node) -> Joined:
         form = joined_in(node)
@@ -367,9 +359,8 @@ class Layout:
             yield self.units[i]
 
 
-def alone(node: Node, order: Sequence[int] = ()) -> View:
-    """Return the place of a value in a buffer of its own, row by row or with its axes in another order."""
+def alone(node: Node, order: Sequence[int]) -> View:
+    """Return the place of a value in a buffer of its own, with its axes in an order."""
     shape = node.type.shape
-    order = order or range(len(shape))
     steps = dict(zip(order, contiguous([shape[i] for i in order]), strict=True))
     return View(node, 0, shape, tuple([steps[i] for i in range(len(shape))]), node.type.dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,7 @@ def within(place: Place, box: Box) -> View | Splat:
     """Return where the part of a value in a box lies."""
     if isinstance(place, Joined):
         first, last = box[place.axis]
-        which = next(i for i, (a, b) in enumerate(itertools.pairwise(place.edges)) if a <= first < last <= b)
+        which = bisect_right(place.edges, first) - 1
         moved = (first - place.edges[which], last - place.edges[which])
         return within(place.parts[which], (*box[: place.axis], moved, *box[place.axis + 1 :]))
     if isinstance(place, Splat):
@@ -124,10 +125,10 @@ def _reshaped(source: View, shape: tuple[int, ...]) -> tuple[int, ...] | None:
             strides.append(0)
             continue
         # Split the new axis off the end of the last old one, after joining old axes that lie behind one another.
-        while old and old[-1][0] % n and len(old) > 1 and old[-2][1] == old[-1][1] * old[-1][0]:
+        while old[-1][0] % n and old[-2][1] == old[-1][1] * old[-1][0]:
             length, step = old.pop()
             old[-1] = (old[-1][0] * length, step)
-        if not old or old[-1][0] % n:
+        if old[-1][0] % n:
             return None
         length, step = old.pop()
         strides.append(step)

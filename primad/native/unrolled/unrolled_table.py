@@ -183,7 +183,8 @@ def can_fail(node: Node) -> bool:
     if isinstance(node.op, Leaf) or node.op.domain is None:
         return False
     form = register_form(node)
-    return isinstance(form, ElementForm) and form.fails(node)
+    assert isinstance(form, ElementForm)
+    return form.fails(node)
 
 
 def failing_in(program: Program) -> tuple[Node, ...]:
