@@ -1,8 +1,8 @@
 """The law that computes only what is read: rows that are taken, or a slice, of a value are taken of its operands.
 
-f(x)[i] is f(x[i]), along an axis that f maps. Demands go from the end of a program towards its beginning: for each axis
-of a value, all of it, a window of it, or the rows at some indices. What an op maps along that axis is demanded of its
-operands; what it sums or mixes is computed whole, and cut.
+f(x)[i] is f(x[i]), along an axis that f maps, and a window of what is joined is one of each part. Demands go from the
+end of a program towards its beginning: for each axis of a value, all of it, a window of it, or the rows at some
+indices. What an op maps along that axis is demanded of its operands; what it sums or mixes is computed whole, and cut.
 
 A value is computed once, as the least that holds all its demands, so that the program does not grow; and nothing is
 moved that takes more than a share of the axis, since indices may repeat and each operand is cut anew.
@@ -10,11 +10,11 @@ moved that takes more than a share of the axis, since indices may repeat and eac
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.axes import is_name
+from primad.ir.axes import AxisMap, Strided, is_name
 from primad.ir.law_families import LEFT_OUT, LOCAL
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program
@@ -47,6 +47,14 @@ def take_early(program: Program, smallest: int = SMALLEST, rows: int = ROWS) -> 
     return _Taking(program, smallest, rows).result()
 
 
+def windows_alone(program: Program) -> Program:
+    """Return the program that computes the windows that its slices take, however large, as if there were nothing else.
+
+    It is for a part of a derivative, which is asked for apart from the rest: what is not read may fail.
+    """
+    return _Taking(program, smallest=1, rows=1, alone=True).result()
+
+
 def differentiable(program: Program, active: Sequence[bool]) -> Program:
     """Return the program in the form that is differentiated, without what is not read: it has no cotangents either.
 
@@ -65,6 +73,14 @@ def _begins(node: Node, smallest: int, rows: int) -> bool:
     )
 
 
+def _joined(node: Node, map: AxisMap) -> Hashable:
+    """Return the index that an op joins out of parts, which are its operands; None for other ops."""
+    labels = [[label for label in operand if isinstance(label, Strided)] for operand in map.operands]
+    parts = [found[0] for found in labels if len(found) == 1 and found[0].step == 1]
+    jointly = node.op.derivative.linear_operands is None
+    return parts[0].name if jointly and len(parts) == len(labels) and len({part.name for part in parts}) == 1 else None
+
+
 def _taken(node: Node) -> Wants | None:
     """Return what an op that takes rows or a slice needs of its first operand; None for other ops."""
     if node.op is ops.slice_:
@@ -81,30 +97,50 @@ def _takes_rows(node: Node) -> bool:
     return not isinstance(node.op, Leaf) and node.op.indexing.takes_rows is not None
 
 
-def _together(taken: Wants, wants: Wants) -> Wants:
-    """Return what is needed of what a node takes rows of, when not all of its result is needed along other axes."""
-    return tuple([want if own is None else own for own, want in zip(taken, wants, strict=True)])
+def _combine(own: Want, want: Want) -> bool:
+    """Say whether what is needed of what is taken can be taken at once."""
+    return own is None or (isinstance(own, tuple) and isinstance(want, tuple))
 
 
-def _passing(node: Node, wants: Wants) -> Wants:
+def _together(node: Node, taken: Wants, wants: Wants) -> Wants:
+    """Return what is needed of what a node takes a slice or rows of, when not all of its result is needed."""
+    steps = dict(node.params)["step"] if node.op is ops.slice_ else (1,) * len(taken)
+    found = list(taken)
+    for axis, (own, want, step) in enumerate(zip(taken, wants, steps, strict=True)):
+        if own is None:
+            found[axis] = want
+        elif isinstance(own, tuple) and isinstance(want, tuple):
+            found[axis] = own[0] + step * want[0], own[0] + step * (want[1] - 1) + 1
+    return tuple(found)
+
+
+def _passing(node: Node, wants: Wants, taken: Wants | None, alone: bool) -> Wants:
     """Return the demands, of those of a node's result, that its operands can meet; None where the op is applied to all.
 
     An op that can fail is applied to all: its error must not be lost. Neither must that of indices out of range, so
     demands go on only along an axis that an operand has: one that the op makes has no length to compare rows with, and
-    a window of it is left to the law of a slice of what is made.
+    a window of it is left to the law of a slice of what is made. `alone` says that there are no such errors.
     """
-    taken = _taken(node)
     if taken is not None:
-        return tuple([want if own is None else None for own, want in zip(taken, wants, strict=True)])
+        return tuple([want if _combine(own, want) else None for own, want in zip(taken, wants, strict=True)])
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
     several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
-    if several or node.op.programs.called or node.op.domain is not None:
+    if several or node.op.programs.called or not (alone or node.op.domain is None) or node.op.axes.adapt is None:
         return _all(node)
     map = axis_map(node)
+    (after,) = map.results
     held = {label for labels in map.operands for label in labels}
-    pairs = zip(map.results[0], wants, strict=True)
-    return tuple([want if is_name(label) and label in held else None for label, want in pairs])
+    joined = _joined(node, map)
+
+    def met(label: Hashable, want: Want) -> bool:
+        if not is_name(label) or after.count(label) != 1:
+            return False
+        if map.role(label) == "mixed":
+            return label == joined and isinstance(want, tuple)
+        return alone or label in held
+
+    return tuple([want if met(label, want) else None for label, want in zip(after, wants, strict=True)])
 
 
 def _length(want: Want, length: int) -> int:
@@ -135,8 +171,18 @@ def _either(x: Want, y: Want) -> Want:
 
 
 class _Taking:
-    def __init__(self, program: Program, smallest: int, rows: int) -> None:
+    """One use of the law.
+
+    Args:
+        program: any program.
+        smallest: values of fewer elements are computed whole.
+        rows: how many times as long as rows that are taken an axis must be.
+        alone: whether only windows are passed, and errors of what is not read are none.
+    """
+
+    def __init__(self, program: Program, smallest: int, rows: int, alone: bool = False) -> None:
         self._program = program
+        self._alone = alone
         self._smallest = smallest
         self._rows = rows
         self._own = set(program.nodes)
@@ -163,21 +209,25 @@ class _Taking:
         """Return what is computed of a value, of which a part is needed: all where that is not much less."""
         if _is_whole(wants) or not _pays(node, wants, self._smallest, self._rows):
             return _all(node)
-        possible = _passing(node, wants)
+        possible = _passing(node, wants, self._taken(node), self._alone)
         return possible if _pays(node, possible, self._smallest, self._rows) else _all(node)
 
     def _of_operands(self, node: Node) -> Iterator[tuple[Node, Wants]]:
         """Yield what a node, of which so much is computed, needs of its operands and of arrays of indices."""
         wants = self._wants[node]
         yield from [(want, _all(want)) for want in wants if isinstance(want, Node)]
-        if taken := _taken(node):
+        if taken := self._taken(node):
             first, *others = node.inputs
-            yield first, _together(taken, wants)
+            yield first, _together(node, taken, wants)
             yield from [(operand, _all(operand)) for operand in others]
         elif _is_whole(wants):
             yield from [(operand, _all(operand)) for operand in node.inputs]
         elif not isinstance(node.op, Leaf):
             yield from _of_mapped(node, wants)
+
+    def _taken(self, node: Node) -> Wants | None:
+        """Return what an op that takes rows or a slice needs of its first operand, if it is not treated as others."""
+        return None if self._alone and node.op is not ops.slice_ else _taken(node)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
@@ -208,11 +258,11 @@ class _Taking:
     def _built(self, node: Node) -> Node:
         """Build as much of a value as is needed."""
         wants, trace = self._wants[node], self._trace
-        taken = _taken(node)
+        taken = self._taken(node)
         if _is_whole(wants) and (taken is None or _is_whole(self._wants[node.inputs[0]])):
             return rebuild(node, self._values, trace)
         if taken is not None:
-            return self._rest(node, _together(taken, wants))
+            return self._rest(node, _together(node, taken, wants))
         lengths = [_length(want, n) for want, n in zip(wants, node.type.shape, strict=True)]
         if isinstance(node.op, Leaf):
             return trace.literal(literal_value(node), ArrayType(tuple(lengths), node.type.dtype))
@@ -260,10 +310,21 @@ def _is_whole(wants: Wants) -> bool:
 
 
 def _of_mapped(node: Node, wants: Wants) -> list[tuple[Node, Wants]]:
-    """Return what a part of an op's result needs of its operands, of those axes that it maps."""
+    """Return what a part of an op's result needs of its operands, of those of which it needs something."""
     map = axis_map(node)
     named = {label: want for label, want in zip(map.results[0], wants, strict=True) if want is not None}
-    return [
-        (operand, tuple([named.get(label) for label in labels]))
+    found = [
+        (operand, tuple([_of_axis(label, n, named) for label, n in zip(labels, operand.type.shape, strict=True)]))
         for operand, labels in zip(node.inputs, map.operands, strict=True)
     ]
+    return [(operand, own) for operand, own in found if (0, 0) not in own]
+
+
+def _of_axis(label: Hashable, length: int, named: Mapping[Hashable, Want]) -> Want:
+    """Return what is needed along an axis of an operand: a part of what is joined has a window of its own."""
+    want = named.get(label.name) if isinstance(label, Strided) else named.get(label)
+    if not isinstance(label, Strided) or want is None:
+        return want
+    assert isinstance(want, tuple)
+    first, end = max(want[0] - label.start, 0), min(want[1] - label.start, length)
+    return (0, 0) if first >= end else None if (first, end) == (0, length) else (first, end)

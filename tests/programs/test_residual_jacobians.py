@@ -17,6 +17,7 @@ from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import prepare
 from primad.runtime.tiling import block_sums, tiled_plan
 from primad.simplify import simplify
+from primad.simplify.slice_pushdown import take_early
 from primad.transforms.batching import vmap
 from primad.transforms.lowering import inline
 from primad.verify.cases.drawn_cases import Seeded
@@ -421,6 +422,22 @@ def test_a_part_of_what_is_joined_takes_nothing_of_its_other_parts(axis):
         block = tuple([(2 * first, 2 * first + 2, 1) if i == axis else (0, 2, 1) for i in range(3)])
         found = {node.op.name for node in restricted(program, 0, 0, block).nodes}
         assert found & {"sin", "exp", "tanh"} == {names}
+
+
+def test_windows_go_through_joints_and_slices_to_what_is_read():
+    """Of a value that is cut, shifted and joined no element is computed that a window of the result does not read."""
+
+    def shifted(x):
+        y = np.sin(x)
+        joined = np.concatenate([y[-2:], y[1:-2:2], y[:3]])
+        return np.exp(np.roll(joined, 1) * 2.0)
+
+    program, block = primad.trace(shifted)(np.ones(24)), ((4, 6, 1),)
+    sliced = program_of(program.in_types, lambda x: [shifted(x)[4:6]])
+    x = RNG.normal(size=24)
+    for part in (restricted(program, 0, 0, block), take_early(sliced, smallest=1)):
+        assert np.array_equal(np.ravel(part(x)), shifted(x)[4:6])
+        assert sum(node.type.size for node in part.nodes if node.op is ops.sin) <= 3
 
 
 def test_an_op_may_cut_one_index_and_split_another():

@@ -19,7 +19,7 @@ from primad.programs.jacobians.pullback_rows import is_single, pull_rows
 from primad.programs.program_ops import program_op
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.simplify.slice_pushdown import differentiable, take_early
+from primad.simplify.slice_pushdown import differentiable, take_early, windows_alone
 from primad.transforms import batching, forward, reverse
 from primad.transforms.lowering import applications, expand, inline
 
@@ -35,7 +35,7 @@ def restricted(program: Program, output: int, argument: int, block: Block | None
 def _block_of(program: Program, output: int, block: Block) -> Program:
     """Return the program of a block of an output, which computes no more than that needs, however small it is."""
     of = program_of(program.in_types, lambda *xs: [take_block(inline(program, xs)[output], block)], program.names)
-    return take_early(expand(of), smallest=1, rows=1)
+    return windows_alone(expand(of))
 
 
 def _derivative_alone(derived: Program) -> Program:
