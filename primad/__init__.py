@@ -181,6 +181,8 @@ _LATE = {
 }
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
+Program.formulas = lambda: import_module("primad.symbolic.program_formulas")
+
 if TYPE_CHECKING:
     from primad import enclosures as enclosures
     from primad import implicit as implicit

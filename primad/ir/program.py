@@ -60,9 +60,11 @@ class Program:
         label: the name of the function, or what was derived of it.
         notes: what was found in it after it was recorded, in sentences.
         caller: (program, positional arguments, keywords) -> results; set by `primad.runtime.calling`, which lies above.
+        formulas: loads what writes programs as formulas, with SymPy; set by `primad`.
     """
 
     caller: ClassVar[Callable[[Program, tuple[Any, ...], dict[str, Any]], Any]]
+    formulas: ClassVar[Callable[[], Any]]
 
     def __init__(
         self,
@@ -160,16 +162,11 @@ class Program:
         Raises:
             TracingError: for an op that has no formula (see `primad.to_sympy`).
         """
-        from primad.symbolic.program_formulas import (
-            latex,  # programs have formulas; SymPy, which writes them, is loaded late
-        )
-
-        return latex(self)
+        found: str = Program.formulas().latex(self)
+        return found
 
     def _repr_latex_(self) -> str | None:
-        from primad.symbolic.program_formulas import short_latex  # as above
-
-        found = short_latex(self)
+        found: str | None = Program.formulas().short_latex(self)
         return found and f"$\\displaystyle {found}$"
 
     def _repr_html_(self) -> str:

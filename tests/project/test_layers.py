@@ -26,19 +26,11 @@ ORDER = [
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 LAZY = {
     (
-        "ir/program.py",
-        "primad.symbolic.program_formulas",
-    ): "a program has formulas; SymPy is loaded when they are asked for",
-    (
-        "numpy/reduce/scans.py",
-        "primad.functional.control.user_loops",
-    ): "a long running product is a loop, whose derivatives lie above",
-    (
         "pde/geometry/domains.py",
         "primad.pde.geometry.constructive",
     ): "operators on domains make domains of classes that derive from theirs",
 }
-"""Imports inside functions that are meant, within primad, and why; nothing else may import what lies above it."""
+"""Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
 WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache")
 """What is loaded when a first program runs: it compiles and plans, and importing it takes half as long as all
 the rest. Whoever calls it from a module that is loaded before imports it inside of the function."""
@@ -99,9 +91,7 @@ def upward(path: Path) -> Iterator[str]:
     if own is None or own == "__main__":
         return
     assert own in HEIGHT, f"{own} is in no layer: add it to the list, to docs/design.md and to CONTRIBUTING.md"
-    for module, line, inside in imports(path):
-        if inside and (str(path.relative_to(PACKAGE)), module) in LAZY:
-            continue
+    for module, line, _ in imports(path):
         target = layer_of(module)
         if own == "cli" and target is None:
             continue  # the command line uses what users see

@@ -19,6 +19,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, leaf_value, literal_value
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.promotion import convert
+from primad.numpy.reduce.scans import RowLoops
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.scan import Form
@@ -63,6 +64,9 @@ def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reve
         found: tuple[Any, Any] = run_once(lambda init, xs: _scanned(f, init, xs, length, reverse), (init, xs))
         return found
     return _scanned(f, init, xs, length, reverse)
+
+
+RowLoops.scan = scan
 
 
 def function_name(f: Function) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,15 +41,24 @@ def scanned(combine: Any, x: Any, axis: int) -> Any:
     return moveaxis(moved, 0, axis)
 
 
+class RowLoops:
+    """Loops over rows, which some functions are where they are long.
+
+    Attributes:
+        scan: (step, carry, rows) -> the last carry, and results stacked; set by `primad.functional.control.user_loops`,
+            which lies above.
+    """
+
+    scan: ClassVar[Callable[..., tuple[Any, Any]]]
+
+
 def _running_products(x: Any, *, axis: int) -> Any:
     """One factor after the other: products of some in the middle may overflow where what comes before them is 0."""
     rows = moveaxis(x, axis, 0)
     if len(rows) <= _WRITTEN_OUT:
         found = stack(list(itertools.accumulate(rows, ops.mul))) if len(rows) else rows
     else:
-        from primad.functional.control.user_loops import scan
-
-        _, found = scan(lambda total, row: (total * row,) * 2, np.ones(rows.shape[1:], rows.dtype), rows)
+        _, found = RowLoops.scan(lambda total, row: (total * row,) * 2, np.ones(rows.shape[1:], rows.dtype), rows)
     return moveaxis(found, 0, axis)
 
 
