@@ -69,7 +69,10 @@ def square(name: str, a: Any) -> Any:
     """Return a stack of square matrices of floats; raise for others."""
     (a,) = floats(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"scipy.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
+        raise ShapeError(
+            f"scipy.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}",
+            fix="give as many rows as columns.",
+        )
     return a
 
 

@@ -79,11 +79,16 @@ def _several(name: str, x: Any, s: Any, axes: Any, norm: Any) -> Any:
     s, axes = (None if each is None else tuple(np.atleast_1d(each).tolist()) for each in (s, axes))
     places = [] if axes is None else [operator.index(axis) % max(1, x.ndim) for axis in axes]
     if len({*places}) != len(places) or (s is not None and min(s, default=1) < 1):
-        raise ShapeError(f"scipy.fft.{name}: the axes {axes} are not all different, or the lengths {s} not positive")
+        raise ShapeError(
+            f"scipy.fft.{name}: the axes {axes} are not all different, or the lengths {s} not positive",
+            fix="give each axis once, and lengths of at least 1.",
+        )
     if "h" not in name:
         return getattr(numpy_fft, name)(x, s, axes, norm)
     if norm not in (None, *SWAPPED):
-        raise ShapeError(f"scipy.fft.{name}: norm is 'backward', 'ortho' or 'forward', not {norm!r}")
+        raise ShapeError(
+            f"scipy.fft.{name}: norm is 'backward', 'ortho' or 'forward', not {norm!r}", fix="use one of these."
+        )
     norm = SWAPPED[norm or "backward"]
     return (
         numpy_fft.irfftn(conjugated(x), s, axes, norm)

@@ -125,7 +125,10 @@ def _transformed(name: str, x: Any, type: Any, s: Any, axes: Any, norm: Any, ort
     Source: the definitions in SciPy's documentation of dct and dst.
     """
     if type not in INVERSE or norm not in (None, *SWAPPED):
-        raise ShapeError(f"scipy.fft.{name}: type {type!r} (of 1, 2, 3, 4) with norm={norm!r} is not known")
+        raise ShapeError(
+            f"scipy.fft.{name}: type {type!r} (of 1, 2, 3, 4) with norm={norm!r} is not known",
+            fix="use a type from 1 to 4, and norm 'backward', 'ortho' or 'forward'.",
+        )
     (x,) = traced_operands(x)
     orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
     if x.dtype.kind == "c" and orthogonal != (norm == "ortho"):
@@ -160,10 +163,15 @@ def _places(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int], list[int]]
     places = [normalize_axis(f"scipy.fft.{name}", axis, x.ndim) for axis in np.atleast_1d(axes)]
     given = [None] * len(places) if given is None else given
     if len(given) != len(places) or len({*places}) != len(places):
-        raise ShapeError(f"scipy.fft.{name}: axes {tuple(places)} and lengths {s} do not fit")
+        raise ShapeError(
+            f"scipy.fft.{name}: axes {tuple(places)} and lengths {s} do not fit",
+            fix="give each axis once, and a length of at least 1 for each.",
+        )
     lengths = [x.shape[axis] if n is None else n for axis, n in zip(places, given, strict=True)]
     if min(lengths, default=1) < 1:
-        raise ShapeError(f"scipy.fft.{name}: a transform of {min(lengths)} numbers")
+        raise ShapeError(
+            f"scipy.fft.{name}: a transform of {min(lengths)} numbers", fix="give at least one number along each axis."
+        )
     return places, lengths
 
 
@@ -236,7 +244,10 @@ def _hankel(name: str, a: Any, settings: Sequence[Any]) -> Any:
     from scipy import fft as scipy_fft
 
     if any(not isinstance(value, (int, float, np.number)) for value in settings):
-        raise ShapeError(f"scipy.fft.{name}: dln, mu, offset and bias are plain numbers, also beside a traced array")
+        raise ShapeError(
+            f"scipy.fft.{name}: dln, mu, offset and bias are plain numbers, also beside a traced array",
+            fix="give Python numbers.",
+        )
     dln, _, offset, bias = map(float, settings)
     (a,) = floats(a)
     n = a.shape[-1]

@@ -28,7 +28,9 @@ def _moved(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
     x = pnp.array(x)
     x = pnp.moveaxis(x, axis, -1) if x.ndim > 1 else x
     if x.shape[-1] != count:
-        raise ShapeError(f"{name}: {x.shape[-1]} points for {count} samples along the axis")
+        raise ShapeError(
+            f"{name}: {x.shape[-1]} points for {count} samples along the axis", fix="give one point for each sample."
+        )
     return y, pnp.diff(x, axis=-1)
 
 
@@ -131,7 +133,10 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     if not is_recorded((y, x, dx)):
         return _own("cumulative_trapezoid")(y, x, dx, axis, initial)
     if initial is not None and initial != 0:
-        raise ShapeError(f"cumulative_trapezoid: initial is 0 or None, got {initial!r}")
+        raise ShapeError(
+            f"cumulative_trapezoid: initial is 0 or None, got {initial!r}",
+            fix="use 0, and add another start to the result.",
+        )
     y, width = _moved("cumulative_trapezoid", y, x, dx, axis)
     return _cumulative(_trapezia(y, width), initial, axis, False)
 

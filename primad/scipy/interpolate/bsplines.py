@@ -93,7 +93,10 @@ class BSpline:
         c = pnp.moveaxis(c, place, 0)
         count = t.shape[0] - degree - 1
         if t.ndim != 1 or degree < 0 or count <= degree or c.shape[0] < count:
-            raise ShapeError(f"BSpline: coefficients of shape {c.shape} for {t.shape[0]} knots and degree {degree}")
+            raise ShapeError(
+                f"BSpline: coefficients of shape {c.shape} for {t.shape[0]} knots and degree {degree}",
+                fix="give one coefficient for each knot but degree + 1, and more than the degree.",
+            )
         self._set(t, c, degree, extrapolate, place)
 
     @classmethod
@@ -249,7 +252,10 @@ def make_interp_spline(
     place = normalize_axis("make_interp_spline", axis, y.ndim)
     y = pnp.moveaxis(y, place, 0)
     if x.ndim != 1 or x.shape[0] != y.shape[0] or k < 0 or (k and x.shape[0] <= k):
-        raise ShapeError(f"make_interp_spline: points of shape {x.shape}, values of shape {y.shape}, degree {k}")
+        raise ShapeError(
+            f"make_interp_spline: points of shape {x.shape}, values of shape {y.shape}, degree {k}",
+            fix="give a vector of points, more than the degree, and values with one row for each.",
+        )
     if k < 2 and t is None and bc_type is None:
         knots = pnp.concatenate([x[:1], x, x[-1:]] if k else [x, x[-1:]])
         return BSpline.construct_fast(knots, y, k, axis=place)

@@ -30,7 +30,10 @@ def _prepared(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     x, y = in_double(x), in_double(y)
     place = normalize_axis(name, axis, y.ndim)
     if x.ndim != 1 or x.shape[0] != y.shape[place] or x.shape[0] < 2:
-        raise ShapeError(f"{name}: points of shape {x.shape} for values of shape {y.shape}, interpolated along {axis}")
+        raise ShapeError(
+            f"{name}: points of shape {x.shape} for values of shape {y.shape}, interpolated along {axis}",
+            fix="give one point for each value along the axis.",
+        )
     return x, pnp.moveaxis(y, place, 0), place
 
 
@@ -79,7 +82,10 @@ class CubicHermiteSpline(PPoly):
         x, y, place = _prepared("CubicHermiteSpline", x, y, axis)
         slopes = pnp.moveaxis(in_double(dydx), place, 0)
         if slopes.shape != y.shape:
-            raise ShapeError(f"CubicHermiteSpline: slopes of shape {slopes.shape} for values of shape {y.shape}")
+            raise ShapeError(
+                f"CubicHermiteSpline: slopes of shape {slopes.shape} for values of shape {y.shape}",
+                fix="give one slope for each value.",
+            )
         self._through(x, y, slopes, place, extrapolate)
 
     def _through(self, x: Any, y: Any, slopes: Any, axis: int, extrapolate: Any) -> None:
@@ -148,7 +154,10 @@ def _conditions(bc_type: Any, shape: tuple[int, ...]) -> list[Any]:
         )
     for end in ends:
         if not isinstance(end, str) and end[1].shape != shape:
-            raise ShapeError(f"CubicSpline: a derivative of shape {end[1].shape} at an end, for values of {shape}")
+            raise ShapeError(
+                f"CubicSpline: a derivative of shape {end[1].shape} at an end, for values of {shape}",
+                fix="give one for each curve: the shape of the values without the axis of points.",
+            )
     return ends
 
 

@@ -62,7 +62,10 @@ class RegularGridInterpolator:
         values = values if values.dtype.kind in "fc" else values.astype(np.float64)
         lengths = tuple(axis.shape[0] for axis in grid)
         if values.shape[: len(grid)] != lengths or any(axis.ndim != 1 for axis in grid):
-            raise ShapeError(f"RegularGridInterpolator: values of shape {values.shape} on a grid of {lengths} points")
+            raise ShapeError(
+                f"RegularGridInterpolator: values of shape {values.shape} on a grid of {lengths} points",
+                fix="give one value for each point of the grid: np.meshgrid(..., indexing='ij') has their places.",
+            )
         for place, axis in enumerate(grid):
             if not has_traced(axis) and len(axis) > 1 and axis[0] > axis[1]:
                 grid[place], values = axis[::-1], pnp.flip(values, place)
@@ -132,7 +135,10 @@ def _as_points(xi: Any, count: int) -> Any:
         points = in_double(xi)
         points = pnp.reshape(points, (-1, count)) if points.ndim == 1 else points
     if points.shape[-1] != count:
-        raise ShapeError(f"points with {points.shape[-1]} coordinates, on a grid of {count} axes")
+        raise ShapeError(
+            f"points with {points.shape[-1]} coordinates, on a grid of {count} axes",
+            fix="give points whose last axis has one coordinate for each axis of the grid.",
+        )
     return points
 
 

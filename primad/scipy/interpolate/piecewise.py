@@ -160,7 +160,10 @@ class PPoly:
         place = normalize_axis("PPoly", axis, c.ndim - 1)
         c = pnp.moveaxis(pnp.moveaxis(c, place + 1, 0), place + 1, 0) if place else c
         if x.ndim != 1 or c.ndim < 2 or c.shape[1] != x.shape[0] - 1 or not c.shape[0] or x.shape[0] < 2:
-            raise ShapeError(f"PPoly: coefficients of shape {c.shape} for breaks of shape {x.shape}")
+            raise ShapeError(
+                f"PPoly: coefficients of shape {c.shape} for breaks of shape {x.shape}",
+                fix="give one column of coefficients for each piece between two breaks.",
+            )
         self._set(c, x, True if extrapolate is None else extrapolate, place)
 
     @classmethod

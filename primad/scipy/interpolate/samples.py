@@ -70,7 +70,10 @@ class interp1d:
         y = y if y.dtype.kind in "fc" else y.astype(np.float64)
         place = normalize_axis("interp1d", axis, y.ndim)
         if x.ndim != 1 or x.shape[0] != y.shape[place]:
-            raise ShapeError(f"interp1d: places of shape {x.shape} for samples of shape {y.shape} along {axis}")
+            raise ShapeError(
+                f"interp1d: places of shape {x.shape} for samples of shape {y.shape} along {axis}",
+                fix="give one place for each sample along the axis.",
+            )
         if kind not in (*_DEGREES, *_OF_SAMPLES) and not isinstance(kind, int):
             raise DomainError(f"interp1d: kind={kind!r}", fix=f"use one of {(*_OF_SAMPLES, *_DEGREES)}, or a degree.")
         if not assume_sorted:

@@ -25,7 +25,7 @@ __all__ = [
 def _read(a: Any, trans: Any) -> tuple[Any, bool]:
     """Return a matrix, conjugated if `trans` says so, and whether a system is that of the transposed one."""
     if trans not in (0, 1, 2, "N", "T", "C"):
-        raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+        raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}", fix="use one of these.")
     return conjugated(a) if trans in (2, "C") else a, trans not in (0, "N")
 
 
@@ -74,7 +74,9 @@ def _solved(a: Any, b: Any, kind: str, lower: bool, transposed: bool) -> Any:
         a = within(a, 0) if kind == "diagonal" else a
         return ops.solve_triangular(a, b, lower=kind == "lower triangular", transpose=bool(transposed), unit=False)
     if kind not in ("gen", "general", "banded", "tridiagonal"):
-        raise ShapeError(f"scipy.linalg.solve: assume_a={kind!r} is not known")
+        raise ShapeError(
+            f"scipy.linalg.solve: assume_a={kind!r} is not known", fix="use one of SciPy's names, or leave it out."
+        )
     a = within(a, 1) if kind == "tridiagonal" else a
     return pn.linalg.solve(turned(a) if transposed else a, b)
 
@@ -310,7 +312,9 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.pinv, with a relative cutoff."""
     if atol is not None or return_rank:
-        raise TracingError("scipy.linalg.pinv with atol= or return_rank= is not supported on traced arrays")
+        raise TracingError(
+            "scipy.linalg.pinv with atol= or return_rank= is not supported on traced arrays", fix="give rtol= alone."
+        )
     (a,) = floats(a)
     cutoff = max(a.shape[-2:]) * np.finfo(a.dtype).eps if rtol is None else rtol
     return pn.linalg.pinv(a, rtol=cutoff)

@@ -52,7 +52,10 @@ def expm_frechet(
     Both of SciPy's methods are the same one here.
     """
     if method not in (None, "SPS", "blockEnlarge"):
-        raise ShapeError(f"scipy.linalg.expm_frechet: method={method!r} is not known")
+        raise ShapeError(
+            f"scipy.linalg.expm_frechet: method={method!r} is not known",
+            fix="leave it out: both of SciPy's methods are the same here.",
+        )
     A, E = _fitting("expm_frechet", A, E)
     along = ops.expm_frechet(A, E)
     return (ops.expm(A), along) if compute_expm else along
@@ -67,7 +70,10 @@ def sqrtm(A: Any, disp: Any = True, blocksize: int = 64) -> Any:
             complex root; from derivatives, if a matrix is singular.
     """
     if disp is False:
-        raise ShapeError("scipy.linalg.sqrtm of traced arrays takes no disp=False, which returns an error estimate too")
+        raise ShapeError(
+            "scipy.linalg.sqrtm of traced arrays takes no disp=False, which returns an error estimate too",
+            fix="leave disp out.",
+        )
     return ops.sqrtm(square("sqrtm", A))
 
 
@@ -90,7 +96,10 @@ def logm(A: Any, disp: Any = True) -> Any:
         0.5
     """
     if disp is False:
-        raise ShapeError("scipy.linalg.logm of traced arrays takes no disp=False, which returns an error estimate too")
+        raise ShapeError(
+            "scipy.linalg.logm of traced arrays takes no disp=False, which returns an error estimate too",
+            fix="leave disp out.",
+        )
     return ops.logm(square("logm", A))
 
 
@@ -108,7 +117,10 @@ def _fitting(name: str, *matrices: Any) -> list[Any]:
         lead = None
     sizes = [square(name, x).shape[-1] for x in factors]
     if lead is None or q.ndim < 2 or q.shape[-2:] != (sizes[0], sizes[-1]):
-        raise ShapeError(f"scipy.linalg.{name}: matrices of shapes {', '.join(map(str, shapes))} do not fit")
+        raise ShapeError(
+            f"scipy.linalg.{name}: matrices of shapes {', '.join(map(str, shapes))} do not fit",
+            fix="give square matrices, and a last one with the rows of the first and the columns of the one before it.",
+        )
     return [pn.broadcast_to(x, (*lead, *x.shape[-2:])) for x in found]
 
 
@@ -143,7 +155,10 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     Source: by multiplying out (a − 1) x (aᴴ + 1) + (a + 1) x (aᴴ − 1) = −2 q.
     """
     if method not in (None, "direct", "bilinear"):
-        raise ShapeError(f"scipy.linalg.solve_discrete_lyapunov: method={method!r} is not known")
+        raise ShapeError(
+            f"scipy.linalg.solve_discrete_lyapunov: method={method!r} is not known",
+            fix="leave it out: both of SciPy's methods are the same here.",
+        )
     a, q = _fitting("solve_discrete_lyapunov", a, q)
     one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
     half = pn.linalg.solve(a + one, q)

@@ -25,7 +25,10 @@ def block_diag(*arrs: Any) -> Any:
     """scipy.linalg.block_diag: matrices along the diagonal, zeros elsewhere."""
     blocks = [pn.atleast_2d(x) for x in floats(*arrs)]
     if any(block.ndim > 2 for block in blocks):
-        raise ShapeError(f"scipy.linalg.block_diag takes matrices, got shapes {[block.shape for block in blocks]}")
+        raise ShapeError(
+            f"scipy.linalg.block_diag takes matrices, got shapes {[block.shape for block in blocks]}",
+            fix="give a matrix for each block: of a stack, block_diag(*stack).",
+        )
     width, before = sum(block.shape[1] for block in blocks), 0
     rows = []
     for block in blocks:
@@ -48,7 +51,10 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     try:
         lead = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     except ValueError:
-        raise ShapeError(f"scipy.linalg.toeplitz: columns {c.shape} and rows {r.shape} do not fit") from None
+        raise ShapeError(
+            f"scipy.linalg.toeplitz: columns {c.shape} and rows {r.shape} do not fit",
+            fix="give arrays whose axes before the last broadcast.",
+        ) from None
     c, r = (pn.broadcast_to(x, (*lead, x.shape[-1])) for x in (c, r))
     places = np.arange(c.shape[-1])[:, None] - np.arange(r.shape[-1])[None, :]
     return pn.concatenate([pn.flip(r[..., 1:], -1), c], -1)[..., places + r.shape[-1] - 1]
@@ -108,7 +114,10 @@ def solve_banded(
     ab, b = floats(ab, b)
     below, above = l_and_u
     if ab.ndim != 2 or below + above + 1 != ab.shape[0]:
-        raise ShapeError(f"scipy.linalg.solve_banded: {below} and {above} bands, but shape {ab.shape}")
+        raise ShapeError(
+            f"scipy.linalg.solve_banded: {below} and {above} bands, but shape {ab.shape}",
+            fix=f"give {below + above + 1} rows, one for each band.",
+        )
     return pn.linalg.solve(_banded(ab, below, above), b)
 
 
@@ -129,7 +138,10 @@ def solveh_banded(
     """scipy.linalg.solveh_banded: by Cholesky's factorization of the whole matrix, of which `ab` has one half."""
     ab, b = floats(ab, b)
     if ab.ndim != 2:
-        raise ShapeError(f"scipy.linalg.solveh_banded: bands of one matrix are the rows of `ab`, got shape {ab.shape}")
+        raise ShapeError(
+            f"scipy.linalg.solveh_banded: bands of one matrix are the rows of `ab`, got shape {ab.shape}",
+            fix="give a matrix with a row for each band.",
+        )
     bands = ab.shape[0] - 1
     half = _banded(ab, bands if lower else 0, 0 if lower else bands)
     a, columns, vector = system("scipy.linalg.solveh_banded", half if lower else adjoint(half), b)

@@ -33,7 +33,12 @@ def _before(name: str, size: int, origin: int) -> int:
     """
     low = size // 2 + origin
     if not 0 <= low < max(size, 1) or size < 1:
-        raise ShapeError(f"scipy.ndimage.{name}: origin {origin} for {size} weights")
+        raise ShapeError(
+            f"scipy.ndimage.{name}: origin {origin} for {size} weights",
+            fix=f"give an origin from {-(size // 2)} to {size - 1 - size // 2}."
+            if size > 0
+            else "give one weight at least.",
+        )
     return low
 
 
@@ -53,7 +58,10 @@ def _turned(weights: Any, origin: int, size: int) -> tuple[Any, int]:
 def _vector(name: str, weights: Any) -> Any:
     found = settled(pnp.array(weights))
     if found.ndim != 1:
-        raise ShapeError(f"scipy.ndimage.{name}: weights of shape {found.shape} along one axis")
+        raise ShapeError(
+            f"scipy.ndimage.{name}: weights of shape {found.shape} along one axis",
+            fix="give a vector of weights, or use scipy.ndimage.correlate and convolve for several axes.",
+        )
     return found
 
 
@@ -120,7 +128,10 @@ def _around(name: str, x: Any, weights: Any, mode: Any, cval: Any, origin: Any, 
     """Return the sums of neighbours along several axes at once."""
     places = chosen_axes(name, axes, x.ndim)
     if weights.ndim != len(places):
-        raise ShapeError(f"scipy.ndimage.{name}: weights of shape {weights.shape} along the axes {places}")
+        raise ShapeError(
+            f"scipy.ndimage.{name}: weights of shape {weights.shape} along the axes {places}",
+            fix="give weights with an axis for each.",
+        )
     weights = pnp.moveaxis(weights, range(weights.ndim), np.argsort(np.argsort(places)))
     origins = dict(zip(places, for_each(name, origin, len(places)), strict=True))
     for size, axis in zip(weights.shape, sorted(places), strict=True):

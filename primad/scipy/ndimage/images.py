@@ -48,7 +48,10 @@ def for_each(name: str, given: Any, count: int) -> list[Any]:
     if isinstance(given, str) or np.ndim(given) == 0:
         return [given] * count
     if len(given) != count:
-        raise ShapeError(f"scipy.ndimage.{name}: {len(given)} options for {count} axes")
+        raise ShapeError(
+            f"scipy.ndimage.{name}: {len(given)} options for {count} axes",
+            fix="give one for all axes, or one for each.",
+        )
     return list(given)
 
 

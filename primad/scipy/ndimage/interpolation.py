@@ -136,7 +136,10 @@ def map_coordinates(
     x, dtype = image("map_coordinates", input, output, coordinates, cval)
     points = settled(pnp.array(coordinates)).astype(np.float64)
     if points.ndim < 2 or points.shape[0] != x.ndim:
-        raise ShapeError(f"scipy.ndimage.map_coordinates: coordinates of shape {points.shape} for {x.ndim} axes")
+        raise ShapeError(
+            f"scipy.ndimage.map_coordinates: coordinates of shape {points.shape} for {x.ndim} axes",
+            fix="give one row of coordinates for each axis, as np.stack or np.indices do.",
+        )
     return _sampled("map_coordinates", x, list(points), order, mode, cval, prefilter).astype(dtype)
 
 
@@ -260,7 +263,10 @@ def _moved(
     if matrix.ndim == 2 and matrix.shape in ((n, n + 1), (n + 1, n + 1)):
         matrix, offset = matrix[:n, :n], matrix[:n, n]
     if matrix.shape not in ((n,), (n, len(shape))) or (matrix.ndim == 1 and len(shape) != n):
-        raise ShapeError(f"scipy.ndimage.{name}: a matrix of shape {matrix.shape} for {n} axes and a result {shape}")
+        raise ShapeError(
+            f"scipy.ndimage.{name}: a matrix of shape {matrix.shape} for {n} axes and a result {shape}",
+            fix="give a row for each axis of the image, a column for each of the result; or a number for each axis.",
+        )
     offsets, grid = for_each(name, settled(offset), n), _grid(shape)
     if matrix.ndim == 1:
         places = [matrix[i] * grid[i] + offsets[i] for i in range(n)]
@@ -302,7 +308,7 @@ def rotate(
     x, dtype = image("rotate", input, output, angle, cval)
     plane = sorted({normalize_axis("rotate", axis, x.ndim) for axis in axes})
     if len(plane) != 2:
-        raise ShapeError(f"scipy.ndimage.rotate: axes {axes} are no plane")
+        raise ShapeError(f"scipy.ndimage.rotate: axes {axes} are no plane", fix="give two different axes.")
     c, s = special.cosdg(angle), special.sindg(angle)
     sizes = np.array([x.shape[axis] for axis in plane])
     shape = sizes

@@ -307,7 +307,10 @@ def least_squares(
         )  # fmt: skip
     refuse("optimize.least_squares", **{key: value for key, value in others.items() if value != 0})
     if not isinstance(loss, str) or loss not in WEIGHTS:
-        raise ShapeError(f"least_squares: loss is one of {', '.join(WEIGHTS)} of traced residuals, got {loss!r}")
+        raise ShapeError(
+            f"least_squares: loss is one of {', '.join(WEIGHTS)} of traced residuals, got {loss!r}",
+            fix="use one of these.",
+        )
     ends = _finite(ends_of("least_squares", bounds, start, False))
 
     def equation(x: Any) -> Any:

@@ -26,7 +26,10 @@ def _both(name: str, in1: Any, in2: Any) -> list[Any]:
     """Return two arrays of the same dtype and number of axes."""
     both = traced_operands(in1, in2)
     if both[0].ndim != both[1].ndim:
-        raise ShapeError(f"scipy.signal.{name}: arrays of shapes {both[0].shape} and {both[1].shape}, of unlike axes")
+        raise ShapeError(
+            f"scipy.signal.{name}: arrays of shapes {both[0].shape} and {both[1].shape}, of unlike axes",
+            fix="give both as many axes: x[None] adds one.",
+        )
     dtype = np.result_type(both[0].dtype, both[1].dtype)
     return [convert(x, dtype) for x in both]
 
@@ -45,7 +48,8 @@ def _larger_first(name: str, x: Any, kernel: Any, mode: Any, axes: Any) -> tuple
         return x, kernel
     if any(x.shape[i] > kernel.shape[i] for i in axes):
         raise ShapeError(
-            f"scipy.signal.{name}: mode='valid' of shapes {x.shape} and {kernel.shape}, neither in the other"
+            f"scipy.signal.{name}: mode='valid' of shapes {x.shape} and {kernel.shape}, neither in the other",
+            fix="use mode='full' or 'same'.",
         )
     return kernel, x
 
@@ -192,7 +196,10 @@ def _of_matrices(name: str, x: Any, kernel: Any, mode: Any, boundary: Any, fillv
     if boundary not in extensions:
         raise DomainError(f"scipy.signal.{name}: boundary={boundary!r}", fix="use 'fill', 'wrap' or 'symm'.")
     if x.ndim != 2:
-        raise ShapeError(f"scipy.signal.{name} takes matrices, got shapes {x.shape} and {kernel.shape}")
+        raise ShapeError(
+            f"scipy.signal.{name} takes matrices, got shapes {x.shape} and {kernel.shape}",
+            fix="use scipy.signal.convolve or correlate for arrays of any number of axes.",
+        )
     x, kernel = _larger_first(name, x, kernel, mode, (0, 1))
     for axis in (0, 1):
         n, k = x.shape[axis], kernel.shape[axis]

@@ -87,7 +87,10 @@ def _designed(
         )
     band, (Wn,) = BANDS[btype.lower()], floats(Wn)
     if Wn.shape not in ((), (1,)) if band in ("lowpass", "highpass") else Wn.shape != (2,):
-        raise ShapeError(f"scipy.signal.{name}: frequencies of shape {Wn.shape} for btype={btype!r}")
+        raise ShapeError(
+            f"scipy.signal.{name}: frequencies of shape {Wn.shape} for btype={btype!r}",
+            fix="give one frequency for 'lowpass' and 'highpass', two for 'bandpass' and 'bandstop'.",
+        )
     Wn = Wn if fs is None else Wn / (fs / 2)
     Wn = pnp.reshape(Wn, ()) if band in ("lowpass", "highpass") else Wn
     z, p = (np.asarray(each, complex) for each in prototype[:2])

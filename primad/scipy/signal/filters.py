@@ -23,7 +23,10 @@ def _vectors(name: str, b: Any, a: Any) -> tuple[Any, Any]:
     """Return coefficients as vectors of the same length, of which that of the output now is 1."""
     b, a = (pnp.atleast_1d(x) for x in (b, a))
     if b.ndim != 1 or a.ndim != 1 or not b.shape[0] or not a.shape[0]:
-        raise ShapeError(f"scipy.signal.{name}: coefficients are vectors, got shapes {b.shape} and {a.shape}")
+        raise ShapeError(
+            f"scipy.signal.{name}: coefficients are vectors, got shapes {b.shape} and {a.shape}",
+            fix="give the coefficients of one filter, one at least of each.",
+        )
     b, a = b / a[0], a / a[0]
     length = max(b.shape[0], a.shape[0])
     return tuple(pnp.pad(x, (0, length - x.shape[0])) for x in (b, a))
@@ -81,7 +84,10 @@ def _state(name: str, z: Any, shape: tuple[int, ...]) -> Any:
         or any(n not in (1, m) for n, m in zip(z.shape, shape, strict=True))
         or z.shape[0] != shape[0]
     ):
-        raise ShapeError(f"scipy.signal.{name}: a state zi of shape {z.shape}, with that of time first; needs {shape}")
+        raise ShapeError(
+            f"scipy.signal.{name}: a state zi of shape {z.shape}, with that of time first; needs {shape}",
+            fix="take lfilter_zi's, with an axis of length 1 for each other axis of x.",
+        )
     return pnp.broadcast_to(z, shape)
 
 
@@ -109,7 +115,10 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 def _sections(name: str, sos: Any) -> list[tuple[Any, Any]]:
     """Return (b, a) of sections of second order."""
     if sos.ndim != 2 or sos.shape[1] != 6 or not sos.shape[0]:
-        raise ShapeError(f"scipy.signal.{name}: sections of shape {sos.shape}; each has 6 coefficients")
+        raise ShapeError(
+            f"scipy.signal.{name}: sections of shape {sos.shape}; each has 6 coefficients",
+            fix="give one row (b0, b1, b2, a0, a1, a2) for each section, as output='sos' of a design does.",
+        )
     return [(row[:3], row[3:]) for row in sos]
 
 
@@ -146,7 +155,10 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     else:
         z = pnp.moveaxis(given[0], place + 1, 1)
         if z.shape != (count, 2, *rows.shape[1:]):
-            raise ShapeError(f"scipy.signal.sosfilt: a state of shape {given[0].shape} for {count} sections")
+            raise ShapeError(
+                f"scipy.signal.sosfilt: a state of shape {given[0].shape} for {count} sections",
+                fix=f"give {count} pairs, with the other axes of x in their places: 2 stands where its axis is.",
+            )
     y, states = cascade(sections, rows, [[z[i, 0], z[i, 1]] for i in range(count)])
     found = pnp.moveaxis(y, 0, place)
     if zi is None:

@@ -127,7 +127,10 @@ def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: 
 def _of_sections(sos: Any, worN: Any, whole: bool, fs: Any) -> tuple[Any, Any]:
     (sos,) = floats(sos)
     if sos.ndim != 2 or sos.shape[1] != 6 or not sos.shape[0]:
-        raise ShapeError(f"scipy.signal.freqz_sos: sections of shape {sos.shape}; each has 6 coefficients")
+        raise ShapeError(
+            f"scipy.signal.freqz_sos: sections of shape {sos.shape}; each has 6 coefficients",
+            fix="give one row (b0, b1, b2, a0, a1, a2) for each section, as output='sos' of a design does.",
+        )
     w = _angles(worN, whole, fs)
     turned, h = pnp.exp(-1j * w), 1.0
     for row in sos:

@@ -62,7 +62,10 @@ def weights_of(name: str, window: Any, nperseg: Any, samples: int | None) -> Any
         return import_module("scipy.signal").get_window(window, size)
     found = settled(pnp.array(window))
     if found.ndim != 1 or nperseg not in (None, found.shape[0]):
-        raise ShapeError(f"scipy.signal.{name}: a window of shape {found.shape} for segments of {nperseg}")
+        raise ShapeError(
+            f"scipy.signal.{name}: a window of shape {found.shape} for segments of {nperseg}",
+            fix="give a vector, and leave nperseg out, or its name with nperseg.",
+        )
     return found
 
 
@@ -79,7 +82,10 @@ def cut_of(
     length = size if nfft is None else int(nfft)
     overlap = size // 2 if noverlap is None else int(noverlap)
     if length < size or overlap >= size:
-        raise ShapeError(f"scipy.signal.{name}: segments of {size}, transforms of {length}, {overlap} in common")
+        raise ShapeError(
+            f"scipy.signal.{name}: segments of {size}, transforms of {length}, {overlap} in common",
+            fix=f"give nfft={size} or more, and a noverlap below {size}.",
+        )
     if scaling not in ("density", "spectrum"):
         raise DomainError(f"scipy.signal.{name}: scaling={scaling!r}", fix="use 'density' or 'spectrum'.")
     total = fs * pnp.sum(window * window) if scaling == "density" else pnp.sum(window) ** 2

@@ -67,7 +67,10 @@ def savgol_filter(
     stencil = at_units[window_length, window_length - half : window_length + half + 1]
     if mode == "interp":
         if window_length > rows.shape[0]:
-            raise ShapeError(f"scipy.signal.savgol_filter: a window of {window_length} of {rows.shape[0]} samples")
+            raise ShapeError(
+                f"scipy.signal.savgol_filter: a window of {window_length} of {rows.shape[0]} samples",
+                fix="use a shorter window, or another mode ('nearest').",
+            )
         ends = _own("savgol_filter")(np.eye(window_length, dtype=x.dtype), window_length, polyorder, deriv, 1.0, 0)
         first = pnp.tensordot(ends[:half], rows[:window_length], 1)
         last = pnp.tensordot(ends[window_length - half :], rows[-window_length:], 1)
@@ -114,7 +117,10 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     rows = pnp.moveaxis(data, place, 0)
     stops = np.unique([0, *np.atleast_1d(bp), rows.shape[0]])
     if stops[-1] > rows.shape[0]:
-        raise ShapeError(f"scipy.signal.detrend: a line begins at {stops[-1]}, of {rows.shape[0]} samples")
+        raise ShapeError(
+            f"scipy.signal.detrend: a line begins at {stops[-1]}, of {rows.shape[0]} samples",
+            fix="give places in bp that lie within the samples.",
+        )
     parts = []
     for start, stop in pairwise(stops):
         line = np.stack([np.ones(stop - start), np.arange(stop - start)], 1)[:, : stop - start]
@@ -174,7 +180,10 @@ def _frequency_weights(window: Any, n: int) -> Any:
     if isinstance(window, (str, tuple, float, int)):
         return fft.fftshift(_own("get_window")(window, n))
     if window.shape != (n,):
-        raise ShapeError(f"scipy.signal.resample: a window of shape {window.shape} for {n} frequencies")
+        raise ShapeError(
+            f"scipy.signal.resample: a window of shape {window.shape} for {n} frequencies",
+            fix="give one weight for each frequency, the name of a window, or a function of frequencies.",
+        )
     return window
 
 

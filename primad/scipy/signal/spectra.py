@@ -329,7 +329,10 @@ def istft(
         raise DomainError(f"scipy.signal.istft: scaling={scaling!r}", fix="use 'spectrum' or 'psd'.")
     (found,) = floats(Zxx, beside=[window, fs])
     if found.ndim < 2:
-        raise ShapeError(f"scipy.signal.istft: transforms of shape {found.shape} have no axes of time and frequency")
+        raise ShapeError(
+            f"scipy.signal.istft: transforms of shape {found.shape} have no axes of time and frequency",
+            fix="give what scipy.signal.stft returns: frequencies, then times, as the last two axes.",
+        )
     time, frequency = (normalize_axis("istft", axis, found.ndim) for axis in (time_axis, freq_axis))
     rows = pnp.moveaxis(found, (time, frequency), (-2, -1))
     count = rows.shape[-1]
@@ -339,7 +342,10 @@ def istft(
     weights = weights_of("istft", window, size, None)
     overlap = size // 2 if noverlap is None else int(noverlap)
     if overlap >= size or length < size:
-        raise ShapeError(f"scipy.signal.istft: segments of {size}, transforms of {length}, {overlap} in common")
+        raise ShapeError(
+            f"scipy.signal.istft: segments of {size}, transforms of {length}, {overlap} in common",
+            fix=f"give nfft={size} or more, and a noverlap below {size}.",
+        )
     scale = pnp.sum(weights) if scaling == "spectrum" else pnp.sqrt(fs * pnp.sum(weights**2))
     parts = (fft.irfft if input_onesided else fft.ifft)(rows, length)[..., :size] * (weights * scale)
     step, segments = size - overlap, parts.shape[-2]
