@@ -9,6 +9,7 @@ from importlib import import_module
 from primad.errors import MissingAttributeError, no_attribute
 
 INSTEAD = {
+    "scipy.special": dict.fromkeys(("SpecialFunctionError", "SpecialFunctionWarning"), "take SciPy's own class."),
     "scipy.linalg": {
         "lstsq": "np.linalg.lstsq is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
@@ -56,7 +57,13 @@ UNRECORDED = {
         "Its parameters are eigenvalues of an equation, whose solutions are no family with known derivatives.": (
             r"mathieu\w+|pro_\w+|obl_\w+|ellip_\w+"
         ),
-        "Its derivative is not known in closed form, or SciPy makes it of other functions that are recorded.": r"\w+",
+        "It is another name, or a product, of functions that are recorded: np.sinc, eval_genlaguerre, airy.": (
+            r"sinc|assoc_laguerre|airye"
+        ),
+        "It is the integral of x**lmb * jv(nu, 2 * a * x): primad.scipy.integrate.quad of that is recorded.": (
+            r"besselpoly"
+        ),
+        "Of the parabolic cylinder functions, pbdv is recorded.": r"pbvv|pbwa",
     },
     "scipy.ndimage": {
         "It orders elements, or is of sets and their labels.": (
@@ -78,13 +85,31 @@ UNRECORDED = {
         ),
         "It converts, or simulates, a form of a linear system by its roots and its states.": (
             r"(tf|zpk|ss|sos)2\w+|residuez?|invresz?|normalize|\w*lsim|d?lti|StateSpace|TransferFunction|ZerosPolesGain|"
-            r"d?(step|impulse|bode)|d?freqresp|place_poles|abcd_normalize|cont2discrete|BadCoefficients"
+            r"d?(step|impulse|bode)|d?freqresp|place_poles|abcd_normalize|cont2discrete"
         ),
+        "It is a class of warnings: take SciPy's own.": r"BadCoefficients",
         "It moves a filter to other frequencies: butter and its like take them traced.": r"lp2\w+|bilinear\w*",
         "It filters by B-splines: scipy.ndimage and scipy.interpolate have them.": (
             r"[cq]spline\w+|gauss_spline|spline_filter|symiirorder\d|sepfir2d"
         ),
-        "It has few lines of NumPy, to be written with what is recorded.": r"\w+",
+        "It is a wave with a formula: np.sin, np.mod and np.where of time are recorded.": (
+            r"chirp|gausspulse|sawtooth|square|sweep_poly"
+        ),
+        "It takes every so many-th sample of a filtered signal: lfilter and slices with steps are recorded.": (
+            r"decimate|resample_poly|upfirdn"
+        ),
+        "It divides polynomials, or says where a filter begins: lfilter with zi= is recorded.": r"deconvolve|lfiltic",
+        "It changes a Fourier transform and goes back: hilbert and numpy.fft are recorded.": (
+            r"envelope|hilbert2|minimum_phase"
+        ),
+        "It is a Fourier transform at other frequencies: a product with np.exp(-2j * np.pi * f[:, None] * t).": (
+            r"\w*czt|CZT|ZoomFFT|zoom_fft|lombscargle|vectorstrength"
+        ),
+        "It is a Fourier transform of segments as a class, or its window: stft and istft are recorded.": (
+            r"ShortTimeFFT|closest_STFT_dual_window"
+        ),
+        "It is a quotient, or a slope, of responses: freqs and freqz_zpk are recorded.": r"freqs_zpk|group_delay",
+        "It is a product of windows of two axes: firwin is recorded.": r"firwin_2d",
     },
     "scipy.interpolate": {
         "It is FITPACK's, or a class of its splines: make_interp_spline and BSpline are recorded.": (
