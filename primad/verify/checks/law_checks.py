@@ -15,7 +15,7 @@ import sympy
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LOCAL, without
-from primad.ir.node import INPUT
+from primad.ir.node import INPUT, Node
 from primad.ir.program import Program
 from primad.ops.record.fields import Law, LawClass
 from primad.ops.record.primitive import Primitive
@@ -214,23 +214,32 @@ def constructor_row(case: Case, op: Primitive, source: Any) -> Row | None:
 
 
 def _constructor(trial: Trial, fired: dict[str, bool], most: int) -> int:
+    """Try laws on operands in every form; return on how many combinations.
+
+    What no law has rewritten is not run: its value is that of the NumPy function by definition.
+    """
     op, params = trial.op, trial.example.params
-    combinations: list[list[Any]] = []
+    combinations: list[tuple[Node, ...]] = []
     used: list[list[Any]] = []
+    tried = 0
 
     def build(*arrays: Any) -> list[Any]:
+        nonlocal tried
         results = []
         for chosen in combined(trial.choose, forms_of(trial, arrays), most):
+            tried += 1
             values = [traced(value, arrays) for value in chosen]
             nodes = tuple(value.node for value in values)
             for name, _, rewrite in rewriters(op, nodes):
                 fired[name] = rewrite(nodes[0].trace, nodes, params) is not None or fired.get(name, False)
-            combinations.append([value.node for value in values])
-            used.append(values)
             plain = all(node.op is INPUT and node.type == nodes[0].type for node in nodes)
             if op.axes.pointwise and len(chosen) == 2 and plain:
                 trial.case.op(*values[::-1], **params)  # laws of commuting operands look for it
-            results.append(op(*chosen, **params))
+            result = op(*chosen, **params)
+            if result.node.op is not op or result.node.inputs != nodes or dict(result.node.params) != params:
+                combinations.append(nodes)
+                used.append(values)
+                results.append(result)
         return [*results, *(value for values in used for value in values)]
 
     given = [*trial.values, *others(trial.values)]
@@ -246,7 +255,7 @@ def _constructor(trial: Trial, fired: dict[str, bool], most: int) -> int:
             expected = np.asarray(op.numpy(*values, **params))
             finite = np.isfinite(expected)  # a law may hold for finite values only
             close(what, expected[finite], result[finite], trial)
-    return len(used)
+    return tried
 
 
 def pass_laws() -> Sequence[Law]:
