@@ -1,0 +1,33 @@
+"""Problems are solved by NumPy's steps in most files: machine code for them takes half of the time of these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from primad.functional.derived_calls import _RECORDINGS
+from primad.native.llvm.compiler import compiler
+from primad.runtime.cache import BUILT, EXECUTABLES
+
+IN_NATIVE_CODE = ("test_problem", "test_runs")
+"""Files of which all tests run in machine code; those of the others do so under `-m exhaustive`."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    here = metafunc.module.__name__.rpartition(".")[2] in IN_NATIVE_CODE
+    values = ["native"] if here else ["NumPy", pytest.param("native", marks=pytest.mark.exhaustive)]
+    metafunc.parametrize("code", values, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whether there is a compiler; plans of files that have one are none of those that have none."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "NumPy":
+            patch.setenv("PRIMAD_NATIVE", "0")
+            patch.setattr(compiler, "_made", {})
+            for cache in (EXECUTABLES, BUILT, _RECORDINGS):
+                patch.setattr(cache, "_entries", {})
+                patch.setattr(cache, "held", 0)
+        yield
