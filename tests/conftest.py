@@ -12,6 +12,8 @@ import pytest
 # The workers of a run share the processors. With threads of its own in each, BLAS waits for them in loops that take
 # five times as long as the products. What depends on those threads sets the number itself.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# XLA takes most of the time of the tests of JAX to make code fast that runs once.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 from primad.explanation import explained
 from primad.native.llvm import vectors

@@ -317,7 +317,11 @@ def test_points_shared_by_eight_devices():
         text=True,
         check=False,
         timeout=240,
-        env={**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"},
+        env={
+            **os.environ,
+            "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8",
+            "JAX_PLATFORMS": "cpu",
+        },
     )
     assert found.stdout.strip() == "same", found.stderr[-2000:]
 
