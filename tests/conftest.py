@@ -35,6 +35,13 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _leave_out_earlier_files():
+    """Leave out what earlier files of tests have left in caches, so that a full collection takes as long in any file."""
+    gc.collect()
+    gc.freeze()
+
+
 # Tests ask `explain` for what it says, not for how sure it is of a time.
 explained.MEASURED_SECONDS = 0.01
 
