@@ -213,9 +213,10 @@ def test_fuzz_passes_count_and_seed_on(run, monkeypatch):
 
 
 def test_names_stand_in_a_column_of_their_own(run):
+    known = examples()
     for line in run("examples", "list").output.splitlines():
         name, gap, title = line.partition("  ")
-        assert gap and name in examples() and title.strip() == examples()[name].title
+        assert gap and name in known and title.strip() == known[name].title
 
 
 def test_the_names_that_verify_knows_are_listed(run):

@@ -218,15 +218,21 @@ def _become(root: Path, writing: int, seconds: float) -> None:
     os.environ.update(PYTHONPATH=str(root), CI="true", PRIMAD_CACHE="0")
     sys.path[:] = [str(root), *[path for path in sys.path if Path(path or ".").resolve() != ROOT]]
     sys.dont_write_bytecode = False
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("primad", "tests")]:
-        del sys.modules[name]
+    names = [name for name in sys.modules if name.partition(".")[0] in ("primad", "tests")]
+    Told.forgotten = [sys.modules.pop(name) for name in names]
     Told.writing = writing
 
 
 class Told:
-    """A plugin of pytest that tells, through a pipe, which test begins and which fails."""
+    """A plugin of pytest that tells, through a pipe, which test begins and which fails.
+
+    Attributes:
+        writing: the pipe.
+        forgotten: modules of the tree itself: to free what they keep of a run of tests takes longer than most tests.
+    """
 
     writing = -1
+    forgotten: Sequence[Any] = ()
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         """Tell that a test begins."""

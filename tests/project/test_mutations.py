@@ -179,7 +179,7 @@ def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     maximum, red, ends = (f"tests/test_toy.py::test_{name}" for name in ("maximum", "of_no_tree", "ends"))
     slips = {(slip.before, slip.after): slip for slip in found_in_toy()}
-    with Field(3.0, tmp_path) as field:
+    with Field(2.0, tmp_path) as field:
         field.usual = {ends: 0.01}
         hanging = field.tried(slips["max", "min"], [Batch("tests/test_toy.py", (ends,), 0.1)])
     with Field(60.0, tmp_path) as field:
