@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.filterwarnings("ignore:.*points only:UserWarning")  # a toy has few
-@thinned(3, name=list(EXAMPLES))
+@thinned(6, name=list(EXAMPLES))
 def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):
     if EXAMPLES[name].missing:
         pytest.skip(f"it needs {EXAMPLES[name].said['Needs']}")
