@@ -158,7 +158,7 @@ def with_rules(program: Program, active: Sequence[bool]) -> Program:
     program = expand(program, active)
     finders = {node.op.derivative.found_in for node in program.nodes if not isinstance(node.op, Leaf)} - {None}
     for find in finders:
-        program = find(program, active_nodes(program, active))
+        program = find(program, active)
     return program
 
 

@@ -86,13 +86,20 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
     Raises:
         numpy.linalg.LinAlgError: from derivatives of the vectors where eigenvalues are equal, and from a gradient that
-            tells equal eigenvalues apart: neither exists. Sums over the spectrum have theirs.
+            tells equal eigenvalues apart: neither exists. Sums over the spectrum have theirs, and so have functions of
+            the matrix such as ``(v * f(w)) @ v.conj().T``, to every order.
 
     Example:
         >>> import numpy as np, primad
         >>> primad.grad(lambda a: np.sum(np.linalg.eigh(a).eigenvalues ** 2))(np.eye(2))
         array([[2., 0.],
                [0., 2.]])
+        >>> def root(a):
+        ...     w, v = np.linalg.eigh(a)
+        ...     return (v * np.sqrt(w)) @ v.T
+        >>> primad.jvp(root, (np.eye(2),), (np.array([[0.0, 1.0], [1.0, 0.0]]),))[1]
+        array([[0. , 0.5],
+               [0.5, 0. ]])
     """
     return EighResult(*_decomposed("eigh", a, UPLO))
 

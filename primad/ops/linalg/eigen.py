@@ -8,6 +8,7 @@ derivatives are those of vectors that do not turn.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -119,11 +120,11 @@ def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any, *, lower: bool) -> tuple
     return slopes(s, w, singular=False), change
 
 
-def _functions_of_matrices(program: Program, live: set[Node]) -> Program:
+def _functions_of_matrices(program: Program, active: Sequence[bool]) -> Program:
     """Write functions of matrices by their own ops, which have derivatives also where eigenvalues are equal."""
     from primad.programs.spectra.spectral_forms import spectral_form  # these ops hold programs, and lie above
 
-    return spectral_form(program, live)
+    return spectral_form(program, active)
 
 
 def _cost(node: Node, factor: int) -> Cost:

@@ -94,8 +94,8 @@ gaps: Primitive = custom(
             f"the values {i} and {i + 1} of a matrix are equal (or the last is 0, of one "
             "that is not square), so that their vectors are any basis of a space, without a derivative"
         ),
-        fix="ask for what does not depend on the basis: sums over eigvalsh or svdvals have derivatives, and "
-        "primad.numpy.linalg.matrix_norm and det, also where values are equal.",
+        fix="ask for what does not depend on the basis, in a form in which primad sees it: (v * f(w)) @ v.conj().T and "
+        "sums of f(w) over all eigenvalues of eigh, sums over svdvals, matrix_norm and det have derivatives there.",
         called="a derivative of vectors (np.linalg.eigh, svd, or second derivatives of values)",
     ),
     memory=MemoryUse(out=always),

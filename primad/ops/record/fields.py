@@ -158,8 +158,8 @@ class DerivativeRules:
             do both.
         partials: the rules of single operands that `jvp` is made of.
         exempt: why the zero derivative is a decree and not a theorem, where it is one.
-        found_in: `(program, live)`: for ops whose results have derivatives only in some forms of programs, the program
-            with these written by other ops; `live` are the nodes that depend on what it will be differentiated by.
+        found_in: `(program, active)`: for ops whose results have all derivatives in some forms of programs only, the
+            program with these forms written by other ops; `active` says by which inputs it will be differentiated.
         only_transposed: whether the op stands for a tangent that no rule gives, and can be transposed but not computed.
         smooth: `(node)`: whether this application, of an op on single elements that is linear in none, has derivatives
             of every order at all finite numbers; absent where it may have a kink, an edge or a pole.
@@ -171,7 +171,7 @@ class DerivativeRules:
     linearize: Callable[..., Any] | None = None
     partials: tuple[Callable[..., Any], ...] = ()
     exempt: str = ""
-    found_in: Callable[[Program, set[Node]], Program] | None = None
+    found_in: Callable[[Program, Sequence[bool]], Program] | None = None
     only_transposed: bool = False
     smooth: Callable[[Node], bool] | None = None
 

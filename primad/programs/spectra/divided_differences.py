@@ -29,8 +29,8 @@ from primad.transforms import batching, forward
 from primad.transforms.lowering import expand, extended, inline
 
 NODES = 6
-"""Gauss' nodes along each edge. Chosen: with them the integral has all digits where the points are nearer to each other
-than a fifth of the way to where f is no longer analytic, and beyond the quotient of the first order loses less than one.
+"""Gauss' nodes along each edge. Chosen: the integral then has all digits where the points are nearer to each other than
+a fifth of the way to where f is no longer analytic, and beyond the quotient of the first order loses less than one.
 Derivatives depend on it in their last digits."""
 MARGIN = 64
 """Roundings by which values of f may be wrong. Chosen: the integral is taken where it differs from the quotient by less
@@ -44,16 +44,13 @@ def slope(of: ClosedProgram, operand: int) -> ClosedProgram:
         of: the program of a function, of values and of further operands.
         operand: a place among the inputs of `of.hoisted`.
     """
-
     found: ClosedProgram = derived("slope", of, operand, lambda: ClosedProgram(_slope(of.hoisted, operand)))
     return found
 
 
 def _slope(program: Program, operand: int) -> Program:
     pushed = forward.jvp(program, [i == operand for i in range(len(program.inputs))])
-    return expand(
-        program_of(program.in_types, lambda *xs: [inline(pushed, [*xs, full(1.0, xs[operand])])[1]])
-    )
+    return expand(program_of(program.in_types, lambda *xs: [inline(pushed, [*xs, full(1.0, xs[operand])])[1]]))
 
 
 def simplex_rule(order: int) -> tuple[Any, Any]:
@@ -65,7 +62,8 @@ def simplex_rule(order: int) -> tuple[Any, Any]:
         shapes (nodes, order + 1) and (nodes,).
     """
     points, weights = (np.asarray(x) / 2 for x in np.polynomial.legendre.leggauss(NODES))
-    places, factors = [], []
+    places: list[list[float]] = []
+    factors: list[float] = []
     for choice in itertools.product(range(NODES), repeat=order):
         left, factor, place = 1.0, 1.0, []
         for depth, i in enumerate(choice):
@@ -75,8 +73,8 @@ def simplex_rule(order: int) -> tuple[Any, Any]:
             left *= u
         places.append([*place, left])
         factors.append(factor)
-    factors = np.array(factors)
-    return np.array(places), factors / (factors.sum() * math.factorial(order))
+    volumes = np.array(factors)
+    return np.array(places), volumes / (volumes.sum() * math.factorial(order))
 
 
 def divided_differences(program: Program, w: Any, params: Sequence[Any], order: int) -> Any:
@@ -91,6 +89,7 @@ def divided_differences(program: Program, w: Any, params: Sequence[Any], order: 
     Returns:
         shape (…, n, …, n).
     """
+    params = [_alike(p, w) if p.shape == w.shape else p for p in params]
     value = inline(program, [w, *params])[0]
     if not order:
         return value
@@ -99,7 +98,6 @@ def divided_differences(program: Program, w: Any, params: Sequence[Any], order: 
         slopes.append(_slope(slopes[-1], 0))
     rate = inline(slopes[0], [w, *params])[0]
     value = _alike(value, w)
-    params = [_alike(p, w) if p.shape == w.shape else p for p in params]
     rounding = MARGIN * float(np.finfo(w.dtype).eps)
     doubt = rounding * (absolute(value) + absolute(w * rate))
     for k in range(1, order + 1):
@@ -172,4 +170,3 @@ def _mean_slope(program: Program, w: Any, params: Sequence[Any], k: int) -> Any:
     scaled = ops.contract(found, weights.astype(found.dtype), labels=labels)
     order = (*range(k, k + len(lead)), k + len(lead), *range(k))
     return ops.permute(scaled, order=order)
-

@@ -23,10 +23,11 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType, Linear, Zero, real_dtype
 from primad.ir.program import ClosedProgram, Program
-from primad.ops.arrays.contraction import ALPHABET
-from primad.ops.linalg.factorization import adjoint, hermitian, matrix_product, square, transposed
+from primad.ops.arrays.contraction import ALPHABET, letters, split
+from primad.ops.linalg.factorization import adjoint, hermitian, square, transposed
 from primad.ops.record.fields import Axes, DerivativeRules, Programs, Work
 from primad.ops.record.primitive import Primitive
+from primad.programs.derived_programs import derived
 from primad.programs.program_ops import built
 from primad.programs.spectra.divided_differences import divided_differences, slope
 from primad.recording.tracing import program_of
@@ -61,38 +62,76 @@ def _made(name: str, jvp: Any, build: Any, infer: Any, transpose: Any, batch: An
     return primitive
 
 
-def _matrix_type(name: str, a: ArrayType, of: ClosedProgram, params: Sequence[ArrayType]) -> ArrayType:
+def _matrix_type(name: str, a: ArrayType, of: ClosedProgram, params: Sequence[ArrayType], repeated: int) -> ArrayType:
     """Return the type of a function of matrices; raise where operands are not what the function takes."""
     square(name, a)
     wanted = [node.type for node in (*of.program.inputs, *of.program.sources)]
-    values = ArrayType(a.shape[:-1], real_dtype(a.dtype))
-    if [values, *params] != wanted or [x.shape for x in of.out_types] != [values.shape]:
+    values = ArrayType(wanted[0].shape, real_dtype(a.dtype))
+    own = values.shape[repeated:] == a.shape[:-1]
+    if not own or [values, *params] != wanted or [x.shape for x in of.out_types] != [values.shape]:
         raise ShapeError(f"{name}: its program is not of the eigenvalues of {a} and of {params}")
-    return ArrayType(a.shape, np.result_type(a.dtype, of.out_types[0].dtype))
+    return ArrayType((*values.shape, a.shape[-1]), np.result_type(a.dtype, of.out_types[0].dtype))
 
 
-def _batched(op: Any, flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, **options: Any) -> Any:
-    """Apply an op to a stack of matrices: its program is that of a stack of spectra."""
-    whole = [x if on else ops.broadcast(x, shape=(size, *x.shape), axes=(0,))
-             for x, on in zip(operands, flags, strict=True)]
-    program = of.hoisted
-    count = len(program.inputs)
-    stacked = ClosedProgram(batching.vmap(program, [True] * count, size))
-    return apply_program_op(op, stacked, whole[:count], whole[count:], **options)
+def _matrices(program: Program, dtype: str, repeated: int) -> ArrayType:
+    """Return the type of the matrices that a function is of, which are the same along axes in front of it."""
+    shape = program.in_types[0].shape[repeated:]
+    return ArrayType((*shape, shape[-1]), np.dtype(dtype))
+
+
+def _batched(
+    op: Any, flags: tuple[bool, ...], size: int, *operands: Any, of: ClosedProgram, repeated: int, **options: Any
+) -> Any:
+    """Apply an op to a stack of operands: its program is that of a stack of spectra.
+
+    Where changes alone are stacked, as the directions of a Jacobian are, the program is one; where it is one matrix,
+    that is decomposed once.
+    """
+    count = len(operands) - options.get("order", 0)
+    shared = not any(flags[:count])
+    (a, *rest), (several, *on) = operands, flags
+    if several and repeated:
+        front = of.program.in_types[0].shape[:repeated]
+        a = ops.broadcast(a, shape=(size, *front, *a.shape[1:]), axes=tuple(range(1, 1 + repeated)))
+    whole = [
+        x if stacked or (shared and i < count) else ops.broadcast(x, shape=(size, *x.shape), axes=(0,))
+        for i, (x, stacked) in enumerate(zip(rest, on, strict=True), 1)
+    ]
+    if shared:
+        return op(a, *whole, of=of, repeated=repeated, **{**options, "stack": (size, *options["stack"])})
+
+    def make() -> ClosedProgram:
+        return ClosedProgram(batching.vmap(of.hoisted, [True] * count, size))
+
+    held = derived("stacked spectra", of, size, make)
+    along = len(options.get("stack", ()))
+    changes = [_stack_axis(x, 0, along) for x in whole[count - 1 :]]
+    repeated = 0 if several else repeated + 1
+    found = apply_program_op(op, held, [a, *whole[: count - 1]], changes, repeated=repeated, **options)
+    return _stack_axis(found, along, 0)
+
+
+def _stack_axis(x: Any, start: int, stop: int) -> Any:
+    """Move an axis to another place."""
+    order = [i for i in range(x.ndim) if i != start]
+    order.insert(stop, start)
+    return ops.permute(x, order=tuple(order)) if start != stop else x
 
 
 def _by_definition(op: Primitive, tangents: Sequence[Any], operands: Sequence[Any], **params: Any) -> Any:
     """Return the tangent of what an op stands for."""
-    types = [x.type for x in operands]
-    program = program_of(types, lambda *xs: [op.lower(*xs, **params)])
+    definition = op.lower
+    assert definition is not None
+    program = program_of([x.type for x in operands], lambda *xs: [definition(*xs, **params)])
     active = [not isinstance(t, Zero) for t in tangents]
     pushed = forward.jvp(program, active)
     return inline(pushed, [*operands, *(t for t in tangents if not isinstance(t, Zero))])[-1]
 
 
-def _tells_apart(a: Any, params: Sequence[Any], tangents: Sequence[Any]) -> bool:
+def _tells_apart(of: ClosedProgram, params: Sequence[Any], tangents: Sequence[Any]) -> bool:
     """Say whether something changes that differs from one eigenvalue to the other."""
-    return any(p.ndim == a.ndim - 1 and not isinstance(t, Zero) for p, t in zip(params, tangents, strict=True))
+    ndim = of.program.in_types[0].ndim
+    return any(p.ndim == ndim and not isinstance(t, Zero) for p, t in zip(params, tangents, strict=True))
 
 
 # -- functions of matrices ---------------------------------------------------------------------------------------------
@@ -100,66 +139,71 @@ def _tells_apart(a: Any, params: Sequence[Any], tangents: Sequence[Any]) -> bool
 
 def matrix_function(of: ClosedProgram, a: Any, params: Sequence[Any], changes: Sequence[Any], lower: bool) -> Any:
     """Apply the derivative of a function of matrices along some changes (none: the function itself), as a node."""
-    count = len(of.program.inputs)
-    if len(params) >= count:  # with the values that the program takes besides
-        return spectral_function(a, *params, *changes, of=of, order=len(changes), lower=lower, dtype=str(a.dtype))
-    return apply_program_op(
-        spectral_function, of, [a, *params], changes, order=len(changes), lower=lower, dtype=str(a.dtype)
-    )
+    options = {
+        "order": len(changes),
+        "lower": lower,
+        "dtype": str(a.dtype),
+        "repeated": of.program.in_types[0].ndim + 1 - a.ndim,
+        "stack": changes[0].shape[: changes[0].ndim - of.program.in_types[0].ndim - 1] if changes else (),
+    }
+    if len(params) >= len(of.program.inputs):  # with what the program captures
+        return spectral_function(a, *params, *changes, of=of, **options)
+    return apply_program_op(spectral_function, of, [a, *params], changes, **options)
 
 
-def _infer(*types: ArrayType, of: ClosedProgram, order: int, lower: bool, dtype: str) -> ArrayType:
+def _infer(*types: ArrayType, of: ClosedProgram, **options: Any) -> ArrayType:
+    order, stack = options["order"], options["stack"]
     end = len(types) - order
-    found = _matrix_type("spectral_function", types[0], of, types[1:end])
-    if any(type != found for type in types[end:]) or np.dtype(dtype) != types[0].dtype:
+    one = _matrix_type("spectral_function", types[0], of, types[1:end], options["repeated"])
+    found = ArrayType((*stack, *one.shape), one.dtype)
+    fits = all(type == found for type in types[end:]) and (order or not stack)
+    if not fits or np.dtype(options["dtype"]) != types[0].dtype:
         raise ShapeError(f"spectral_function: changes {types[end:]} do not fit {found}")
     return found
 
 
-def _build(program: Program, *, order: int, lower: bool, dtype: str) -> Program:
-    values = program.in_types[0]
-    n = values.shape[-1]
-    a = ArrayType((*values.shape, n), np.dtype(dtype))
-    count = len(program.inputs)
-    result = ArrayType(a.shape, np.result_type(a.dtype, program.out_types[0].dtype))
+def _build(program: Program, *, order: int, lower: bool, dtype: str, repeated: int, stack: tuple[int, ...]) -> Program:
+    a, values, count = _matrices(program, dtype, repeated), program.in_types[0], len(program.inputs)
+    result = np.result_type(a.dtype, program.out_types[0].dtype)
+    front, left = ALPHABET[: len(stack) + values.ndim - 1], ALPHABET[len(stack) + values.ndim - 1 : -1]
+    left = left[: order + 1]
+
+    def product(x: Any, y: Any, rows: str, columns: str, out: str) -> Any:
+        """Contract over axes behind those of stacks, of which each operand has the last ones."""
+        own = [front[len(front) + len(labels) - z.ndim :] for z, labels in ((x, rows), (y, columns))]
+        return ops.contract(x, y, labels=letters(own[0] + rows, own[1] + columns, max(own, key=len) + out))
 
     def body(a: Any, *rest: Any) -> list[Any]:
         params, changes = rest[: count - 1], rest[count - 1 :]
         w, v = ops.eigh(a, lower=lower)
-        v = ops.cast(v, dtype=str(result.dtype))
-        found = ops.cast(divided_differences(program, w, params, order), dtype=str(result.dtype))
+        w, v = ops.broadcast(w, shape=values.shape, axes=tuple(range(repeated))), ops.cast(v, dtype=str(result))
+        i, j, k = *left[:1], ALPHABET[-2], ALPHABET[-1]
+        found = ops.cast(divided_differences(program, w, params, order), dtype=str(result))
         if not order:
-            return [matrix_product(v * found[..., None, :], adjoint(v))]
-        turned = [matrix_product(matrix_product(adjoint(v), e), v) for e in changes]
-        lead = ALPHABET[: values.ndim - 1]
-        places = ALPHABET[values.ndim - 1 : values.ndim + order]
-        first, left = places[0], places[1:]
-        found = ops.contract(found, turned[0], labels=f"{lead}{places},{lead}{places[:2]}->{lead}{places}")
-        for change in turned[1:]:
-            inner, left = left[0], left[1:]
-            found = ops.contract(
-                found, change, labels=f"{lead}{first}{inner}{left},{lead}{inner}{left[0]}->{lead}{first}{left}"
-            )
-        return [matrix_product(matrix_product(v, found), adjoint(v))]
+            return [product(v * found[..., None, :], adjoint(v), i + j, j + k, i + k)]
+        turned = [product(product(adjoint(v), e, i + j, j + k, i + k), v, i + j, j + k, i + k) for e in changes]
+        found = product(found, turned[0], left, left[:2], left)
+        for place, change in enumerate(turned[1:], 1):
+            later = left[place + 1 :]
+            found = product(found, change, i + left[place] + later, left[place] + later[0], i + later)
+        return [product(product(v, found, i + j, j + k, i + k), adjoint(v), i + j, j + k, i + k)]
 
-    return program_of([a, *program.in_types[1:], *[result] * order], body)
+    changed = ArrayType((*stack, *values.shape, values.shape[-1]), result)
+    return program_of([a, *program.in_types[1:], *[changed] * order], body)
 
 
-def _push(
-    tangents: Sequence[Any], out: Any, a: Any, *rest: Any, of: ClosedProgram, order: int, lower: bool, dtype: str
-) -> Any:
+def _push(tangents: Sequence[Any], out: Any, a: Any, *rest: Any, of: ClosedProgram, **options: Any) -> Any:
+    order, lower = options["order"], options["lower"]
     end = len(rest) - order
     params, changes = rest[:end], list(rest[end:])
     moved, moved_params, moved_changes = tangents[0], tangents[1 : 1 + end], tangents[1 + end :]
-    if _tells_apart(a, params, moved_params):
-        options = {"of": of, "order": order, "lower": lower, "dtype": dtype}
-        return _by_definition(spectral_function, tangents, [a, *rest], **options)
+    if _tells_apart(of, params, moved_params):
+        return _by_definition(spectral_function, tangents, [a, *rest], of=of, **options)
     terms = []
     if not isinstance(moved, Zero):
         e = ops.cast(hermitian(moved if lower else adjoint(moved)), dtype=str(out.dtype))
-        terms += [
-            matrix_function(of, a, params, [*changes[:j], e, *changes[j:]], lower) for j in range(order + 1)
-        ]
+        e = ops.broadcast(e, shape=out.shape, axes=tuple(range(out.ndim - a.ndim)))
+        terms += [matrix_function(of, a, params, [*changes[:j], e, *changes[j:]], lower) for j in range(order + 1)]
     for j, t in enumerate(moved_changes):
         if not isinstance(t, Zero):
             terms.append(matrix_function(of, a, params, [*changes[:j], t, *changes[j + 1 :]], lower))
@@ -167,7 +211,8 @@ def _push(
         if not isinstance(t, Zero):
             rate = matrix_function(slope(of, 1 + j), a, params, changes, lower)
             factor = ops.cast(t, dtype=str(out.dtype))
-            terms.append(rate * ops.broadcast(factor, shape=out.shape, axes=(t.ndim, t.ndim + 1)))
+            new = (*range(out.ndim - 2 - t.ndim), out.ndim - 2, out.ndim - 1)
+            terms.append(rate * ops.broadcast(factor, shape=out.shape, axes=new))
     return _sum(terms, out)
 
 
@@ -175,8 +220,8 @@ def _sum(terms: Sequence[Any], out: Any) -> Any:
     return sum(terms[1:], terms[0]) if terms else Zero(out.type)
 
 
-def _pull(cotangent: Any, a: Any, *rest: Any, of: ClosedProgram, order: int, lower: bool, dtype: str) -> list[Any]:
-    end = len(rest) - order
+def _pull(cotangent: Any, a: Any, *rest: Any, of: ClosedProgram, **options: Any) -> list[Any]:
+    end, lower = len(rest) - options["order"], options["lower"]
     params, changes = rest[:end], rest[end:]
     (j,) = [j for j, e in enumerate(changes) if isinstance(e, Linear)]
     turned = [*changes[j + 1 :], transposed(cotangent), *changes[:j]]
@@ -192,49 +237,44 @@ spectral_function: Primitive = _made(
     infer=_infer,
     transpose=_pull,
     batch=lambda *args, **params: _batched(spectral_function, *args, **params),
-    doc="A function of Hermitian matrices, V diag(f(w)) Vᴴ, or its derivative along changes, one after the other, whose "
-    "changes are the last operands.",
+    doc="A function of Hermitian matrices, V diag(f(w)) Vᴴ, or its derivative along changes, its last operands, one "
+    "after the other.",
 )
 
 
 # -- traces ------------------------------------------------------------------------------------------------------------
 
 
-def _sum_type(*types: ArrayType, of: ClosedProgram, lower: bool, dtype: str) -> ArrayType:
-    _matrix_type("spectral_sum", types[0], of, types[1:])
-    return ArrayType(types[0].shape[:-2], of.out_types[0].dtype)
+def _sum_type(*types: ArrayType, of: ClosedProgram, repeated: int, **options: Any) -> ArrayType:
+    found = _matrix_type("spectral_sum", types[0], of, types[1:], repeated)
+    return ArrayType(found.shape[:-2], of.out_types[0].dtype)
 
 
-def _build_sum(program: Program, *, lower: bool, dtype: str) -> Program:
-    values = program.in_types[0]
-    a = ArrayType((*values.shape, values.shape[-1]), np.dtype(dtype))
-
+def _build_sum(program: Program, *, lower: bool, dtype: str, repeated: int) -> Program:
     def body(a: Any, *params: Any) -> list[Any]:
-        found = inline(program, [ops.eigh(a, lower=lower)[0], *params])[0]
+        w = ops.broadcast(ops.eigh(a, lower=lower)[0], shape=program.in_types[0].shape, axes=tuple(range(repeated)))
+        found = inline(program, [w, *params])[0]
         return [ops.sum(found, axes=(found.ndim - 1,))]
 
-    return program_of([a, *program.in_types[1:]], body)
+    return program_of([_matrices(program, dtype, repeated), *program.in_types[1:]], body)
 
 
-def _push_sum(
-    tangents: Sequence[Any], out: Any, a: Any, *params: Any, of: ClosedProgram, lower: bool, dtype: str
-) -> Any:
+def _push_sum(tangents: Sequence[Any], out: Any, a: Any, *params: Any, of: ClosedProgram, **options: Any) -> Any:
     """The trace of f(A) changes by Tr(f′(A) E)."""
-    moved, moved_params = tangents[0], tangents[1:]
-    if _tells_apart(a, params, moved_params):
-        return _by_definition(spectral_sum, tangents, [a, *params], of=of, lower=lower, dtype=dtype)
+    moved, moved_params, lower = tangents[0], tangents[1:], options["lower"]
+    if _tells_apart(of, params, moved_params):
+        return _by_definition(spectral_sum, tangents, [a, *params], of=of, **options)
     terms = []
     if not isinstance(moved, Zero):
-        e = hermitian(moved if lower else adjoint(moved))
         rate = matrix_function(slope(of, 0), a, params, [], lower)
-        lead = ALPHABET[2 : out.ndim + 2]
-        change = ops.contract(rate, ops.cast(e, dtype=str(rate.dtype)), labels=f"{lead}ab,{lead}ba->{lead}")
-        terms.append(change if out.dtype.kind == "c" else ops.real_part(change) if change.dtype.kind == "c" else change)
+        e = ops.cast(hermitian(moved if lower else adjoint(moved)), dtype=str(rate.dtype))
+        front = ALPHABET[2 : out.ndim + 2]
+        labels = f"{front}ab,{front[out.ndim + 2 - e.ndim :]}ba->{front}"
+        change = ops.contract(rate, e, labels=letters(*split(labels)))
+        terms.append(ops.real_part(change) if change.dtype.kind == "c" and out.dtype.kind != "c" else change)
     for j, t in enumerate(moved_params):
         if not isinstance(t, Zero):
-            rate = apply_program_op(
-                spectral_sum, slope(of, 1 + j), [a, *params], lower=lower, dtype=dtype
-            )
+            rate = apply_program_op(spectral_sum, slope(of, 1 + j), [a, *params], **options)
             terms.append(rate * ops.cast(t, dtype=str(out.dtype)))
     return _sum(terms, out)
 

@@ -114,6 +114,8 @@ class Case:
         through: for an op that takes the results of another one, that op: it makes the operand from the example's.
         slow: whether numbers of hundreds of digits are too slow in its meaning, a special function's.
         internal: whether only rules and other ops' definitions apply it: programs that are drawn have it through these.
+        rounded: whether its definition in terms of other ops holds to rounding only, as a quadrature does; `symbolic`
+            is then what is differentiated.
         bounded: whether the bounds of its operands are all that is known of where it is defined, as of a user's op.
     """
 
@@ -127,6 +129,7 @@ class Case:
     through: Primitive | None = None
     slow: bool = False
     internal: bool = False
+    rounded: bool = False
     bounded: bool = False
     others: Mapping[Primitive, Callable[..., Any]] = field(default_factory=dict)
 

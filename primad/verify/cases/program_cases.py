@@ -28,6 +28,7 @@ from primad.transforms.batching import mapped
 from primad.transforms.reverse import transposed
 from primad.verify.cases import meanings
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Operand, floats
+from primad.verify.cases.spectral_cases import SPECTRAL_CASES
 from primad.verify.exact.number_systems import Numbers
 
 Array = np.ndarray[Any, Any]
@@ -254,6 +255,7 @@ PROGRAM_OP_CASES: tuple[Case, ...] = (
         Case(op, _draw(options), 4, meaning, symbols_only=True, reverse_only=op is custom_vjp_)
         for op, options, meaning in _TABLE
     ),
+    *SPECTRAL_CASES,
     Case(partial_, _draw_partial, 6, meanings.partial, symbols_only=True),
     *(Case(op, _draw_same, 4, meanings.same, symbols_only=True) for op in (call, checkpoint_)),
     Case(mapped, _draw_mapped, 4, meanings.mapped, symbols_only=True),

@@ -93,7 +93,7 @@ def check_meaning(trial: Trial) -> How | None:
 
 def check_lowering(trial: Trial) -> How | None:
     """An op's definition in terms of other ops has the meaning of its NumPy function."""
-    if trial.op.lower is None:
+    if trial.op.lower is None or trial.case.rounded:
         return None
     expected = trial.evaluator.run(trial.program, trial.inputs)
     got = trial.evaluator.run(lower(without_calls(trial.program)), trial.inputs)

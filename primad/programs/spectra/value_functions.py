@@ -1,0 +1,248 @@
+"""Functions of eigenvalues in a program: what of it is computed from each value alone, as a program of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.axes import result_types
+from primad.ir.node import LITERAL, Leaf, Node, literal_value
+from primad.ir.program import ClosedProgram
+from primad.ir.replay import rebuild
+from primad.ops.linalg.factorization import conjugated
+from primad.ops.record.primitive import full, project
+from primad.recording.traced_array import TracedArray, lift
+from primad.recording.tracing import program_of
+
+Part = tuple[Any, ...] | None
+"""How places of the eigenvalues are chosen: by a slice, or at indices that a node has. None: all, in order."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A function of the values, at all places or at chosen ones, that vectors are scaled by; and what is made of it."""
+
+    node: Node
+    part: Part = None
+    conjugate: bool = False
+    inverse: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The eigenvalues of one application, and what of a program is a function of them.
+
+    Attributes:
+        source: the application.
+        behind: what depends on it.
+        live: what depends on what the program will be differentiated by.
+        stack: lengths of axes in front, along which functions differ and the matrices are the same.
+    """
+
+    source: Node
+    behind: frozenset[Node]
+    live: frozenset[Node]
+    stack: tuple[int, ...] = ()
+
+    @property
+    def values(self) -> ArrayType:
+        """Type of the eigenvalues."""
+        one: ArrayType = result_types(self.source.type)[0]
+        return ArrayType((*self.stack, *one.shape), one.dtype)
+
+    @property
+    def complex(self) -> bool:
+        """Whether the vectors are complex."""
+        return self.source.inputs[0].type.is_complex
+
+    @property
+    def lower(self) -> bool:
+        """Whether the lower triangle of the matrices is read."""
+        return bool(dict(self.source.params)["lower"])
+
+    def matrix(self, mapping: dict[Node, Node]) -> TracedArray:
+        """Return what stands for the matrices."""
+        return TracedArray(mapping.get(self.source.inputs[0], self.source.inputs[0]))
+
+    def stacked(self, lengths: Sequence[int]) -> Spectrum:
+        """Return the eigenvalues of a stack of the same matrices."""
+        return replace(self, stack=(*lengths, *self.stack))
+
+    def product(
+        self, scale: Sequence[Factor], part: Part, mapping: dict[Node, Node]
+    ) -> tuple[ClosedProgram, list[Any]] | None:
+        """Return the program of a product of functions of the values, and what it takes besides.
+
+        What has only a part of the places is a sum over all, where each counts as often as it is chosen.
+        """
+        values = self.values
+        leaves = _Leaves(self, mapping)
+        if not all(leaves.collect(factor.node, factor.part) for factor in scale):
+            return None
+        given = list(leaves.operands)
+        if part is not None:
+            given.append(_times_chosen(part, values, self.matrix(mapping), mapping))
+
+        def body(w: Any, *others: Any) -> list[Any]:
+            known = leaves.known(w, others)
+            total = full(1.0, w)
+            for factor in scale:
+                x = TracedArray(known[factor.node])
+                x = conjugated(x) if factor.conjugate else x
+                total = _product(total, 1 / x if factor.inverse else x)
+            if part is None:
+                return [total]
+            times = others[-1]
+            return [ops.select(times > 0, _product(total, times), full(0.0, total))]
+
+        return ClosedProgram(program_of([values, *(x.type for x in given)], body)), given
+
+
+def choice(node: Node, axis: int) -> Part:
+    """Return how a node chooses places of its operand along an axis, if it does this and nothing else."""
+    if node.op not in (ops.slice_, ops.flip, ops.gather):
+        return None
+    params, shape = dict(node.params), node.inputs[0].type.shape
+    if node.op is ops.slice_:
+        start, stop, step = params["start"], params["stop"], params["step"]
+        kept = all((start[i], stop[i], step[i]) == (0, n, 1) for i, n in enumerate(shape) if i != axis)
+        return ("slice", start[axis], stop[axis], step[axis]) if kept else None
+    if node.op is ops.flip:
+        return ("slice", shape[axis] - 1, -shape[axis] - 1, -1) if tuple(params["axes"]) == (axis,) else None
+    if node.op is ops.gather and (params["axis"], params["batch"], node.inputs[1].type.ndim) == (axis, 0, 1):
+        return ("indices", node.inputs[1])
+    return None
+
+
+def part_of(factors: Sequence[Node], behind: frozenset[Node]) -> Part:
+    """Return how functions of the values choose places of them."""
+    waiting = [node for node in factors if node in behind]
+    seen = set(waiting)
+    for node in waiting:
+        found = choice(node, node.type.ndim - 1) if node.op is not project else None
+        if found is not None:
+            return found
+        if node.op.axes.pointwise:
+            waiting += [x for x in node.inputs if x in behind and x not in seen]
+            seen.update(node.inputs)
+    return None
+
+
+def _times_chosen(part: Any, values: ArrayType, near: Any, mapping: dict[Node, Node]) -> Any:
+    """Return how often each place of the values is chosen."""
+    how, *which = part
+    if how == "slice":
+        chosen = np.zeros(values.shape, values.dtype)
+        chosen[..., slice(*which)] = 1
+        return TracedArray(lift(chosen, near.node.trace))
+    indices = TracedArray(mapping.get(which[0], which[0]))
+    ones = np.ones(indices.shape, values.dtype)
+    n = values.shape[-1]
+    times = ops.scatter_add(TracedArray(lift(ones, near.node.trace)), indices, axis=0, batch=0, size=n)
+    return ops.broadcast(times, shape=values.shape, axes=tuple(range(values.ndim - 1)))
+
+
+def _product(x: Any, y: Any) -> Any:
+    dtype = str(np.result_type(x.dtype, y.dtype))
+    return ops.cast(x, dtype=dtype) * ops.cast(y, dtype=dtype)
+
+
+class _Leaves:
+    """What functions of the eigenvalues take besides them: numbers of each matrix, or one for each value.
+
+    Attributes:
+        operands: what they are, of complex ones for each matrix both parts.
+    """
+
+    def __init__(self, spectrum: Spectrum, mapping: dict[Node, Node]) -> None:
+        self._source, self._mapping, self._values = spectrum.source, mapping, spectrum.values
+        self._stack = spectrum.stack
+        self._moving = spectrum.behind | spectrum.live
+        self._inner: dict[Node, None] = {}
+        self._same: dict[Node, Node] = {}
+        self._places: dict[Node, tuple[int, int]] = {}
+        self.operands: list[Any] = []
+
+    def collect(self, node: Node, part: Part = None) -> bool:
+        """Take in a function of the values at some places; say whether it is one."""
+        if node in self._places or node in self._same or node in self._inner:
+            return True
+        if self._is_values(node) and part is None:
+            return self._note(node)
+        if isinstance(node.op, Leaf) or node not in self._moving:
+            return self._constant(node, part)
+        last = node.type.ndim - 1
+        if node.op is ops.broadcast and last in dict(node.params)["axes"]:
+            return self._constant(node, part)
+        same = node.op is ops.reshape and _long(node.type.shape) == _long(node.inputs[0].type.shape)
+        same |= node.op is ops.broadcast and all(i < len(self._stack) for i in dict(node.params)["axes"])
+        chosen = part is not None and choice(node, last) == part
+        if same or chosen:
+            self._same[node] = node.inputs[0]
+            return self.collect(node.inputs[0], None if chosen else part) and self._note(node)
+        if not node.op.axes.pointwise or node.op.holds_program:
+            return False
+        return all(self.collect(x, part) for x in node.inputs) and self._note(node)
+
+    def _note(self, node: Node) -> bool:
+        self._inner[node] = None
+        return True
+
+    def _constant(self, node: Node, part: Part) -> bool:
+        """Take in what is no function of the values: a number of each matrix, or one for each value."""
+        if node.op is LITERAL:
+            return self._note(node)
+        if node.op is ops.broadcast and node.type.ndim - 1 in dict(node.params)["axes"]:
+            return self._take(node, self._for_each_matrix(node))
+        own = self._values.shape[self._values.ndim - node.type.ndim :]
+        if part is not None or _long(node.type.shape) != _long(own):
+            return False
+        x = ops.reshape(TracedArray(self._mapping.get(node, node)), shape=own)
+        new = tuple(range(self._values.ndim - len(own)))
+        return self._take(node, ops.broadcast(x, shape=self._values.shape, axes=new))
+
+    def _is_values(self, node: Node) -> bool:
+        return node.op is project and node.inputs[0] is self._source and dict(node.params)["index"] == 0
+
+    def _for_each_matrix(self, node: Node) -> Any:
+        x = TracedArray(self._mapping.get(node.inputs[0], node.inputs[0]))
+        front = self._values.ndim - node.type.ndim
+        axes = [front + i for i in dict(node.params)["axes"] if i < node.type.ndim - 1]
+        return ops.broadcast(x, shape=self._values.shape[:-1], axes=(*range(front), *axes))
+
+    def _take(self, node: Node, operand: Any) -> bool:
+        """Note an operand; of a complex one its parts, since functions need not be analytic in it."""
+        parts = [operand]
+        if operand.dtype.kind == "c" and operand.ndim < self._values.ndim:
+            parts = [ops.real_part(operand), ops.imaginary_part(operand)]
+        self._places[node] = (len(self.operands), len(parts))
+        self.operands += parts
+        return True
+
+    def known(self, w: Any, given: Sequence[Any]) -> dict[Node, Node]:
+        """Return what stands for the nodes of the functions, of values and of operands."""
+        known: dict[Node, Node] = {}
+        for node, (start, count) in self._places.items():
+            x = given[start] if count == 1 else ops.complex_of(*given[start : start + count])
+            if x.ndim < w.ndim:
+                x = ops.broadcast(x, shape=w.shape, axes=(x.ndim,))
+            known[node] = x.node
+        for node in self._inner:
+            if node.op is LITERAL:
+                literal = ArrayType(w.shape, node.type.dtype)
+                known[node] = w.node.trace.literal(literal_value(node), literal)
+            elif self._is_values(node):
+                known[node] = w.node
+            else:
+                known[node] = known[self._same[node]] if node in self._same else rebuild(node, known, w.node.trace)
+        return known
+
+
+def _long(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the lengths of the axes that have more than one element."""
+    return tuple([n for n in shape if n != 1])

@@ -1,0 +1,88 @@
+"""Cases of functions of Hermitian matrices: of polynomials, whose derivatives are sums of products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.program import ClosedProgram
+from primad.programs.spectra.spectral_ops import spectral_function, spectral_sum
+from primad.recording.tracing import trace
+from primad.verify.cases import meanings
+from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
+from primad.verify.exact.number_systems import Numbers
+
+Array = np.ndarray[Any, Any]
+
+
+def _cubic(w: Any, p: Any) -> Any:
+    return w * w + ops.broadcast(p, shape=w.shape, axes=(w.ndim - 1,)) * w * w * w
+
+
+def _draw_function(choose: Choices, several: bool) -> Example:
+    lead = (2,) if choose.among((True, False)) else ()
+    n = choose.integer(1, 2)
+    of = ClosedProgram(trace(_cubic)(ArrayType((*lead, n), float), ArrayType(lead, float)))
+    order = choose.integer(0, 3 - n) if several else 0
+    stack = (2,) if order == 1 and choose.among((True, False)) else ()
+    repeated = len(lead) if choose.among((True, False)) else 0
+    options = {"of": of, "lower": choose.among((True, False)), "dtype": "float64", "repeated": repeated}
+    options |= {"order": order, "stack": stack} if several else {}
+    shapes = [(*lead[repeated:], n, n), lead, *[(*stack, *lead, n, n)] * order]
+    return Example(tuple(floats(shape, -1.5, 1.5) for shape in shapes), options)
+
+
+def _whole_triangle(a: Array, lower: bool) -> Array:
+    part = np.tril(np.ones(a.shape[-2:], bool)) if lower else np.triu(np.ones(a.shape[-2:], bool))
+    found: Array = np.where(part, a, np.swapaxes(a, -1, -2))
+    return found
+
+
+def _words(a: Array, changes: Sequence[Array], degree: int) -> Any:
+    """Return the sum of all products of so many matrices in which the changes stand in order, and a elsewhere."""
+    if not degree:
+        return 0 * a + np.eye(a.shape[-1], dtype=int) if not changes else 0 * changes[0]
+    found = a @ _words(a, changes, degree - 1)
+    return found + changes[0] @ _words(a, changes[1:], degree - 1) if changes else found
+
+
+def _coefficients(n: Numbers, of: ClosedProgram, spectrum: tuple[int, ...], params: Sequence[Array]) -> list[Array]:
+    """Return the coefficients of the polynomial that a program is, from the constant on, for each matrix."""
+    import sympy  # only a proof needs it
+
+    w = sympy.Symbol("w")
+    given = np.full(spectrum, w, object)
+    values = np.asarray(meanings.same(n, given, *params, of=of), object)[..., 0]
+    found = [np.zeros(values.shape, object) for _ in range(4)]
+    for place in np.ndindex(values.shape):
+        for (power,), coefficient in sympy.Poly(values[place], w).terms():
+            found[power][place] = coefficient
+    return found
+
+
+def _function(n: Numbers, a: Array, *rest: Array, of: ClosedProgram, lower: bool, order: int = 0, **params: Any) -> Any:
+    a = _whole_triangle(a, lower)
+    count = len(rest) - order
+    coefficients = _coefficients(n, of, of.program.in_types[0].shape, rest[:count])
+    return sum(c[..., None, None] * _words(a, rest[count:], power) for power, c in enumerate(coefficients))
+
+
+def _sum(n: Numbers, a: Array, *rest: Array, **params: Any) -> Any:
+    return np.trace(_function(n, a, *rest, **params), axis1=-2, axis2=-1)
+
+
+SPECTRAL_CASES: tuple[Case, ...] = (
+    Case(spectral_function, lambda choose: _draw_function(choose, True), 6, _function, rounded=True),
+    Case(
+        spectral_sum,
+        lambda choose: _draw_function(choose, False),
+        3,
+        _sum,
+        rounded=True,
+        others={spectral_function: _function},
+    ),
+)

@@ -1,0 +1,278 @@
+"""Functions of Hermitian matrices by eigenvectors have the derivatives that they have without: also at equal values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import primad
+from primad.errors import MatrixError
+from primad.scipy import linalg
+
+EQUAL = np.array([1.0, 1.0, 1.0, 2.5, 2.5])
+LOW = np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+
+
+def hermitian(rng, n, whole):
+    e = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if whole else 0)
+    return (e + e.conj().T) / 2
+
+
+def with_values(w, whole, seed=0):
+    rng = np.random.default_rng(seed)
+    vectors = np.linalg.eigh(hermitian(rng, len(w), whole))[1]
+    a = (vectors * w) @ vectors.conj().T
+    return (a + a.conj().T) / 2
+
+
+def read(a):
+    """The matrix of which eigh reads the lower triangle."""
+    below = np.tril(a, -1)
+    return below + np.conj(below).T + np.diag(np.real(np.diag(a)))
+
+
+def along(function, a, directions):
+    if not directions:
+        return function(a)
+    return along(lambda a: primad.jvp(function, (a,), (directions[0],))[1], a, directions[1:])
+
+
+# -- against the same functions without eigenvalues
+
+PAIRS = {
+    "power": (lambda w: w**5, lambda a: a @ a @ a @ a @ a),
+    "inverse": (lambda w: 1 / w, np.linalg.inv),
+    "exponential": (np.exp, linalg.expm),
+    "root": (np.sqrt, linalg.sqrtm),
+    "resonance": (lambda w: 1 / (w**2 + 0.25), lambda a: np.linalg.inv(a @ a + 0.25 * np.eye(len(a)))),
+    "turn": (lambda w: np.exp(-3j * w), lambda a: linalg.expm(-3j * a)),
+}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", PAIRS)
+def test_derivatives_are_exact_in_clusters(name, whole):
+    """To the third order, at values that are equal, nearly equal, close and apart."""
+    f, direct = PAIRS[name]
+
+    def by_vectors(a):
+        w, v = np.linalg.eigh(a)
+        return (v * f(w)) @ v.conj().T
+
+    rng = np.random.default_rng(1)
+    directions = [hermitian(rng, 4, whole) for _ in range(3)]
+    for order in (1, 3):
+        for gap in (0.0, 1e-14, 1e-9, 1e-3, 0.2):
+            a = with_values(np.array([1.0, 1 + gap, 1 + 2 * gap, 2.5]), whole)
+            expected = along(direct, a, directions[:order])
+            found = along(by_vectors, a, directions[:order])
+            assert np.abs(found - expected).max() <= 3e-12 * np.abs(expected).max()
+
+
+# -- the forms that people write
+
+
+def form(function):
+    def by_vectors(a):
+        w, v = np.linalg.eigh(a)
+        return function(w, v)
+
+    return by_vectors
+
+
+def chosen(w, v):
+    return v[:, np.flatnonzero(w < 2)]
+
+
+X = np.array([1.0, 2.0, -1.0, 0.5, 3.0])
+EXPONENTIALS = {
+    "diag": lambda w, v: v @ np.diag(np.exp(w)) @ v.conj().T,
+    "columns": lambda w, v: (v * np.exp(w)) @ v.conj().T,
+    "rows": lambda w, v: v @ (np.exp(w)[:, None] * v.conj().T),
+    "quotient": lambda w, v: (v / np.exp(-w)) @ np.conj(v.T),
+    "einsum": lambda w, v: np.einsum("ai,i,bi->ab", v, np.exp(w), v.conj()),
+    "implicit einsum": lambda w, v: np.einsum("ij,j,kj", v, np.exp(w), v.conj()),
+    "tensordot": lambda w, v: np.tensordot(v * np.exp(w), v.conj(), (1, 1)),
+    "inner": lambda w, v: np.inner(v * np.exp(w), v.conj()),
+    "multi_dot": lambda w, v: np.linalg.multi_dot([v, np.diag(np.exp(w)), v.conj().T]),
+    "dot": lambda w, v: v.dot(np.diag(np.exp(w))).dot(v.conj().T),
+    "functions": lambda w, v: np.matmul(np.multiply(v, np.exp(w)[None, :]), np.conjugate(np.transpose(v))),
+    "halves": lambda w, v: (v * np.exp(w / 2)) @ (v * np.exp(w / 2)).conj().T,
+    "descending": lambda w, v: v[:, ::-1] @ np.diag(np.exp(w[::-1])) @ v[:, ::-1].conj().T,
+    "sorted": lambda w, v: (v[:, np.argsort(-w)] * np.exp(w[np.argsort(-w)])) @ v[:, np.argsort(-w)].conj().T,
+    "to a vector": lambda w, v: v @ (np.exp(w) * (v.conj().T @ X)),
+    "between vectors": lambda w, v: X @ v @ np.diag(np.exp(w)) @ v.conj().T @ X,
+    "expectation": lambda w, v: np.sum(np.exp(w) * np.abs(v.conj().T @ X) ** 2),
+    "weights": lambda w, v: (np.abs(X @ v.conj()) ** 2) @ np.exp(w),
+    "trace": lambda w, v: np.sum(np.exp(w)),
+    "scaled": lambda w, v: (v * (np.exp(w) / np.sum(np.exp(w)))) @ v.conj().T,
+    "entropy": lambda w, v: np.log(np.sum(np.exp(w))) + np.mean(np.exp(w) ** 2) + np.dot(w, np.exp(w)),
+}
+DIRECT = {
+    "to a vector": lambda e: e @ X,
+    "between vectors": lambda e: X @ e @ X,
+    "expectation": lambda e: np.real(X @ e @ X),
+    "weights": lambda e: np.real(X @ e.T @ X),
+    "trace": lambda e: np.real(np.trace(e)),
+    "scaled": lambda e: e / np.real(np.trace(e)),
+}
+
+
+def losses(name):
+    """Return two functions of a matrix that are one number and the same: by eigenvectors, and without."""
+
+    def total(y):
+        return np.sum(np.cos(np.real(y)) + np.sin(np.imag(y)) if np.iscomplexobj(y) else np.cos(y))
+
+    def direct(a):
+        e = linalg.expm(read(a))
+        if name == "entropy":
+            trace = np.real(np.trace(e))
+            return total(np.log(trace) + np.real(np.trace(e @ e)) / 5 + np.real(np.trace(read(a) @ e)))
+        return total(DIRECT.get(name, lambda e: e)(e))
+
+    return (lambda a: total(form(EXPONENTIALS[name])(a))), direct
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", EXPONENTIALS)
+def test_forms_are_found(name, whole):
+    """Gradients and Hessian-vector products at equal eigenvalues, of every way to write a function of a matrix."""
+    a, e = with_values(EQUAL / 4, whole), hermitian(np.random.default_rng(2), 5, whole)
+    found, expected = losses(name)
+    assert np.isclose(found(a), expected(a))
+    assert np.allclose(primad.grad(found)(a), primad.grad(expected)(a), atol=1e-11)
+    assert np.allclose(primad.hvp(found, a, e), primad.hvp(expected, a, e), atol=1e-10)
+
+
+PROJECTORS = {
+    "slice": lambda w, v: v[:, :3] @ v[:, :3].conj().T,
+    "indices": lambda w, v: v[:, [0, 1, 2]] @ v[:, np.array([0, 1, 2])].conj().T,
+    "chosen": lambda w, v: chosen(w, v) @ chosen(w, v).conj().T,
+    "step": lambda w, v: (v * (w < 2)) @ v.conj().T,
+    "weights": lambda w, v: (v * LOW) @ v.conj().T,
+    "where": lambda w, v: v @ np.diag(np.where(w < 2, 1.0, 0.0)) @ v.conj().T,
+}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", PROJECTORS)
+def test_projectors_of_whole_groups(name, whole):
+    """P′ = P E S + S E P and S = (1 − P)/(1 − 2.5), the reduced resolvent (Kato, 1966, II.2.1)."""
+    a, e = with_values(EQUAL, whole), hermitian(np.random.default_rng(3), 5, whole)
+    p = (2.5 * np.eye(5) - a) / 1.5
+    s = (np.eye(5) - p) / -1.5
+    value, change = primad.jvp(form(PROJECTORS[name]), (a,), (e,))
+    assert np.allclose(value, p) and np.allclose(change, p @ e @ s + s @ e @ p)
+
+
+REFUSED = {
+    "a part of a group": lambda w, v: v[:, :2] @ v[:, :2].conj().T,
+    "weights that differ in a group": lambda w, v: (v * np.arange(5.0)) @ v.conj().T,
+    "a vector": lambda w, v: v[:, 0],
+    "values in order": lambda w, v: np.sum(w * np.arange(5.0)),
+    "a part of the sum": lambda w, v: np.sum(w[:2]),
+    "an edge in a group": lambda w, v: (v * (w < 1.0)) @ v.conj().T,
+    "moving weights": lambda w, v: (v * np.cumsum(w)) @ v.conj().T,
+    "the vectors' sum": lambda w, v: (v * np.exp(w)) @ np.ones(5),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_depends_on_the_basis_is_refused(name):
+    function = form(REFUSED[name])
+    a = with_values(EQUAL, False, seed=3)
+    with pytest.raises(MatrixError, match="Fix: "):
+        primad.grad(lambda a: np.sum(np.sin(function(a))))(a)
+
+
+def test_transposes_without_conjugates_are_refused():
+    """V f(w) Vᵀ of complex vectors depends on their phases."""
+    a = with_values(EQUAL, True)
+    with pytest.raises(MatrixError):
+        primad.grad(lambda a: np.sum(np.abs(form(lambda w, v: (v * np.exp(w)) @ v.T)(a))))(a)
+
+
+# -- parameters, stacks, transforms
+
+
+def evolved(a, t, z=0.5):
+    w, v = np.linalg.eigh(a)
+    return np.sum(np.sin(np.real((v * (np.exp(-t * w) / (z - w))) @ v.conj().T)))
+
+
+def evolved_directly(a, t, z=0.5):
+    a = read(a)
+    return np.sum(np.sin(np.real(linalg.expm(-t * a) @ np.linalg.inv(z * np.eye(len(a)) - a))))
+
+
+def times(function):
+    return lambda a: np.sum(primad.vmap(lambda t: function(a, t))(np.linspace(0.0, 1.0, 3)))
+
+
+USES = {
+    "gradients in both": lambda f, a: primad.grad(f, argnums=(0, 1))(a, 0.3),
+    "Hessian": lambda f, a: primad.hessian(lambda a: f(a, 0.3))(a),
+    "mixed": lambda f, a: primad.grad(lambda a: primad.grad(f, argnums=1)(a, 0.3))(a),
+    "mixed the other way": lambda f, a: primad.grad(lambda t: np.sum(primad.grad(f)(a, t) ** 2))(0.3),
+    "a complex parameter": lambda f, a: primad.grad(lambda z: f(a, 0.3, z))(0.5 + 0.25j),
+    "times": lambda f, a: primad.grad(times(f))(a),
+    "Hessian of times": lambda f, a: primad.hvp(times(f), a, np.ones_like(a)),
+    "a stack": lambda f, a: primad.vmap(primad.grad(f), in_axes=(0, None))(np.stack([a, 2 * a]), 0.3),
+    "a jitted one": lambda f, a: primad.jit(primad.grad(f))(a, 0.3),
+    "by JAX": lambda f, a: primad.jit(primad.grad(f), backend="jax")(a, 0.3),
+    "step by step": lambda f, a: primad.jit(primad.grad(f), backend="reference")(a, 0.3),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_uses(use):
+    a = with_values(np.array([1.0, 1.0, 2.0, 2.0]), False)
+    found, expected = (USES[use](f, a) for f in (evolved, evolved_directly))
+    for x, y in zip(*(z if isinstance(z, tuple) else (z,) for z in (found, expected)), strict=True):
+        assert np.allclose(np.asarray(x), np.asarray(y), atol=1e-10)
+
+
+def test_stacks_of_matrices():
+    a = np.stack([with_values(EQUAL[:4] / 3, True, seed) for seed in range(2)])
+
+    def by_vectors(a):
+        w, v = np.linalg.eigh(a)
+        whole = (v * np.exp(w)[..., None, :]) @ v.conj().swapaxes(-1, -2)
+        return np.sum(np.abs(whole) ** 2 * np.arange(4.0)) + np.sum(np.sum(np.sqrt(w), axis=-1) ** 2)
+
+    def directly(a):
+        total = 0.0
+        for one in (a[0], a[1]):
+            total += np.sum(np.abs(linalg.expm(read(one))) ** 2 * np.arange(4.0))
+            total += np.real(np.trace(linalg.sqrtm(read(one)))) ** 2
+        return total
+
+    assert np.allclose(primad.grad(by_vectors)(a), primad.grad(directly)(a), atol=1e-10)
+
+
+def test_a_matrix_is_decomposed_once():
+    """However many times, or directions of a Jacobian, a function is asked for."""
+
+    def decompositions(function):
+        program = primad.lower(primad.trace(function)(primad.ArrayType((4, 4), float)))
+        return [str(node.type) for node in program.nodes if getattr(node.op, "name", "") == "eigh"]
+
+    once = ["(float64[4], float64[4,4])"]
+    assert decompositions(primad.grad(times(evolved))) == once
+    assert decompositions(primad.jacobian(form(EXPONENTIALS["columns"]))) == once
+
+
+@pytest.mark.parametrize("triangle", "LU")
+def test_the_triangle_that_is_read_has_the_derivative(triangle):
+    a = with_values(np.array([1.0, 1.0, 3.0]), True)
+
+    def function(a):
+        w, v = np.linalg.eigh(a, UPLO=triangle)
+        return np.sum(np.abs((v * w**2) @ v.conj().T) ** 2)
+
+    gradient = primad.grad(function)(a)
+    other = np.triu(gradient, 1) if triangle == "L" else np.tril(gradient, -1)
+    assert not other.any() and gradient.any()
+    whole = read if triangle == "L" else (lambda a: read(a.conj().T))
+    assert np.allclose(gradient, primad.grad(lambda a: np.sum(np.abs(whole(a) @ whole(a)) ** 2))(a))
