@@ -32,13 +32,14 @@ from primad.numpy.reduce.quantiles import *
 from primad.numpy.reduce.reductions import *
 from primad.numpy.reduce.scans import *
 from primad.numpy.reduce.signals import *
-from primad.numpy.shapes import arranging, creation, indexing, ordering, padding, shaping
+from primad.numpy.shapes import arranging, creation, indexing, ordering, padding, shaping, sorting
 from primad.numpy.shapes.arranging import *
 from primad.numpy.shapes.creation import *
 from primad.numpy.shapes.indexing import *
 from primad.numpy.shapes.ordering import *
 from primad.numpy.shapes.padding import *
 from primad.numpy.shapes.shaping import *
+from primad.numpy.shapes.sorting import *
 from primad.recording.protocols import METHODS as _METHODS
 
 ufunc_methods.register()
@@ -56,7 +57,7 @@ COMPOSITES = (
     *rounding.COMPOSITES,
     *reductions.COMPOSITES,
     *scans.COMPOSITES,
-    *ordering.COMPOSITES,
+    *sorting.COMPOSITES,
     *products.COMPOSITES,
     *diagonals.COMPOSITES,
     *linalg.COMPOSITES,
@@ -71,7 +72,8 @@ TRACEABLE = [
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
     arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms, indexing,
-    logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping, signals, ufunc_methods,
+    logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping, signals, sorting,
+    ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

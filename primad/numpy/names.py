@@ -24,10 +24,6 @@ NOTHING_TO_RECORD: dict[str, str] = {
         tril_indices_from triu_indices triu_indices_from unravel_index""",
 }
 """Functions of NumPy's that take no values with derivatives: they are NumPy's own."""
-REASONS: dict[str, str] = {
-    "Complex numbers have no order: z[np.argsort(np.abs(z))] has them sorted by their size.": "sort_complex",
-}
-"""Why a function of NumPy's has no implementation for traced arrays."""
 WRITING: dict[str, str] = {
     "It writes into an array, which works for those that primad.numpy makes in a recording, and for no others.": """
         copyto fill_diagonal place put put_along_axis putmask""",
@@ -41,7 +37,7 @@ def _own(name: str) -> bool:
 
 def numpys_own(taken: set[str]) -> list[str]:
     """Return NumPy's names, of no module, that this package does not define; and say why functions are refused."""
-    for reason, names in (*NOTHING_TO_RECORD.items(), *REASONS.items(), *WRITING.items()):
+    for reason, names in (*NOTHING_TO_RECORD.items(), *WRITING.items()):
         for name in names.split():
             function = getattr(np, name, None)
             if function is not None and function not in FUNCTIONS and function not in UFUNCS:

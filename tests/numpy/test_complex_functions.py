@@ -9,7 +9,7 @@ import pytest
 
 import primad
 import primad.numpy as pnp
-from primad import PrimadError
+from primad import PrimadError, ShapeError
 from tests.numpy.test_numpy_surface import CASES
 
 RTOL = 1e-9
@@ -247,3 +247,41 @@ def test_parts_of_what_was_cast_are_those_of_numpy(dtype: Any, to: Any) -> None:
         np.testing.assert_array_equal(found, expected)
         if x.dtype.kind == "f":
             assert not any(node.type.is_complex for node in program.nodes)
+
+
+ORDERED = {
+    "sort": np.sort,
+    "along an axis": lambda z: np.sort(z, axis=0),
+    "argsort": np.argsort,
+    "sort_complex": np.sort_complex,
+    "of real ones": lambda z: np.sort_complex(z.real),
+    "median": lambda z: np.median(z, axis=1),
+    "lexsort": lambda z: np.lexsort((z.real, z)),
+    "of eigenvalues": lambda z: np.sort(np.linalg.eigvals(z[:, :3])),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_numpys_order(name: str) -> None:
+    """By real parts, then by imaginary ones; NaN last, in the real part or both after those in the imaginary one."""
+    z = np.array([[2 + 1j, 2 - 1j, -3, 2j], [0, -0.0 - 1j, 5, 1 + 1j], [3 - 2j, 3, 3, 1j]])
+    np.testing.assert_allclose(primad.jit(ORDERED[name])(z), ORDERED[name](z), rtol=RTOL)
+    if name != "of eigenvalues":
+        parts = (np.nan, 1.0, -1.0)
+        special = np.array([[complex(x, y) for x in parts] + [complex(y, x) for x in parts] for y in parts])
+        np.testing.assert_array_equal(primad.jit(ORDERED[name])(special), ORDERED[name](special))
+
+
+@pytest.mark.parametrize("name", ["max", "argmin", "ptp", "nanmax", "nanargmin", "quantile"])
+def test_what_needs_an_order_of_numbers_says_so(name: str) -> None:
+    more = (0.5,) if name == "quantile" else ()
+    with pytest.raises(ShapeError, match=r"have no order.*\n.*np\.sort\(x\)\[-1\]"):
+        primad.jit(lambda z: getattr(np, name)(z, *more))(np.array([1j, 2.0]))
+    with pytest.raises(ShapeError, match="maximum does not take complex"):
+        primad.jit(lambda z: np.maximum(z, 0))(np.array([1j, 2.0]))
+
+
+def test_sorted_numbers_have_derivatives() -> None:
+    z = np.array([2 + 1j, 2 - 1j, -3, 2j])
+    found = primad.jacobian(np.sort, holomorphic=True)(z)
+    np.testing.assert_array_equal(found, np.eye(4)[np.argsort(z)])

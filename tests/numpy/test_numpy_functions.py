@@ -24,7 +24,7 @@ import primad
 import primad.numpy as pnp
 import primad.scipy.special
 import primad.scipy.stats
-from primad.numpy.names import NOTHING_TO_RECORD, REASONS, WRITING
+from primad.numpy.names import NOTHING_TO_RECORD, WRITING
 from primad.recording.protocols import FUNCTIONS, UFUNCS
 from primad.scipy.other_names import UNRECORDED, why_not
 
@@ -32,9 +32,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "numpy_functions.md"
 NAMES = sorted(
     name for name in np.__all__ if callable(getattr(np, name)) and not isinstance(getattr(np, name), (type, ModuleType))
 )
-REFUSED, OWN, WRITERS = (
+OWN, WRITERS = (
     {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
-    for table in (REASONS, NOTHING_TO_RECORD, WRITING)
+    for table in (NOTHING_TO_RECORD, WRITING)
 )
 PATHS = ("scipy.interpolate", "scipy.signal", "scipy.ndimage")
 """Modules of SciPy's that are mirrored, and of whose functions all others are refused with a reason."""
@@ -69,7 +69,7 @@ def missing(name: str) -> list[str]:
 
 
 def row(name: str) -> str:
-    for status, reasons in (("refused", REFUSED), ("NumPy's own", OWN), ("works, with limits", WRITERS)):
+    for status, reasons in (("NumPy's own", OWN), ("works, with limits", WRITERS)):
         if name in reasons:
             return f"| `{name}` | {status} | {reasons[name]} |"
     lacking = missing(name)
@@ -84,11 +84,11 @@ def page() -> str:
     rows = [row(name) for name in NAMES]
     limited = sum("| works, with limits |" in line for line in rows)
     of_options = limited - len(WRITERS)
-    records = len(rows) - len(REFUSED) - len(OWN)
+    records = len(rows) - len(OWN)
     count = (
         f"Of {len(rows)} functions, {records} record ({of_options} of them without some option, {len(WRITERS)} into "
         f"arrays that\nprimad.numpy made), {len(OWN)} are "
-        f"NumPy's own, since they take nothing that could have a derivative, and {len(REFUSED)} are refused.\n\n"
+        "NumPy's own, since they take nothing that could have a derivative.\n\n"
     )
     text = HEAD + count + TABLE + "\n".join(rows) + "\n"
     sections = (
@@ -218,7 +218,7 @@ def test_functions_under_scipys_paths_that_are_refused_say_why(path: str) -> Non
 
 
 def test_every_function_works_or_is_refused_with_a_reason() -> None:
-    tables = (set(pnp.TRACEABLE), set(REFUSED), set(OWN), set(WRITERS))
+    tables = (set(pnp.TRACEABLE), set(OWN), set(WRITERS))
     assert [name for name in NAMES if sum(name in table for table in tables) != 1] == []
 
 
@@ -251,7 +251,7 @@ def operands(function: Any) -> Iterator[Callable[[Any], Any]]:
         yield lambda x, n=count: function(*[x] * n)
 
 
-@pytest.mark.parametrize("name", [*REFUSED, *WRITERS])
+@pytest.mark.parametrize("name", WRITERS)
 def test_what_is_refused_says_so(name: str) -> None:
     said = []
     for call in operands(getattr(pnp, name)):

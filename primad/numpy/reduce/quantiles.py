@@ -32,7 +32,6 @@ from primad.numpy.reduce.nans import without_nan
 from primad.numpy.reduce.reductions import average, mean, refuse_integers, sum
 from primad.numpy.reduce.scans import cumsum
 from primad.numpy.shapes.indexing import take, take_along_axis
-from primad.numpy.shapes.ordering import sort
 from primad.numpy.shapes.shaping import (
     atleast_2d,
     broadcast_to,
@@ -43,6 +42,8 @@ from primad.numpy.shapes.shaping import (
     squeeze,
     transpose,
 )
+from primad.numpy.shapes.sorting import sort
+from primad.ops.record.operand_types import refuse_complex
 from primad.recording.traced_array import TracedArray
 
 __all__ = ["corrcoef", "cov", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -226,7 +227,13 @@ def _of_weighted(rows: Any, weights: Any, n: Any, fraction: Any) -> Any:
     return reshape(found, np.shape(fraction) + rows.shape[1:])
 
 
+def _check_real(x: Any) -> None:
+    if is_complex(x.dtype):
+        raise refuse_complex("np.quantile")
+
+
 def _quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
+    _check_real(x)
     fraction, weak = _order_of(q, scale)
     rows, shape = _rows(x, axis)
     ordered = sort(rows, 0)
@@ -268,6 +275,7 @@ def _of_nothing(function: Any, x: Any, *args: Any, **options: Any) -> Any:
 
 def _nan_quantile(x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool, weights: Any) -> Any:
     """Of the numbers only; how many there are is known when the program runs."""
+    _check_real(x)
     fraction, weak = _order_of(q, scale)
     if not x.size:
         return _of_nothing(np.nanquantile, x, fraction, axis=axis, keepdims=keepdims)

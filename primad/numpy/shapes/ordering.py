@@ -1,4 +1,4 @@
-"""NumPy's functions that search, sort and choose by order; what their results' shapes need of values is computed."""
+"""NumPy's functions that search and choose by order; what their results' shapes need of values is computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from primad.numpy.promotion import (
     implements,
     joined,
     normalize_axes,
-    normalize_axis,
     refuse_out,
     result_dtype,
     traced_operands,
@@ -25,91 +24,19 @@ from primad.numpy.promotion import (
 from primad.numpy.reduce.reductions import any, sum
 from primad.numpy.shapes.indexing import take, take_along_axis
 from primad.numpy.shapes.shaping import broadcast_to, concatenate, ravel, reshape
-from primad.ops.record.kinds import composite
-from primad.ops.record.primitive import Primitive
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray
 
 __all__ = [
-    "argpartition", "argsort", "argwhere", "choose", "compress", "count_nonzero", "digitize",
-    "extract", "flatnonzero", "intersect1d", "isin", "lexsort", "nonzero", "partition", "piecewise", "searchsorted",
-    "select", "setdiff1d", "setxor1d", "sort", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values",
+    "argwhere", "choose", "compress", "count_nonzero", "digitize", "extract", "flatnonzero", "intersect1d", "isin",
+    "nonzero", "piecewise", "searchsorted", "select", "setdiff1d", "setxor1d", "trim_zeros", "union1d", "unique",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
 
 
 def values_of(x: Any, what: str) -> np.ndarray[Any, Any]:
     """Return the values of a traced array (an error where they are not known), or a plain array."""
     return x._value(what) if isinstance(x, TracedArray) else np.asarray(x)
-
-
-# -- sorting -----------------------------------------------------------------------------------------------------------
-
-
-def _sort(x: Any, *, axis: int) -> Any:
-    """A gather at the (stable) order of the elements."""
-    order = (*(i for i in range(x.ndim) if i != axis), axis)
-    moved = ops.permute(x, order=order)
-    indices = ops.argsort(moved, axis=x.ndim - 1)
-    picked = ops.gather(moved, indices, axis=x.ndim - 1, batch=x.ndim - 1)
-    return ops.permute(picked, order=tuple([order.index(i) for i in range(x.ndim)]))
-
-
-sort_: Primitive = composite(
-    "sort", numpy=lambda x, *, axis: np.sort(x, axis=axis, kind="stable"), lower=_sort, doc="Sorted copy."
-)
-
-
-def _falling(x: Any, axis: Any) -> Any:
-    """Return the order from the largest element down, in which equal ones stay as they are."""
-    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
-    return np.shape(x)[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
-
-
-def _plain_argsort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
-    return _falling(a, axis) if descending else np.argsort(a, axis, *args, **options)
-
-
-def _plain_sort(a: Any, axis: Any = -1, *args: Any, descending: bool = False, **options: Any) -> Any:
-    found = np.sort(a, axis, *args, **options)
-    return np.flip(found, axis or 0) if descending else found
-
-
-def _check_options(name: str, *args: Any, length: int = 0, **options: Any) -> None:
-    """Raise where NumPy refuses options of a sort, which say nothing about values here."""
-    if args or set(options.values()) != {None}:
-        try:
-            getattr(np, name)(np.zeros(length), *args, **options)
-        except (TypeError, ValueError) as error:
-            raise ShapeError(f"{name}: {error}") from None
-
-
-@implements(_plain_argsort, np.argsort, method="argsort")
-def argsort(
-    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
-) -> Any:
-    """np.argsort, stable; it has no derivative. `descending` is of the Array-API standard: the largest is first."""
-    _check_options("sort", kind=kind, order=order, stable=stable)
-    if descending:
-        return _falling(x, axis)
-    if axis is None:
-        x, axis = ravel(x), 0
-    return ops.argsort(x, axis=normalize_axis("argsort", axis, x.ndim))
-
-
-@implements(_plain_sort, np.sort)
-def sort(
-    x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
-) -> Any:
-    """np.sort: the derivative is the permutation that sorts; equal elements keep their order.
-
-    `descending` is of the Array-API standard: the largest element is first.
-    """
-    _check_options("sort", kind=kind, order=order, stable=stable)
-    if axis is None:
-        x, axis = ravel(x), 0
-    found = sort_(x, axis=normalize_axis("sort", axis, x.ndim))
-    return np.flip(found, axis) if descending else found
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -175,38 +102,6 @@ def flatnonzero(a: Any) -> Any:
 def argwhere(a: Any) -> Any:
     """np.argwhere: plain indices, where values are known."""
     return np.argwhere(values_of(a, "which elements are not 0"))
-
-
-# -- sorting -----------------------------------------------------------------------------------------------------------
-
-
-def _along(x: Any, axis: Any) -> int:
-    return int(x.size if axis is None else x.shape[normalize_axis("partition", axis, x.ndim)])
-
-
-@implements(np.partition)
-def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    """np.partition: sorted altogether."""
-    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
-    return sort(a, axis)
-
-
-@implements(np.argpartition, method="argpartition")
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    """np.argpartition: of all elements in order."""
-    _check_options("partition", kth, length=_along(a, axis), kind=kind, order=order)
-    return argsort(a, axis)
-
-
-@implements(np.lexsort, of_arrays=True)
-def lexsort(keys: Any, axis: int = -1) -> Any:
-    """np.lexsort: the last key counts first; it has no derivative."""
-    keys = traced_operands(*keys)
-    place = normalize_axis("lexsort", axis, keys[0].ndim)
-    order = ops.argsort(keys[0], axis=place)
-    for key in keys[1:]:
-        order = take_along_axis(order, ops.argsort(take_along_axis(key, order, place), axis=place), place)
-    return order
 
 
 # -- sets --------------------------------------------------------------------------------------------------------------
@@ -389,6 +284,3 @@ def extract(condition: Any, arr: Any) -> Any:
     """np.extract, where the condition's values are known."""
     (arr,) = traced_operands(arr) if isinstance(arr, TracedArray) else (np.asarray(arr),)
     return take(arr, np.flatnonzero(values_of(condition, "the condition of np.extract")))
-
-
-COMPOSITES = [sort_]

@@ -15,21 +15,26 @@ def refuse_complex(name: str) -> ShapeError:
     """Return the error for complex operands of an op that has rules for real ones only."""
     return ShapeError(
         f"{name} does not take complex operands",
-        why="Its rules hold for real numbers.",
-        fix="apply it to x.real and x.imag, or to np.abs(x); an op of your own says complex='analytic' where its rules "
-        "hold over the complex numbers too.",
+        why="Its rules hold for real numbers; complex ones have no order.",
+        fix="apply it to x.real and x.imag, or to np.abs(x); np.sort and np.argsort have NumPy's order, by real parts "
+        "and then by imaginary ones (its np.max(x) is np.sort(x)[-1]); an op of your own says complex='analytic' where its "
+        "rules hold over the complex numbers too.",
     )
 
 
-def same_real_type(*types: ArrayType, **params: Any) -> ArrayType:
-    """Infer the type of a pointwise op of real operands, which must agree in shape and dtype."""
-    first = types[0]
-    if first.is_complex:
-        raise refuse_complex("this operation")
-    for other in types[1:]:
-        if other is not first and other != first:
-            return same_type(*types)
-    return first
+def same_real_type(name: str) -> Callable[..., ArrayType]:
+    """Return what infers the type of a pointwise op of real operands, which must agree in shape and dtype."""
+
+    def infer(*types: ArrayType, **params: Any) -> ArrayType:
+        first = types[0]
+        if first.is_complex:
+            raise refuse_complex(name)
+        for other in types[1:]:
+            if other is not first and other != first:
+                return same_type(*types)
+        return first
+
+    return infer
 
 
 def same_type(*types: ArrayType, **params: Any) -> ArrayType:
@@ -61,10 +66,10 @@ def float_type(name: str, kinds: str) -> Callable[..., ArrayType]:
 
 def checked(name: str, infer: Callable[..., Any], role: ComplexRole) -> Callable[..., Any]:
     """Return what infers the type of an op's results, and refuses complex operands if the op does."""
-    if role != "refused" or infer is same_real_type:
+    if role != "refused":
         return infer
     if infer is same_type:
-        return same_real_type
+        return same_real_type(name)
 
     @wraps(infer)
     def infer_real(*types: Any, **params: Any) -> Any:
