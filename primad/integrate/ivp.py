@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.functional.control.replaying import Replayed
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Piece, SolutionPath, adaptive, equal, values, values_by_pieces
 from primad.integrate.argument_checks import (
@@ -161,7 +162,7 @@ def _slope_of(fun: Function, args: Sequence[Any], vectorized: bool) -> Function:
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
         return found
 
-    return slope
+    return Replayed(slope)
 
 
 def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) -> OptimizeResult:

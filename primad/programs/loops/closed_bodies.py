@@ -9,6 +9,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import cost
+from primad.programs.packing.packing import packed
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.lowering import SHORT_STEP, calls, inline, without_calls
@@ -16,7 +17,7 @@ from primad.transforms.lowering import SHORT_STEP, calls, inline, without_calls
 
 def with_scalars(program: Program) -> tuple[ClosedProgram, list[Node]]:
     """Return the program of a step and what it closes over; numbers have no axes, whatever shape they have there."""
-    program = _with_short_calls_in_place(program)
+    program = packed(_with_short_calls_in_place(program))
     sources = list(program.sources)
     wide = [i for i, node in enumerate(sources) if node.op is LITERAL and node.type.shape]
     if not wide:

@@ -1,0 +1,195 @@
+"""Which scalar ops of a program do the same to different numbers, and can be computed together.
+
+Code that another program wrote, as from a list of reactions, has a line for each equation, and a line is ops on numbers
+(`r17 = k[17]*y[3]*y[88]`). Ops of one *level* do not depend on each other: an op's level is how many ops lead to it.
+Those that are the same op on the same types are a *group*. A sum of many terms is one op here, whatever its length:
+else the longest one would make as many levels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Leaf, Node, params_key
+from primad.ir.program import Program
+from primad.programs.loops.repeated_runs import FEWEST_NODES, FEWEST_STEPS
+from primad.programs.packing.columns import is_small_view
+
+Term = tuple[bool, Node]
+"""A term of a sum, and whether it is subtracted."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ops, or sums, on numbers that can be computed together.
+
+    Attributes:
+        members: the nodes that they compute.
+        terms: what each of the sums adds up, in order; None for a group of ops.
+    """
+
+    members: Sequence[Node]
+    terms: Sequence[Sequence[Term]] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many ops it stands for."""
+        return len(self.members) if self.terms is None else sum(len(each) - 1 for each in self.terms)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The groups of a program, in an order in which they can be computed.
+
+    Attributes:
+        groups: by level.
+        level_of: the level of each node; what is in no group comes after the groups of its level.
+        count: how many nodes the groups compute, with the parts of their sums.
+    """
+
+    groups: dict[int, list[Group]]
+    level_of: dict[Node, int]
+    count: int
+
+
+def groups_of(program: Program) -> Levels | None:
+    """Return what can be computed together; None where that is too little to be worth it."""
+    scalars = {node for node in program.nodes if _is_scalar_op(node)}
+    if len(scalars) < FEWEST_NODES:
+        return None
+    sums = _Sums(program, scalars)
+    counted = scalars - sums.inside
+    level_of, latest = _levels(program, counted, sums.inside)
+    groups = _Grouping(sums, level_of, latest).groups([node for node in program.nodes if node in counted])
+    count = sum(each.size for found in groups.values() for each in found)
+    level_of.update((node, level) for level, found in groups.items() for each in found for node in each.members)
+    return Levels(groups, level_of, count) if 2 * count >= len(scalars) else None
+
+
+def _levels(program: Program, counted: set[Node], inside: set[Node]) -> tuple[dict[Node, int], dict[Node, int]]:
+    """Return the levels of nodes, and the last one at which each can be computed while its users keep theirs.
+
+    Args:
+        program: the program.
+        counted: the nodes that are of a higher level than what they take.
+        inside: the nodes that are parts of a sum, and are computed right before the rest of it.
+    """
+    level_of: dict[Node, int] = {}
+    for node in program.nodes:
+        level_of[node] = max([level_of.get(x, 0) for x in node.inputs], default=0) + (node in counted)
+    top = max(level_of.values(), default=0)
+    latest: dict[Node, int] = {}
+    for node in reversed(program.nodes):
+        latest.setdefault(node, top)
+        if node in inside:
+            level_of[node] = latest[node]
+        last = latest[node] if is_small_view(node) or node in inside else level_of[node] - (node in counted)
+        for x in node.inputs:
+            latest[x] = min(latest.get(x, top), last)
+    return level_of, latest
+
+
+def _is_scalar_op(node: Node) -> bool:
+    """Say whether a node is an op on numbers that does the same to each element of arrays."""
+    return (
+        not isinstance(node.op, Leaf)
+        and node.op.axes.pointwise
+        and not node.op.memory.views
+        and all(isinstance(x.type, ArrayType) and x.type.shape == () for x in (node, *node.inputs))
+    )
+
+
+class _Sums:
+    """The sums of a program: chains of additions and subtractions of numbers, from left to right as they were written.
+
+    A sum inside of brackets is a sum of its own, since numbers that are added in another order are rounded otherwise.
+
+    Attributes:
+        inside: the nodes that are the beginning of another sum, and nothing else.
+    """
+
+    def __init__(self, program: Program, scalars: set[Node]) -> None:
+        uses = Counter(x for node in program.nodes for x in node.inputs)
+        uses.update(program.outputs)
+        self._sums = {node for node in scalars if node.op in (ops.add, ops.sub) and node.type.dtype.kind in "fc"}
+        self.inside = {
+            node.inputs[0] for node in self._sums if node.inputs[0] in self._sums and uses[node.inputs[0]] == 1
+        }
+
+    def terms(self, node: Node) -> list[Term] | None:
+        """Return what a sum adds up, None if the node is none."""
+        if node not in self._sums:
+            return None
+        found: list[Term] = []
+        while True:
+            found.append((node.op is ops.sub, node.inputs[1]))
+            node = node.inputs[0]
+            if node not in self.inside:
+                return [(False, node), *reversed(found)]
+
+
+class _Grouping:
+    """Finds groups: nodes of one form that can be computed at one level.
+
+    Args:
+        sums: the sums of the program.
+        level_of: the first level at which each node can be computed.
+        latest: the last one.
+    """
+
+    def __init__(self, sums: _Sums, level_of: dict[Node, int], latest: dict[Node, int]) -> None:
+        self._terms = sums.terms
+        self._first = level_of
+        self._latest = latest
+        self._found: dict[int, list[Group]] = defaultdict(list)
+
+    def groups(self, nodes: Sequence[Node]) -> dict[int, list[Group]]:
+        """Return the groups by level."""
+        alike: dict[Any, list[Node]] = defaultdict(list)
+        terms = {node: self._terms(node) for node in nodes}
+        for node in nodes:
+            signs = terms[node]
+            alike[_form(node) if signs is None else (node.type, *(minus for minus, _ in signs))].append(node)
+        others: dict[Any, list[Node]] = defaultdict(list)
+        for members in alike.values():
+            left = self._take(members, terms, False)
+            if terms[members[0]] is not None:
+                others[members[0].type] += left
+        for members in others.values():
+            self._take(members, terms, True)
+        return self._found
+
+    def _take(self, nodes: Sequence[Node], terms: Mapping[Node, Sequence[Term] | None], mixed: bool) -> list[Node]:
+        """Make as few groups of nodes of one form as there can be; return what is too few for one.
+
+        Args:
+            nodes: of one form.
+            terms: what each adds up.
+            mixed: whether they are sums with terms of various signs and numbers, whose length counts.
+        """
+        left: list[Node] = []
+        last: int | None = None
+        members: list[Node] = []
+        for node in [*sorted(nodes, key=self._latest.__getitem__), None]:
+            if node is not None and last is not None and self._first[node] <= last:
+                members.append(node)
+                continue
+            group = Group(members, [found for x in members if (found := terms[x]) is not None] or None)
+            if last is not None and (group.size if mixed else len(members)) >= FEWEST_STEPS:
+                self._found[last].append(group)
+            else:
+                left += members
+            if node is not None:
+                last, members = self._latest[node], [node]
+        return left
+
+
+def _form(node: Node) -> tuple[Any, ...]:
+    """Return what is the same of ops that can be one op on arrays."""
+    given = tuple([node.inputs[k] for k in node.op.static_operands])
+    return node.op, params_key(node.params), tuple([x.type for x in node.inputs]), given, node.type

@@ -1,0 +1,188 @@
+"""Scalar lines of one form become few ops on arrays, which compute the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.numpy as pnp
+from primad.integrate import solve_ivp
+from primad.ir.node import leaf_value
+from primad.programs.loops.closed_bodies import with_scalars
+from primad.programs.packing import scalar_groups
+from primad.programs.packing.packing import packed
+from primad.runtime.executors.dispatch import REFERENCE, prepare
+from tests.programs.test_growth import calls
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few ops count."""
+    monkeypatch.setattr(scalar_groups, "FEWEST_NODES", 20)
+
+
+def network(species: int, seed: int = 0) -> Any:
+    """Return the slope of a random reaction network, as a text that has a line for each equation."""
+    rng = np.random.default_rng(seed)
+    lines, terms = ["def slope(t, y, k):"], [""] * species
+    for j in range(3 * species):
+        a, b, c, d = rng.choice(species, 4, replace=False)
+        rate, made, used = [
+            (f"k[{j}]*y[{a}]*y[{b}]", [c, d], [a, b]),
+            (f"k[{j}]*y[{a}]", [b], [a]),
+            (f"k[{j}]*y[{a}]**2", [b], [a]),
+            (f"k[{j}]*y[{a}]/(0.5 + y[{a}])", [b], [a]),
+            (f"2.0*k[{j}]*np.exp(-y[{b}])", [c], [a]),
+        ][j % 5]
+        lines.append(f"    r{j} = {rate}")
+        for i in made:
+            terms[i] += f" + r{j}"
+        for i in used:
+            terms[i] += f" - {1 + (j % 5 == 2)}*r{j}"
+    lines += [f"    dy{i} ={each or ' 0.1*y[0]'}" for i, each in enumerate(terms)]
+    names = ", ".join(f"dy{i}" for i in range(species))
+    scope = {"np": pnp}
+    exec("\n".join([*lines, f"    return np.array([{names}])"]), scope)
+    return scope["slope"]
+
+
+def by_rows(x: Any) -> Any:
+    """Differences in space, element by element."""
+    n = x.shape[0]
+    inner = [x[i - 1] - 2.0 * x[i] + x[i + 1] - np.sin(x[i]) * x[n // 2] for i in range(1, n - 1)]
+    return pnp.stack([x[0], *inner, x[-1]])
+
+
+def of_a_matrix(a: Any, x: Any) -> Any:
+    """Entries from everywhere, results of many kinds, numbers that are used alone and twice."""
+    n = x.shape[0]
+    rows = [a[i, i] * x[i] + a[i, n - 1 - i] * x[n - 1 - i] for i in range(n)]
+    kept = [np.where(r > 0.0, r, 0.5 * r) for r in rows]
+    return {"rows": np.array(kept, object) * 1.0, "first": kept[0], "all": pnp.stack(rows[::-1]) @ a, "sum": sum(kept)}
+
+
+def in_stages(x: Any) -> Any:
+    """Arrays between the numbers, from which there are numbers again."""
+    y = pnp.array([x[i] * x[i + 1] for i in range(11)]) * 3.0
+    z = pnp.array([y[10 - i] - x[i] ** 3 for i in range(11)])
+    return pnp.cumsum(z)[::2], z[3]
+
+
+def with_numbers(x: Any) -> Any:
+    """Constants of a table, brackets, and whole numbers."""
+    table = np.linspace(0.1, 1.7, 12)
+    return pnp.stack([table[i] * x[i] - (x[3] + (2.5 + i) * x[11 - i]) + x[i] ** 2.5 * i for i in range(12)])
+
+
+def of_truths(x: Any) -> Any:
+    return pnp.stack([(x[i] > 0.3) & (x[i + 1] < 0.9) for i in range(11)] + [x[0] == x[1]])
+
+
+def compensated(x: Any) -> Any:
+    """Sums whose rounding errors are kept: brackets must stay where they are."""
+    found = []
+    for i in range(11):
+        total = x[i] + 1e8 * x[i + 1]
+        back = total - x[i]
+        found.append(total + ((x[i] - (total - back)) + (1e8 * x[i + 1] - back)))
+    return pnp.stack(found)
+
+
+X = np.random.default_rng(3).uniform(0.2, 1.2, 12)
+A = np.random.default_rng(4).normal(size=(12, 12))
+FUNCTIONS = {
+    "network": (lambda k, y: network(40)(0.0, y, k), np.linspace(0.5, 2.0, 120), np.linspace(0.3, 1.3, 40)),
+    "by rows": (by_rows, X),
+    "single precision": (by_rows, X.astype(np.float32)),
+    "complex": (lambda x: by_rows(x + 1j * x[::-1]), X),
+    "of a matrix": (of_a_matrix, A, X),
+    "of a transposed part": (lambda a, x: of_a_matrix(a.T[::-1, ::1], x[::-1]), A, X),
+    "in stages": (in_stages, X),
+    "with numbers": (with_numbers, X),
+    "of truths": (of_truths, X),
+    "compensated": (compensated, X),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_are_the_same_bits(name: str) -> None:
+    function, *arguments = FUNCTIONS[name]
+    plain = primad.trace(function)(*arguments)
+    found = packed(plain).check()
+    assert found is not plain and 2 * len(found.nodes) < len(plain.nodes)
+    assert found.out_types == plain.out_types and found.out_tree == plain.out_tree
+
+    def run(program: primad.Program) -> list[Any]:
+        return prepare(program.hoisted(), executor=REFERENCE).run([*arguments, *map(leaf_value, program.sources)])
+
+    for x, y in zip(run(found), run(plain), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_derivatives_are_those_of_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    slope, k, y = network(40), np.linspace(0.5, 2.0, 120), np.linspace(0.3, 1.3, 40)
+    jacobians = primad.jacobian(lambda k, y: slope(0.0, y, k), argnums=(0, 1))
+    found = [each.sparse().toarray() for each in jacobians(k, y)]
+    hessian = primad.hessian(lambda y: np.sum(slope(0.0, y, k) ** 2))(y)[:]
+    monkeypatch.setattr(scalar_groups, "FEWEST_NODES", 10**9)
+    for x, each in zip(found, jacobians(k, y), strict=True):
+        np.testing.assert_allclose(x, each[:], rtol=1e-13, atol=1e-13)
+        assert each.pattern().nnz == np.count_nonzero(x)
+    np.testing.assert_allclose(hessian, primad.hessian(lambda y: np.sum(slope(0.0, y, k) ** 2))(y)[:], rtol=1e-12)
+
+
+def test_what_has_no_form_in_common_stays() -> None:
+    """A recurrence has a number for each step, and ops that all differ have no group."""
+
+    def recurrence(x: Any) -> Any:
+        found = [x[0]]
+        for _ in range(30):
+            found.append(np.sin(found[-1]) * x[1])
+        return pnp.stack(found)
+
+    program = primad.trace(recurrence)(X)
+    assert packed(program) is program
+
+
+def test_few_ops_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    program = primad.trace(by_rows)(X)
+    assert packed(program) is program
+
+
+def test_bodies_of_loops_are_packed() -> None:
+    slope, k = network(40), np.linspace(0.5, 2.0, 120)
+    program = primad.trace(lambda y: y + 0.1 * slope(0.0, y, k))(np.ones(40))
+    of, _ = with_scalars(program)
+    assert 2 * len(of.program.nodes) < len(program.nodes)
+
+
+def test_programs_of_larger_networks_are_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is derived and compiled does not grow with the equations; what packs them does only in proportion."""
+
+    def work(species: int) -> tuple[int, int]:
+        plain = primad.trace(network(species))(0.0, np.ones(species), np.ones(3 * species))
+        return len(packed(plain).nodes), calls(lambda: packed(plain))
+
+    (few, short), (many, long) = work(40), work(160)
+    assert many <= 2 * few
+    assert long <= 5 * short
+
+
+def test_a_slope_is_recorded_once() -> None:
+    times = 0
+    slope = network(60)
+
+    def counted(t: Any, y: Any, k: Any) -> Any:
+        nonlocal times
+        times += 1
+        return slope(t, y, k)
+
+    def last(k: Any) -> Any:
+        return np.sum(solve_ivp(counted, (0.0, 0.1), np.ones(60), "RODAS4", t_eval=[0.1], args=(k,)).y)
+
+    primad.trace(last)(np.ones(180))
+    assert times <= 7  # of which RODAS4 has eight in each step
