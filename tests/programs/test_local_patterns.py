@@ -127,6 +127,28 @@ def test_the_entries_are_those_of_the_choices_that_were_found() -> None:
         assert kept.sum() == 12
 
 
+def test_neighbours_of_points_on_a_line() -> None:
+    """Who is whose neighbour, and near enough, says the point: of 4225 entries 185 are left, as in a published case.
+
+    The 65 points stand in five groups; each is pushed by the next ones of its group: 3 · 65 − 2 · 5 entries.
+    """
+
+    def pushed(x: Any) -> Any:
+        order = np.argsort(x)
+        gaps = np.diff(pnp.take(x, order))
+        pushes = np.where(gaps < 1.0, 1 / gaps**2, 0.0)
+        return pnp.take(np.pad(pushes, (1, 0)) - np.pad(pushes, (0, 1)), np.argsort(order))
+
+    where = 0.3 * np.arange(65) + 2.0 * (np.arange(65) // 13)
+    x = np.random.default_rng(2).permutation(where)
+    J = primad.jacobian(pushed)(x)
+    assert J.pattern().nnz == 4225 and J.pattern(local=True).nnz == 185
+    near = np.abs(x - x[:, None]) < 0.4
+    np.testing.assert_array_equal(J.pattern(local=True).toarray(), near)
+    np.testing.assert_allclose(J.sparse(local=True).toarray(), J[:], rtol=1e-12)
+    assert J.coloring(local=True).directions <= 4
+
+
 def test_recorded_matrices_have_no_point() -> None:
     with pytest.raises(primad.ShapeError, match="leave local=True out"):
         primad.jit(lambda x: primad.jacobian(np.sin)(x).pattern(local=True).nnz * x)(np.ones(3))
