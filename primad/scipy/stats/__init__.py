@@ -6,12 +6,14 @@ They are differentiable in the point and in all parameters. On plain arrays they
 from typing import Any
 
 from primad.scipy import other_names
+from primad.scipy.stats import circular as _circular
 from primad.scipy.stats import discrete as _discrete
 from primad.scipy.stats import distributions as _table
 from primad.scipy.stats import extremes as _extremes
 from primad.scipy.stats import multivariate as _multivariate
 from primad.scipy.stats import normal_family as _normal_family
 from primad.scipy.stats import powers as _powers
+from primad.scipy.stats.circular import *
 from primad.scipy.stats.discrete import *
 from primad.scipy.stats.distributions import *
 from primad.scipy.stats.extremes import *
@@ -19,7 +21,7 @@ from primad.scipy.stats.multivariate import *
 from primad.scipy.stats.normal_family import *
 from primad.scipy.stats.powers import *
 
-_FILES = (_table, _extremes, _normal_family, _powers, _discrete, _multivariate)
+_FILES = (_table, _extremes, _normal_family, _powers, _circular, _discrete, _multivariate)
 __all__ = sorted(name for file in _FILES for name in file.__all__)
 
 

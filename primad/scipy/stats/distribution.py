@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce, wraps
+from functools import reduce
 from importlib import import_module
 from operator import and_
 from typing import Any
@@ -17,7 +16,9 @@ from primad import numpy as pn
 from primad.errors import TracingError
 from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import any_traced
-from primad.recording.traced_array import settled
+from primad.scipy.stats.draws import draw, without_key
+from primad.scipy.stats.moments import Moments
+from primad.scipy.stats.recorded_methods import at_points, of_parameters, other_method
 
 Function = Callable[..., Any]
 """(z, *shapes) -> value, on the support; or (q, *shapes) -> z."""
@@ -55,69 +56,8 @@ def log1m_exp(y: Any) -> Any:
     return pn.where(small, near, pn.log1p(-pn.exp(-pn.where(small, 1.0, y))))
 
 
-def _method(compute: Callable[..., Any]) -> Any:
-    """Return a method that is SciPy's own where nothing is traced."""
-    name = compute.__name__
-
-    point = list(inspect.signature(compute).parameters)[1]
-
-    @wraps(compute)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if not any_traced([*args, *kwargs.values()]):
-            return getattr(getattr(import_module("scipy.stats"), self.name), name)(*args, **kwargs)
-        if not args and point not in kwargs:
-            raise TypeError(f"{self.name}.{name} takes {point}, then the parameters")
-        x, *rest = args or (kwargs.pop(point),)
-        shapes, loc, scale = self.bound(name, tuple(rest), kwargs)
-        return compute(self, pn.asarray(x) if isinstance(x, list | tuple) else x, shapes, loc, scale)
-
-    return method
-
-
-def _number(compute: Callable[..., Any]) -> Any:
-    """Return a method without a point, of parameters alone, that is SciPy's own where nothing is traced."""
-    name = compute.__name__
-
-    @wraps(compute)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if not any_traced([*args, *kwargs.values()]):
-            return getattr(getattr(import_module("scipy.stats"), self.name), name)(*args, **kwargs)
-        shapes, loc, scale = self.bound(name, args, kwargs)
-        shapes = [np.float64(shape) if isinstance(shape, float | int) else shape for shape in shapes]
-        with np.errstate(all="ignore"):  # where a moment is infinite
-            return self._where_defined(compute(self, shapes, loc, scale), shapes, scale, loc == loc)
-
-    return method
-
-
 def _positive(*shapes: Any) -> Any:
     return reduce(and_, [shape > 0 for shape in shapes], True)
-
-
-def other_method(distribution: str, name: str) -> Callable[..., Any]:
-    """Return a method of SciPy's distribution that is not recorded, which takes plain arguments alone.
-
-    Raises:
-        AttributeError: where SciPy has none of this name.
-    """
-    own: Callable[..., Any] = getattr(getattr(import_module("scipy.stats"), distribution), name)
-    if name.startswith("_") or not callable(own):
-        raise AttributeError(f"{distribution} has no method {name!r}")
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if any_traced([*args, *kwargs.values()]):
-            raise TracingError(
-                f"scipy.stats.{distribution}.{name} of traced values",
-                why="It is not recorded: its derivatives in the parameters are not known in closed form here.",
-                fix="take a method that is recorded, such as logpdf or logpmf; draws are quantiles of uniform numbers, "
-                "ppf(u, …), where it is recorded.",
-            )
-        return own(*args, **kwargs)
-
-    return method
 
 
 def _inner(low: Any, high: Any) -> Any:
@@ -130,7 +70,7 @@ def _inner(low: Any, high: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class Distribution(Moments):
     """A distribution with SciPy's parameters: shapes, then `loc` and (of a continuous one) `scale`.
 
     Attributes:
@@ -140,7 +80,8 @@ class Distribution:
         support: (*shapes) -> the least and the largest z.
         discrete: whether z is an integer; then there is no scale.
         functions: what else there is in closed form: `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, of the standard
-            form, and of the shapes alone its `mean`, `var` and `entropy`.
+            form; of the shapes alone its `mean`, `var`, `entropy`, and, where not all moments are finite, `tail`, the
+            order below which they are; and how it is drawn and placed (`draw`, `placed`) where not as a quantile.
         with_ends: (*shapes) -> whether the formulas hold at the ends of the support; else the density is 0 there.
         valid: (*shapes) -> whether there is such a distribution; in general, whether all shapes are positive.
     """
@@ -155,7 +96,7 @@ class Distribution:
     valid: Callable[..., Any] = _positive
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is SciPy's alone, such as `rvs` and `fit`."""
+        """Return what is SciPy's alone, such as `fit`."""
         if name.startswith("_"):
             raise AttributeError(f"a distribution has no attribute {name!r}")
         return other_method(self.name, name)
@@ -171,8 +112,10 @@ class Distribution:
         body = ["logpmf", "pmf"] if self.discrete else ["logpdf", "pdf"]
         tails = [name for name in ("cdf", "logcdf", "sf", "logsf") if {"cdf", "sf"} & set(self.functions)]
         quantiles = [name for name in ("ppf", "isf") if name in self.functions]
-        known = {"mean": "mean", "var": "var", "std": "var", "entropy": "entropy", "median": "ppf"}
-        return [*body, *tails, *quantiles, *(name for name, needed in known.items() if needed in self.functions)]
+        known = {"mean": "mean", "var": "var", "std": "var", "entropy": "entropy", "median": "ppf", "interval": "ppf"}
+        found = {*self.functions, *(("mean", "var") if self.integrated else ())}
+        numbers = [name for name, needed in known.items() if needed in found]
+        return [*body, *tails, *quantiles, *numbers, *(("stats", "moment", "expect") if self.integrated else ()), "rvs"]
 
     def bound(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any, Any]:
         """Return shapes, loc and scale from a method's arguments.
@@ -205,11 +148,12 @@ class Distribution:
         inside = pn.where(below | above, pn.floor(middle) if self.discrete else middle, z)
         return inside, below, above, z
 
-    def _where_defined(self, found: Any, shapes: list[Any], scale: Any, also: Any = True) -> Any:
+    def where_defined(self, found: Any, shapes: list[Any], scale: Any, also: Any = True) -> Any:
         """Return what was found, and NaN for parameters that no such distribution has, as SciPy does."""
         return defined_where(also & (scale > 0) & self.valid(*shapes), found)
 
-    def _known(self, name: str) -> Function:
+    def known(self, name: str) -> Function:
+        """Return a function of the standard form; raise where there is none."""
         found = self.functions.get(name)
         if found is None:
             raise TracingError(
@@ -226,13 +170,13 @@ class Distribution:
             found = pn.where(below | above | (plain != pn.floor(plain)), -math.inf, found)
         else:
             found = pn.where(below | above, -math.inf, found - pn.log(scale * pn.ones_like(z)))
-        return self._where_defined(found, shapes, scale, plain == plain)
+        return self.where_defined(found, shapes, scale, plain == plain)
 
     def _probability(self, name: str, ends: tuple[float, float], point: Any) -> Any:
         x, shapes, loc, scale = point
         z, below, above, plain = self._within(pn.floor(x - loc) + loc if self.discrete else x, shapes, loc, scale)
-        found = pn.where(below, ends[0], pn.where(above, ends[1], self._known(name)(z, *shapes)))
-        return self._where_defined(found, shapes, scale, plain == plain)
+        found = pn.where(below, ends[0], pn.where(above, ends[1], self.known(name)(z, *shapes)))
+        return self.where_defined(found, shapes, scale, plain == plain)
 
     def _log_probability(self, name: str, other: str, ends: tuple[float, float], point: Any) -> Any:
         """Return a logarithm in closed form, or that of the smaller one of a probability and its complement."""
@@ -242,90 +186,112 @@ class Distribution:
         if closed is not None:
             found = closed(z, *shapes)
         else:
-            own, rest = self._known(name)(z, *shapes), self._known(other)(z, *shapes)
+            own, rest = self.known(name)(z, *shapes), self.known(other)(z, *shapes)
             small = own < 0.5
             found = pn.where(small, pn.log(pn.where(small, own, 0.5)), pn.log1p(-pn.where(small, 0.5, rest)))
         found = pn.where(below, ends[0], pn.where(above, ends[1], found))
-        return self._where_defined(found, shapes, scale, plain == plain)
+        return self.where_defined(found, shapes, scale, plain == plain)
 
-    def _quantile(self, name: str, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        found = self._known(name)(q, *shapes) * scale + loc
-        return self._where_defined(found, shapes, scale, (q >= 0.0) & (q <= 1.0))
+    def quantile(self, name: str, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
+        """Return the value at a probability, which is `ppf`'s or `isf`'s."""
+        found = self.known(name)(q, *shapes) * scale + loc
+        return self.where_defined(found, shapes, scale, (q >= 0.0) & (q <= 1.0))
 
-    @_method
+    def rvs(self, *args: Any, key: Any = None, **kwargs: Any) -> Any:
+        """Draw at random, from a key: a continuous draw is differentiable in the parameters, at every order.
+
+        Draws of whole numbers have no derivative, and say so when one is asked for. The key decides the draws, as in
+        `primad.nn.uniform`; draw again with another key, or `primad.nn.split` it.
+
+        Args:
+            *args: the parameters, then SciPy's `size` and `random_state`.
+            key: an integer, or an array of integers, each of which gives a block of draws. Without one, draws are
+                SciPy's own, of plain parameters only.
+            **kwargs: parameters, `size` and `random_state` by name.
+
+        Returns:
+            an array of shape `key.shape + size`, whose default is the shape of the parameters together.
+
+        Raises:
+            TracingError: for traced parameters without a key.
+            ShapeError: where size does not fit the parameters.
+
+        Example:
+            >>> import numpy as np, primad, primad.scipy.stats as stats
+            >>> mean = lambda a: np.mean(stats.gamma.rvs(a, scale=2.0, size=1000, key=0))
+            >>> primad.grad(mean)(3.0).round(1)
+            np.float64(2.0)
+        """
+        parameters = [*self.shapes, "loc", *(() if self.discrete else ("scale",))]
+        given = dict(zip([*parameters, "size", "random_state"], args, strict=False)) | kwargs
+        if key is None:
+            if any_traced([*args, *kwargs.values()]):
+                raise without_key(self.name)
+            return getattr(import_module("scipy.stats"), self.name).rvs(*args, **kwargs)
+        size = given.pop("size", None)
+        if given.pop("random_state", None) is not None or len(args) > len(parameters) + 2:
+            raise TypeError(f"{self.name}.rvs takes ({', '.join(parameters)}, size) and a key, or a random_state")
+        return draw(self, key, size, self.bound("rvs", (), given))
+
+    @at_points
     def logpdf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the logarithm of the density."""
         return self._log(x, shapes, loc, scale)
 
-    @_method
+    @at_points
     def pdf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the density."""
         return pn.exp(self._log(x, shapes, loc, scale))
 
-    @_method
+    @at_points
     def logpmf(self, k: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the logarithm of the probability, of a discrete distribution."""
         return self._log(k, shapes, loc, scale)
 
-    @_method
+    @at_points
     def pmf(self, k: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the probability, of a discrete distribution."""
         return pn.exp(self._log(k, shapes, loc, scale))
 
-    @_method
+    @at_points
     def cdf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the probability of a value that is not larger."""
         return self._probability("cdf", (0.0, 1.0), (x, shapes, loc, scale))
 
-    @_method
+    @at_points
     def sf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the probability of a larger value, to relative precision."""
         return self._probability("sf", (1.0, 0.0), (x, shapes, loc, scale))
 
-    @_method
+    @at_points
     def logcdf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the logarithm of `cdf`."""
         return self._log_probability("cdf", "sf", (-math.inf, 0.0), (x, shapes, loc, scale))
 
-    @_method
+    @at_points
     def logsf(self, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the logarithm of `sf`."""
         return self._log_probability("sf", "cdf", (0.0, -math.inf), (x, shapes, loc, scale))
 
-    @_method
+    @at_points
     def ppf(self, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value whose `cdf` is q, of 0 < q < 1."""
-        return self._quantile("ppf", q, shapes, loc, scale)
+        return self.quantile("ppf", q, shapes, loc, scale)
 
-    @_method
+    @at_points
     def isf(self, q: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value whose `sf` is q, of 0 < q < 1."""
-        return self._quantile("isf", q, shapes, loc, scale)
+        return self.quantile("isf", q, shapes, loc, scale)
 
-    @_number
-    def mean(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        """Return the expected value."""
-        return self._known("mean")(*shapes) * scale + loc
-
-    @_number
-    def var(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        """Return the variance."""
-        return self._known("var")(*shapes) * (scale * scale)
-
-    @_number
-    def std(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        """Return the standard deviation."""
-        return pn.sqrt(self._known("var")(*shapes)) * scale
-
-    @_number
+    @of_parameters
     def entropy(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the entropy in nats; the differential one of a continuous distribution."""
-        return self._known("entropy")(*shapes) + (0.0 if self.discrete else pn.log(scale))
+        return self.known("entropy")(*shapes) + (0.0 if self.discrete else pn.log(scale))
 
-    @_number
+    @of_parameters
     def median(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the value that half of the probability is below."""
-        return self._known("ppf")(0.5, *shapes) * scale + loc
+        return self.known("ppf")(0.5, *shapes) * scale + loc
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,6 +307,22 @@ class Frozen:
     distribution: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+    def rvs(self, size: Any = None, random_state: Any = None, key: Any = None) -> Any:
+        """Draw at random, as the distribution's `rvs` does."""
+        options = {"size": size, "random_state": random_state, "key": key}
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.distribution.rvs(*self.args, **self.kwargs, **given)
+
+    def stats(self, moments: str = "mv") -> Any:
+        """Return moments, as the distribution's `stats` does."""
+        return self.distribution.stats(*self.args, **self.kwargs, moments=moments)
+
+    def expect(self, func: Function | None = None, lb: Any = None, ub: Any = None, conditional: bool = False) -> Any:
+        """Return the mean of a function of x, as the distribution's `expect` does."""
+        shapes, loc, scale = self.distribution.bound("expect", self.args, self.kwargs)
+        placed = {"loc": loc} if self.distribution.discrete else {"loc": loc, "scale": scale}
+        return self.distribution.expect(func, tuple(shapes), **placed, lb=lb, ub=ub, conditional=conditional)
 
     def __getattr__(self, name: str) -> Any:
         """Return the distribution's method of this name, that takes no parameters any more."""

@@ -146,6 +146,7 @@ cauchy = Distribution(
         "ppf": lambda q: -_cotangent(q),
         "isf": _cotangent,
         "entropy": lambda: math.log(4.0 * math.pi),
+        "tail": lambda: 1.0,
     },
 )
 rayleigh = Distribution(
@@ -241,6 +242,7 @@ invgamma = Distribution(
         "mean": lambda a: where_finite(a > 1.0, 1.0 / (a - 1.0)),
         "var": lambda a: where_finite(a > 2.0, 1.0 / ((a - 1.0) ** 2 * (a - 2.0))),
         "entropy": lambda a: a - (a + 1.0) * special.digamma(a) + special.gammaln(a),
+        "tail": lambda a: a,
     },
     with_ends=without_ends,
 )
@@ -282,6 +284,7 @@ t = Distribution(
             + 0.5 * pn.log(df)
             + special.betaln(0.5 * df, 0.5)
         ),
+        "tail": lambda df: df,
     },
 )
 
@@ -309,5 +312,6 @@ f = Distribution(
         "isf": lambda q, dfn, dfd: 1.0 / special.fdtri(dfd, dfn, q),
         "mean": lambda dfn, dfd: where_finite(dfd > 2.0, dfd / (dfd - 2.0)),
         "var": _f_variance,
+        "tail": lambda dfn, dfd: 0.5 * dfd,
     },
 )

@@ -25,6 +25,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _order(power: Any) -> Any:
+    """Return the order below which moments are finite, of a survival function like a power of z, of −1/`power`."""
+    return pn.where(power > 0.0, 1.0 / pn.where(power > 0.0, power, 1.0), math.inf)
+
+
 gumbel_r = Distribution(
     "gumbel_r",
     (),
@@ -133,6 +138,7 @@ invweibull = Distribution(
         "ppf": lambda q, c: (-pn.log(q)) ** (-1.0 / c),
         "isf": lambda q, c: (-pn.log1p(-q)) ** (-1.0 / c),
         "entropy": lambda c: 1.0 + EULER + EULER / c - pn.log(c),
+        "tail": lambda c: c,
     },
     with_ends=without_ends,
 )
@@ -164,6 +170,7 @@ genextreme = Distribution(
         "logcdf": lambda z, c: -pn.exp(_reduced(z, c)),
         "ppf": lambda q, c: -special.boxcox(-pn.log(q), c),
         "isf": lambda q, c: -special.boxcox(-pn.log1p(-q), c),
+        "tail": lambda c: _order(-c),
     },
     valid=lambda c: abs(c) < math.inf,
 )
@@ -181,6 +188,7 @@ genpareto = Distribution(
         "mean": lambda c: where_finite(c < 1.0, 1.0 / (1.0 - c)),
         "var": lambda c: where_finite(c < 0.5, 1.0 / ((1.0 - c) ** 2 * (1.0 - 2.0 * c))),
         "entropy": lambda c: 1.0 + c,
+        "tail": lambda c: _order(c),
     },
     valid=lambda c: abs(c) < math.inf,
 )

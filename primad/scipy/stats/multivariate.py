@@ -8,6 +8,8 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from primad import numpy as pn
 from primad.errors import TracingError
 from primad.numpy import special
@@ -15,7 +17,9 @@ from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
 from primad.scipy import linalg
-from primad.scipy.stats.distribution import LOG_ROOT, Frozen, other_method
+from primad.scipy.stats.distribution import LOG_ROOT, Frozen
+from primad.scipy.stats.draws import counts, dtype_of, uniforms, without_key
+from primad.scipy.stats.recorded_methods import other_method
 
 __all__ = ["dirichlet", "multinomial", "multivariate_normal"]
 
@@ -35,7 +39,7 @@ def _method(compute: Callable[..., Any]) -> Any:
 
 class _OfVectors:
     def __getattr__(self, name: str) -> Any:
-        """Return what is SciPy's alone, such as `rvs` and `cdf`."""
+        """Return what is SciPy's alone, such as `cdf` and `fit`."""
         if name.startswith("_"):
             raise AttributeError(f"a distribution has no attribute {name!r}")
         return other_method(self.name, name)
@@ -78,6 +82,20 @@ def _mean_and_covariance(mean: Any, cov: Any, allow_singular: bool = False) -> t
     return mean, cov if cov.ndim == 2 else pn.diag(pn.broadcast_to(cov, (size,)))
 
 
+def _keyed(name: str, key: Any, random_state: Any, given: list[Any]) -> bool:
+    """Say whether draws are ours, of a key; raise for traced parameters without one."""
+    if key is None and any_traced(given):
+        raise without_key(name)
+    if key is not None and random_state is not None:
+        raise TypeError(f"{name}.rvs takes a key or a random_state")
+    return key is not None
+
+
+def _sizes(size: Any) -> tuple[int, ...]:
+    """Return the shape of draws; of SciPy's size 1 of a normal distribution, one draw without an axis."""
+    return tuple(int(n) for n in np.atleast_1d(size))
+
+
 class multivariate_normal_gen(_OfVectors):
     """The normal distribution of vectors: SciPy's mean and cov (a matrix, its diagonal, or one number).
 
@@ -99,6 +117,25 @@ class multivariate_normal_gen(_OfVectors):
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Return the density."""
         return pn.exp(self.logpdf(x, mean, cov, allow_singular))
+
+    def rvs(self, mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = None, *, key: Any = None) -> Any:
+        """Draw at random from a key, differentiable in the mean and the covariance; without a key as SciPy does.
+
+        Args:
+            mean: of the vectors.
+            cov: their covariance.
+            size: the shape of the draws; of one draw there is no axis.
+            random_state: SciPy's, without a key.
+            key: an integer, which decides the draws.
+        """
+        mean, cov = settled(mean), settled(cov)
+        if not _keyed(self.name, key, random_state, [mean, cov]):
+            return getattr(import_module("scipy.stats"), self.name).rvs(mean, cov, size, random_state)
+        mean, cov = _mean_and_covariance(mean, cov)
+        shape, n = () if np.ndim(size) == 0 and int(size) == 1 else _sizes(size), mean.shape[0]
+        z = pn.special.ndtri(uniforms(key, (*shape, n), dtype_of(mean, cov)))
+        found = mean + z @ pn.linalg.cholesky(0.5 * (cov + cov.T)).T
+        return found[..., 0] if n == 1 else found
 
     @_method
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
@@ -135,6 +172,26 @@ class dirichlet_gen(_OfVectors):
     def pdf(self, x: Any, alpha: Any) -> Any:
         """Return the density."""
         return pn.exp(self.logpdf(x, alpha))
+
+    def rvs(self, alpha: Any, size: Any = 1, random_state: Any = None, *, key: Any = None) -> Any:
+        """Draw shares at random from a key, along the last axis, differentiable in alpha; without a key as SciPy does.
+
+        They are gamma numbers over their sum, by their logarithms, so that small alphas have shares too. A gamma number
+        is one of alpha + 1 times a power of a uniform number (Marsaglia & Tsang 2000).
+
+        Args:
+            alpha: the concentrations.
+            size: the shape of the draws.
+            random_state: SciPy's, without a key.
+            key: an integer, which decides the draws.
+        """
+        alpha = settled(alpha)
+        if not _keyed(self.name, key, random_state, [alpha]):
+            return getattr(import_module("scipy.stats"), self.name).rvs(alpha, size, random_state)
+        alpha = pn.asarray(alpha) * 1.0
+        u, power = uniforms(key, (2, *_sizes(size), alpha.shape[0]), dtype_of(alpha))
+        logits = pn.log(special.gammaincinv(alpha + 1.0, u)) + pn.log(power) / alpha
+        return defined_where(pn.all(alpha > 0.0), special.softmax(logits, axis=-1))
 
     @_method
     def mean(self, alpha: Any) -> Any:
@@ -180,6 +237,21 @@ class multinomial_gen(_OfVectors):
         counts = pn.all((x >= 0.0) & (x == pn.floor(x)), axis=-1) & (pn.sum(x, axis=-1) == n)
         known = (n >= 0.0) & (n == pn.floor(n)) & pn.all((p >= 0.0) & (p <= 1.0), axis=-1)
         return defined_where(known, pn.where(counts, found, -math.inf))
+
+    def rvs(self, n: Any, p: Any, size: Any = 1, random_state: Any = None, *, key: Any = None) -> Any:
+        """Draw counts at random from a key; they have no derivative. Without a key as SciPy does.
+
+        Args:
+            n: how many there are together.
+            p: the probabilities.
+            size: the shape of the draws.
+            random_state: SciPy's, without a key.
+            key: an integer, which decides the draws.
+        """
+        n, p = settled(n), settled(p)
+        if not _keyed(self.name, key, random_state, [n, p]):
+            return getattr(import_module("scipy.stats"), self.name).rvs(n, p, size, random_state)
+        return pn.asarray(counts(_sizes(size), key, pn.asarray(n), pn.asarray(p) * 1.0)).astype(np.int64)
 
     @_method
     def pmf(self, x: Any, n: Any, p: Any) -> Any:

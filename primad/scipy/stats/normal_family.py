@@ -1,4 +1,4 @@
-"""Distributions that are made of the normal and of the gamma distribution, and directions on a circle."""
+"""Distributions that are made of the normal and of the gamma distribution."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from primad.scipy.stats.distribution import (
     without_ends,
 )
 from primad.scipy.stats.distributions import gamma, norm, quarter_tangent
+from primad.scipy.stats.draws import normals, scipys_quantile
 
 __all__ = [
     "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",
-    "moyal", "nakagami", "powernorm", "rice", "skewnorm", "truncnorm", "vonmises", "wald",
+    "moyal", "nakagami", "powernorm", "rice", "skewnorm", "truncnorm", "wald",
 ]  # fmt: skip
 
 
@@ -112,6 +113,7 @@ gengamma = Distribution(
         "entropy": lambda a, c: (
             a * (1.0 - special.digamma(a)) + special.digamma(a) / c + special.gammaln(a) - pn.log(abs(c))
         ),
+        "tail": lambda a, c: pn.where(c < 0.0, -a * c, math.inf),
     },
     with_ends=lambda a, c: c > 0.0,
     valid=lambda a, c: (a > 0.0) & (c != 0.0) & (abs(c) < math.inf),
@@ -169,6 +171,7 @@ halfcauchy = Distribution(
         "mean": lambda: math.inf,
         "var": lambda: math.inf,
         "entropy": lambda: math.log(2.0 * math.pi),
+        "tail": lambda: 1.0,
     },
 )
 
@@ -197,6 +200,9 @@ def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
     def mean(*mu: Any) -> Any:
         return mu[0] if mu else 1.0
 
+    def density(z: Any, *mu: Any) -> Any:
+        return pn.exp(_invgauss_density(z, mean(*mu)))
+
     return Distribution(
         name,
         shapes,
@@ -207,6 +213,8 @@ def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
             "sf": lambda z, *mu: pn.exp(_invgauss_log_sf(z, mean(*mu))),
             "logcdf": lambda z, *mu: _invgauss_log_cdf(z, mean(*mu)),
             "logsf": lambda z, *mu: _invgauss_log_sf(z, mean(*mu)),
+            "ppf": scipys_quantile(name, "ppf", lambda z, *mu: pn.exp(_invgauss_log_cdf(z, mean(*mu))), density),
+            "isf": scipys_quantile(name, "isf", lambda z, *mu: pn.exp(_invgauss_log_sf(z, mean(*mu))), density),
             "mean": mean,
             "var": lambda *mu: mean(*mu) ** 3,
         },
@@ -253,11 +261,16 @@ def _skewnorm_mean(a: Any) -> Any:
     return math.sqrt(2.0 / math.pi) * a / pn.sqrt(1.0 + a * a)
 
 
+def _skewnorm_draw(key: Any, shape: tuple[int, ...], dtype: Any, a: Any) -> Any:
+    half, other = normals(key, 2, shape, dtype)
+    return (a * pn.abs(half) + other) / pn.hypot(1.0, a)
+
+
 skewnorm = Distribution(
     "skewnorm",
     ("a",),
     lambda z, a: LOG_2 + norm.log_density(z) + special.log_ndtr(a * z),
-    functions={"mean": _skewnorm_mean, "var": lambda a: 1.0 - _skewnorm_mean(a) ** 2},
+    functions={"mean": _skewnorm_mean, "var": lambda a: 1.0 - _skewnorm_mean(a) ** 2, "draw": _skewnorm_draw},
     valid=_finite,
 )
 levy = Distribution(
@@ -272,6 +285,7 @@ levy = Distribution(
         "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
         "mean": lambda: math.inf,
         "var": lambda: math.inf,
+        "tail": lambda: 0.5,
     },
     with_ends=without_ends,
 )
@@ -282,8 +296,8 @@ moyal = Distribution(
     functions={
         "cdf": lambda z: special.erfc(pn.exp(-0.5 * z) * math.sqrt(0.5)),
         "sf": lambda z: special.erf(pn.exp(-0.5 * z) * math.sqrt(0.5)),
-        "ppf": lambda q: -pn.log(2.0 * special.erfcinv(q) ** 2),
-        "isf": lambda q: -pn.log(2.0 * special.erfinv(q) ** 2),
+        "ppf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfcinv(q)),
+        "isf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfinv(q)),
         "mean": lambda: LOG_2 + EULER,
         "var": lambda: 0.5 * math.pi**2,
     },
@@ -326,25 +340,18 @@ powernorm = Distribution(
         "isf": lambda q, c: -special.ndtri_exp(pn.log(q) / c),
     },
 )
-i0e, i1e = FUNCTIONS["i0e"], FUNCTIONS["i1e"]
+
+
+def _rice_draw(key: Any, shape: tuple[int, ...], dtype: Any, b: Any) -> Any:
+    along, across = normals(key, 2, shape, dtype)
+    return pn.hypot(b + along, across)
+
+
 rice = Distribution(
     "rice",
     ("b",),
-    lambda z, b: pn.log(z) - 0.5 * (z - b) ** 2 + pn.log(i0e(b * z)),
+    lambda z, b: pn.log(z) - 0.5 * (z - b) ** 2 + pn.log(FUNCTIONS["i0e"](b * z)),
     above_zero,
+    functions={"draw": _rice_draw},
     valid=lambda b: b >= 0,
-)
-
-
-def _vonmises_entropy(kappa: Any) -> Any:
-    scaled = i0e(kappa)
-    return kappa * (scaled - i1e(kappa)) / scaled + 2.0 * LOG_ROOT + pn.log(scaled)
-
-
-vonmises = Distribution(
-    "vonmises",
-    ("kappa",),
-    lambda z, kappa: kappa * special.cosm1(z) - 2.0 * LOG_ROOT - pn.log(i0e(kappa)),
-    functions={"entropy": _vonmises_entropy},
-    valid=lambda kappa: kappa >= 0,
 )

@@ -29,6 +29,7 @@ pareto = Distribution(
         "mean": lambda b: where_finite(b > 1.0, b / (b - 1.0)),
         "var": lambda b: where_finite(b > 2.0, b / ((b - 1.0) ** 2 * (b - 2.0))),
         "entropy": lambda b: 1.0 + 1.0 / b - pn.log(b),
+        "tail": lambda b: b,
     },
 )
 lomax = Distribution(
@@ -45,6 +46,7 @@ lomax = Distribution(
         "mean": lambda c: where_finite(c > 1.0, 1.0 / (c - 1.0)),
         "var": pareto.functions["var"],
         "entropy": pareto.functions["entropy"],
+        "tail": lambda c: c,
     },
 )
 powerlaw = Distribution(
@@ -79,6 +81,7 @@ loglaplace = Distribution(
         "ppf": lambda q, c: pn.exp(laplace.functions["ppf"](q) / c),
         "isf": lambda q, c: pn.exp(laplace.functions["isf"](q) / c),
         "entropy": lambda c: 1.0 + LOG_2 - pn.log(c),
+        "tail": lambda c: c,
     },
 )
 
@@ -101,6 +104,7 @@ fisk = Distribution(
         "ppf": lambda q, c: pn.exp(special.logit(q) / c),
         "isf": lambda q, c: pn.exp(-special.logit(q) / c),
         "entropy": lambda c: 2.0 - pn.log(c),
+        "tail": lambda c: c,
     },
 )
 
@@ -121,6 +125,7 @@ burr = Distribution(
         "logcdf": lambda z, c, d: -d * special.softplus(-c * pn.log(z)),
         "ppf": lambda q, c, d: pn.exp(-_log_odds(-pn.log(q) / d) / c),
         "isf": lambda q, c, d: pn.exp(-_log_odds(-pn.log1p(-q) / d) / c),
+        "tail": lambda c, d: c,
     },
 )
 
@@ -141,6 +146,7 @@ burr12 = Distribution(
         "logsf": lambda z, c, d: -d * special.softplus(c * pn.log(z)),
         "ppf": lambda q, c, d: pn.exp(_log_odds(-pn.log1p(-q) / d) / c),
         "isf": lambda q, c, d: pn.exp(_log_odds(-pn.log(q) / d) / c),
+        "tail": lambda c, d: c * d,
     },
 )
 
@@ -161,6 +167,7 @@ betaprime = Distribution(
         "isf": lambda q, a, b: a / (b * special.fdtri(2.0 * b, 2.0 * a, q)),
         "mean": lambda a, b: where_finite(b > 1.0, a / (b - 1.0)),
         "var": _betaprime_variance,
+        "tail": lambda a, b: b,
     },
 )
 bradford = Distribution(
