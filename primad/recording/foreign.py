@@ -82,7 +82,7 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
             "It has units, which would be dropped: 100 cm would be 100, and 1 m would be 1.",
             f"compute with plain numbers, in units that belong together: {way}.",
         )
-    if "to_numpy" in own or own.issuperset(("dims", "coords")):
+    if _goes_by_labels(own) or own.issuperset(("dims", "coords")):
         way = "x.to_numpy()" if "to_numpy" in own else "x[name].to_numpy(), of each name"
         if own.issuperset(("to_dict", "index")) and getattr(value, "ndim", 0) == 1:
             way += ", or x.to_dict() where its labels are names"
@@ -96,6 +96,17 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
     if _has_operators(cls):
         return "Its operators mean something else than an array's.", "pass a plain array: np.asarray(x)."
     return None
+
+
+def _goes_by_labels(own: Set[str]) -> bool:
+    return "to_numpy" in own
+
+
+def without_labels(index: Any) -> Any:
+    """Return the elements of an index that has labels: a traced array has none, so it can only mean places."""
+    if type(index) in _PLAIN or not _goes_by_labels(_names(type(index))):
+        return index
+    return np.asarray(index.to_numpy())
 
 
 def kind_of(value: Any) -> tuple[str, str] | None:

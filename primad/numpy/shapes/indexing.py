@@ -27,7 +27,7 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.primitive import Primitive, consuming
-from primad.recording.foreign import kind_of, refuse_foreign
+from primad.recording.foreign import kind_of, refuse_foreign, without_labels
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, bind_each, settled
 
@@ -79,11 +79,12 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
 
 def _index_of_axis(item: Any) -> Any:
     """Return an entry of an index: a number, a slice, an array of integers or booleans, a bool, None or an ellipsis."""
-    if isinstance(item, list):
-        item = np.asarray(item) if item else np.zeros(0, int)
+    item = without_labels(item)
+    if isinstance(item, (list, tuple, range)):
+        item = np.asarray(item) if len(item) else np.zeros(0, int)
     item = settled(item)
     if isinstance(item, TracedArray) and item.dtype.kind == "b":
-        item = item._value("the elements of a boolean index")
+        item = item._read("the elements of a boolean index")
     if isinstance(item, (bool, np.bool_)) or (_is_mask(item) and item.ndim == 0):
         return bool(item)
     if isinstance(item, (np.ndarray, TracedArray)):
