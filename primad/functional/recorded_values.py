@@ -36,7 +36,7 @@ def value(x: Any) -> Any:
     """
     if not isinstance(x, TracedArray):
         return x
-    found = np.array(x._value("the value"))
+    found = np.array(x._read("the value"))
     return found if found.ndim else found[()]
 
 

@@ -25,6 +25,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 
+ATTRIBUTES: dict[str, Callable[..., Any]] = {}
+"""What attributes of a traced array are that only another system's arrays have: functions of the array."""
+
 METHODS_OF: dict[Any, dict[str, Callable[..., Any]]] = {}
 """What methods record that only the results of an op have."""
 

@@ -21,7 +21,16 @@ from primad.recording.attribute_names import instead_of, method_of_object
 from primad.recording.foreign import multiplied_by_sparse, plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
-from primad.recording.protocols import FUNCTIONS, METHODS, METHODS_OF, UFUNCS, call_function, call_ufunc, called
+from primad.recording.protocols import (
+    ATTRIBUTES,
+    FUNCTIONS,
+    METHODS,
+    METHODS_OF,
+    UFUNCS,
+    call_function,
+    call_ufunc,
+    called,
+)
 from primad.recording.refusals import Refusal, lost, unknown
 from primad.recording.user_expressions import CodePlace, place_of
 
@@ -112,6 +121,8 @@ class TracedArray(ArrayOperators):
             own = METHODS_OF.get(self.node.op, {}).get(name)
             if own is not None:
                 return partial(own, self)
+            if name in ATTRIBUTES:
+                return ATTRIBUTES[name](self)
             if name.startswith("__"):  # what NumPy, copy and notebooks look for
                 raise AttributeError(name)
             method = None if self.shape else method_of_object(name)
@@ -166,7 +177,7 @@ class TracedArray(ArrayOperators):
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def _value(self, what: str) -> np.ndarray[Any, Any]:
+    def _read(self, what: str) -> np.ndarray[Any, Any]:
         """Compute the value on demand, where the inputs' values are known."""
         trace = self.node.trace
         if trace.closed:
@@ -181,7 +192,7 @@ class TracedArray(ArrayOperators):
                 f"the truth value of a traced array of type {self.type} is ambiguous",
                 fix="np.all(x > 0) and np.any(x > 0) ask for all elements; np.where(x > 0, a, b) chooses for each.",
             )
-        return bool(self._value("the truth value"))
+        return bool(self._read("the truth value"))
 
     def __int__(self) -> int:
         if self.shape:
@@ -189,7 +200,7 @@ class TracedArray(ArrayOperators):
                 f"int(x) of a traced array of type {self.type}",
                 fix="int(x[i]) is one element; x.astype(int) has all of them.",
             )
-        return int(self._value("the integer value"))
+        return int(self._read("the integer value"))
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
@@ -197,7 +208,7 @@ class TracedArray(ArrayOperators):
                 f"a traced array of dtype {self.dtype} was used as an index, or as a count",
                 fix="int(x) is the integer, where values are known; primad.numpy.take(a, i) takes elements.",
             )
-        return int(self._value("the integer value"))
+        return int(self._read("the integer value"))
 
     def __repr__(self) -> str:
         trace = self.node.trace
@@ -211,7 +222,7 @@ class TracedArray(ArrayOperators):
     __trunc__ = __floor__ = __ceil__ = __float__
 
     def __format__(self, spec: str) -> str:
-        return format(np.asarray(self._value("the printed value"))[()], spec) if spec else repr(self)
+        return format(np.asarray(self._read("the printed value"))[()], spec) if spec else repr(self)
 
     def __complex__(self) -> NoReturn:
         raise self._lost("complex(x)")
@@ -234,7 +245,7 @@ class TracedArray(ArrayOperators):
                 return as_object(self)
             raise self._lost("np.asarray(x), np.array([x, y]), a[i] = x, or a function that converts its arguments")
         # Integers and booleans have no derivative to lose: their values may index a plain array.
-        return np.array(self._value("the elements"), dtype)
+        return np.array(self._read("the elements"), dtype)
 
     def _lost(self, what: str) -> TracingError:
         noted = self.node.trace.noted

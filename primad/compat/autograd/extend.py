@@ -177,6 +177,7 @@ class primitive:
         self._made: dict[Any, Function] = {}
         self._last: tuple[_Form, list[Any], Any] | None = None
         update_wrapper(self, function)
+        self._is_autograd_primitive = True  # by which packages find what they may call as it is, `fun`
         self._name = str(getattr(function, "__name__", "primitive"))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

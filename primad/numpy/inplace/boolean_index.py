@@ -33,7 +33,7 @@ def known_mask(item: Any) -> Any:
     item = settled(item) if isinstance(item, TracedArray) else item
     if type(item) is TracedArray and item.dtype.kind == "b":
         with suppress(TracingError):
-            return np.asarray(item._value("the elements of a boolean index"))
+            return np.asarray(item._read("the elements of a boolean index"))
     return item
 
 
@@ -160,7 +160,7 @@ class Chosen(TracedArray):
     def __settled__(self) -> NoReturn:
         self._refuse()
 
-    def _value(self, what: str) -> NoReturn:
+    def _read(self, what: str) -> NoReturn:
         raise self._unknown(what)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:

@@ -321,7 +321,7 @@ def known(index: Any) -> Any:
         now = settled(item)
         if type(now) is TracedArray and now.dtype.kind in "biu":
             with suppress(TracingError):  # where it is not known it stays traced
-                now = np.asarray(now._value("the elements of an index"))[()]
+                now = np.asarray(now._read("the elements of an index"))[()]
         found.append(now)
     return tuple(found) if isinstance(index, tuple) else found[0]
 

@@ -95,9 +95,9 @@ class WritableArray(ArrayView):
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def _value(self, what: str) -> Numbers:
+    def _read(self, what: str) -> Numbers:
         now = self.__settled__()
-        return now._value(what) if type(now) is TracedArray else now
+        return now._read(what) if type(now) is TracedArray else now
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Numbers:
         now = self.__settled__()

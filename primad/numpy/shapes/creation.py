@@ -126,7 +126,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
         np.asarray_chkfinite(given, dtype, order)
         return asarray(a, dtype, order)
     x = asarray(joined(given), dtype)
-    if x.dtype.kind == "f" and not np.isfinite(x._value("whether all elements are finite")).all():
+    if x.dtype.kind == "f" and not np.isfinite(x._read("whether all elements are finite")).all():
         raise ShapeError("array must not contain infs or NaNs", fix="np.nan_to_num puts numbers in their place.")
     return x
 

@@ -36,7 +36,7 @@ __all__ = [
 
 def values_of(x: Any, what: str) -> np.ndarray[Any, Any]:
     """Return the values of a traced array (an error where they are not known), or a plain array."""
-    return x._value(what) if isinstance(x, TracedArray) else np.asarray(x)
+    return x._read(what) if isinstance(x, TracedArray) else np.asarray(x)
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """`primad.numpy` where programs look for `autograd.numpy`."""
 
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -25,6 +27,23 @@ __version__ = _np.__version__
 def isscalar(element: Any) -> bool:
     """Say whether a value is a number: traced ones without axes count, as elements of arrays do."""
     return bool(_numpy.isscalar(element)) or (isinstance(element, TracedArray) and not element.ndim)
+
+
+def _of_any_iterable(name: str) -> Callable[..., Any]:
+    """Return NumPy's function of a sequence of arrays; autograd's takes any iterable, as the values of a dict."""
+    function = getattr(_numpy, name)
+
+    @wraps(function)
+    def joined(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(
+            arrays if isinstance(arrays, Sequence) or hasattr(arrays, "ndim") else [*arrays], *args, **kwargs
+        )
+
+    return joined
+
+
+stack, concatenate = _of_any_iterable("stack"), _of_any_iterable("concatenate")
+hstack, vstack, column_stack = map(_of_any_iterable, ("hstack", "vstack", "column_stack"))
 
 
 def make_diagonal(D: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:

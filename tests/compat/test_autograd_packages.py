@@ -1,0 +1,113 @@
+"""What packages written for autograd ask of it, as a class each: indices, boxes, sequences of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import numpy as pn
+from primad.compat import autograd
+from primad.compat.autograd import builtins
+
+
+class Labelled:
+    """A column with labels, as pandas has it."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values)
+
+    def to_numpy(self) -> Any:
+        return self.values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+COLUMN = slice(None)
+INDICES = {
+    "a tuple among others": (COLUMN, (0,)),
+    "a tuple first": ((0, 1), COLUMN),
+    "two tuples": ((0, 1), (1, 2)),
+    "nested tuples": (COLUMN, ((0, 1), (1, 2))),
+    "an empty tuple": ((), COLUMN),
+    "booleans in a tuple": ((True, False, True), COLUMN),
+    "a range": range(2),
+    "a range among others": (range(2, -1, -1), slice(1, 3)),
+    "an empty range": (COLUMN, range(0)),
+    "labels": Labelled([0, 2]),
+    "labelled booleans": Labelled([True, False, True]),
+    "labels among others": (None, COLUMN, Labelled([0, 2])),
+}
+
+
+@pytest.mark.parametrize("kind", INDICES)
+def test_indices_that_numpy_takes(kind: str) -> None:
+    x, weights, index = np.arange(12.0).reshape(3, 4), np.cos(np.arange(12.0)).reshape(3, 4), INDICES[kind]
+    plain = tuple(map(_plain, index)) if isinstance(index, tuple) else _plain(index)
+    times = np.zeros((3, 4))
+    np.add.at(times, plain, 1.0)
+    chosen = times > 0.0
+
+    def taken(x: Any) -> Any:
+        return np.sum((x * weights)[index])
+
+    def written(x: Any) -> Any:
+        copy = pn.copy(x)
+        copy[index] = 3.0 * copy[index]
+        return np.sum(copy * weights)
+
+    np.testing.assert_allclose(primad.grad(taken)(x), times * weights)
+    np.testing.assert_allclose(primad.grad(written)(x), (1.0 + 2.0 * chosen) * weights)
+    np.testing.assert_allclose(
+        primad.grad(lambda x: np.sum(pn.set_at(x, index, 0.0) * weights))(x), (1.0 - chosen) * weights
+    )
+
+
+def _plain(item: Any) -> Any:
+    return np.asarray(item.to_numpy()) if isinstance(item, Labelled) else item
+
+
+def test_columns_with_labels_stay_refused_as_operands() -> None:
+    with pytest.raises(primad.TracingError, match="goes by labels"):
+        primad.grad(lambda x: np.sum(x * Labelled([1.0, 2.0])))(np.ones(2))
+
+
+def test_boxes_are_told_by_their_classes_and_give_their_values() -> None:
+    from primad.compat.autograd.numpy.numpy_boxes import ArrayBox
+
+    seen: list[Any] = []
+
+    def f(x: Any, d: Any, pair: Any) -> Any:
+        seen.append([type(x) is ArrayBox, isinstance(d, builtins.DictBox), isinstance(pair, builtins.SequenceBox)])
+        seen.append([isinstance(each, builtins.DictBox) for each in ({"a": 1.0}, [x], x)])
+        raw = x
+        while isinstance(raw, ArrayBox):
+            raw = raw._value
+        seen.append(raw)
+        return x * d["a"] * pair[1]
+
+    inner = autograd.grad(lambda x: autograd.grad(f, (0, 1, 2))(x, {"a": x}, [x, 2.0])[0])
+    assert inner(3.0) == 2.0
+    assert seen == [[True] * 3, [False] * 3, 3.0] * (len(seen) // 3) and type(seen[-1]) is np.float64
+    assert not hasattr(np.ones(2), "_value") and not isinstance([1.0], builtins.SequenceBox)
+
+
+@pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack", "column_stack"])
+def test_arrays_are_joined_from_any_iterable(name: str) -> None:
+    joined = getattr(autograd.numpy, name)
+    parts = {"a": np.ones(2), "b": np.full(2, 3.0)}
+    for given in (lambda d: d.values(), lambda d: (d[key] for key in d), lambda d: tuple(d.values())):
+        np.testing.assert_array_equal(joined(given(parts)), joined(list(parts.values())))
+        found = autograd.grad(lambda d, given=given: np.sum(joined(given(d)) ** 2))(parts)
+        np.testing.assert_array_equal(found["b"], 2.0 * parts["b"])
+
+
+def test_what_a_primitive_wraps_is_found_as_in_autograd() -> None:
+    wrapped = autograd.primitive(np.sin)
+    assert wrapped._is_autograd_primitive and wrapped.fun is np.sin
