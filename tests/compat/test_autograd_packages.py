@@ -111,3 +111,30 @@ def test_arrays_are_joined_from_any_iterable(name: str) -> None:
 def test_what_a_primitive_wraps_is_found_as_in_autograd() -> None:
     wrapped = autograd.primitive(np.sin)
     assert wrapped._is_autograd_primitive and wrapped.fun is np.sin
+
+
+def _complex_primitives() -> dict[str, tuple[Any, Any]]:
+    """Return primitives of complex numbers with rules, beside the same function that is recorded."""
+    cube, pushed, square = (autograd.primitive(f) for f in (lambda z: z**3, lambda z: z**3, lambda z: np.abs(z) ** 2))
+    autograd.defvjp(cube, lambda ans, z: lambda g: 3.0 * g * z**2)
+    autograd.defjvp(pushed, lambda g, ans, z: 3.0 * g * z**2)
+    autograd.defvjp(square, lambda ans, z: lambda g: 2.0 * g * np.conj(z))
+    turned = autograd.primitive(lambda x, z: x * z)
+    autograd.defvjp(turned, lambda ans, x, z: lambda g: np.real(g * z), lambda ans, x, z: lambda g: g * x)
+    return {
+        "holomorphic": (cube, lambda z: z**3),
+        "by forward rules": (pushed, lambda z: z**3),
+        "of real values": (square, lambda z: np.abs(z) ** 2),
+        "of a real and a complex operand": (lambda z: turned(np.real(z), z), lambda z: np.real(z) * z),
+    }
+
+
+@pytest.mark.parametrize("kind", _complex_primitives())
+@pytest.mark.parametrize("dtype", [complex, np.complex64])
+def test_rules_of_complex_arguments_are_asked_and_never_zero(kind: str, dtype: Any) -> None:
+    own, recorded = _complex_primitives()[kind]
+    z = np.array([1.0 + 2.0j, 0.5 - 1.0j], dtype)
+    for f in (lambda z: np.sum(np.abs(z + 1.0) ** 2), lambda z: np.sum(np.real(z * z * (2.0 - 1.0j)))):
+        found, expected = (autograd.grad(lambda z, g=g, f=f: f(g(z)))(z) for g in (own, recorded))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype is np.complex64 else 1e-13)

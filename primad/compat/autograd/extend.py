@@ -229,7 +229,7 @@ class primitive:
         along = partial(self._along, form)
 
         def differentiable(primals: Any) -> list[int]:
-            return [i for i, x in enumerate(primals) if form.places[i] in form.moving and x.dtype.kind == "f"]
+            return [i for i, x in enumerate(primals) if form.places[i] in form.moving and x.dtype.kind in "fc"]
 
         def back(primals: Any, ans: Any, cotangent: Any) -> Any:
             found = []
@@ -251,13 +251,13 @@ class primitive:
 
         def pull(primals: Any, cotangent: Any) -> Any:
             found = pulled(primals, made(*primals), cotangent) if differentiable(primals) else ()
-            zeros = [np.zeros(np.shape(x)) for x in primals]
+            zeros = [_zero(x) for x in primals]
             return subvals(zeros, zip(differentiable(primals), found, strict=True))
 
         def transposed(primals: Any, cotangent: Any) -> Any:
             self._check_transposes(form)
             ans = made(*primals)
-            zeros = tuple([np.zeros(np.shape(x)) for x in primals])
+            zeros = tuple([_zero(x) for x in primals])
             return vjp(lambda *tangents: along(primals, ans, tangents), *zeros)[1](cotangent)
 
         pulls, pushes = self.vjps.cover(form.moving), self.jvps.cover(form.moving)
@@ -297,9 +297,14 @@ def _example(x: Any) -> Any:
     return (np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else np.array(x))[()]
 
 
+def _zero(x: Any) -> Any:
+    """Return zeros in which derivatives of an array are: those of integers are real."""
+    return np.zeros(np.shape(x), x.dtype if x.dtype.kind in "fc" else float)
+
+
 def _same(x: Any, y: Any) -> bool:
     """Say whether two arrays have the same bits, or nearly: a NaN is as any other."""
-    return np.shape(x) == np.shape(y) and np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind == "f")
+    return np.shape(x) == np.shape(y) and np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc")
 
 
 def _places(rules: Sequence[Any], argnums: Any) -> Any:
