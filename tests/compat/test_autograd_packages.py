@@ -138,3 +138,38 @@ def test_rules_of_complex_arguments_are_asked_and_never_zero(kind: str, dtype: A
         found, expected = (autograd.grad(lambda z, g=g, f=f: f(g(z)))(z) for g in (own, recorded))
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype is np.complex64 else 1e-13)
+
+
+def test_rules_of_functions_that_no_primitive_made() -> None:
+    special = autograd.scipy.special
+    autograd.defjvp(special.expit, lambda g, ans, x: g * ans * (1.0 - ans))
+    autograd.defvjp(autograd.numpy.multiply, lambda ans, x, y: lambda g: g * y, lambda ans, x, y: lambda g: g * x)
+    autograd.extend.defjvp(autograd.numpy.arctan2, lambda g, ans, x, y: -g * x / (x**2 + y**2), argnums=(1,))
+    for kind, rule in (("defvjp", lambda ans, x: lambda g: g), ("defjvp", lambda g, ans, x: g), ("defvjp", None)):
+        with pytest.raises(primad.TracingError, match=f"(?s){kind}: 'sin' was not made by primitive.*say otherwise"):
+            getattr(autograd, kind)(autograd.numpy.sin, rule)
+    with pytest.raises(primad.TracingError, match="cannot be compared"):
+        autograd.defvjp(autograd.numpy.linalg.inv, lambda ans, x: lambda g: -ans.T @ g @ ans.T)
+    with pytest.raises(primad.TracingError, match="was not made by primitive"):
+        autograd.extend.defvjp_argnum(autograd.numpy.sin, lambda *args: lambda g: g)
+
+    def square(x: Any) -> Any:
+        return x**2
+
+    autograd.defvjp(square, lambda ans, x: lambda g: 5.0 * g)  # it is recorded, as in autograd
+    assert autograd.grad(square)(3.0) == 6.0 and autograd.grad(special.expit)(0.0) == 0.25
+
+
+def test_of_real_numbers_rules_give_real_derivatives() -> None:
+    turn = 0.6 + 0.8j
+    spun = autograd.primitive(lambda x: x * turn)
+    autograd.defvjp(spun, lambda ans, x: lambda g: g * turn)  # complex, of which autograd takes the real part too
+    size = autograd.primitive(lambda z: np.real(z * np.conj(z)))
+    autograd.defjvp(size, lambda g, ans, z: 2.0 * g * np.conj(z))
+    x, direction = np.array([0.5, -2.0]), np.array([1.0, 3.0])
+    for f in (lambda x: autograd.numpy.real(spun(x)) ** 3, lambda x: size(x * turn)):
+        g = lambda x, f=f: autograd.numpy.sum(f(x))  # noqa: E731
+        expected = {True: 3.0 * 0.6**3 * x**2, False: 2.0 * x}[f(1.0) != 1.0]
+        np.testing.assert_allclose(autograd.grad(g)(x), expected)
+        if f(1.0) == 1.0:
+            np.testing.assert_allclose(autograd.make_jvp(g)(x)(direction)[1], expected @ direction)

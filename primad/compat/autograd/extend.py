@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from primad import numpy as pn
 from primad.compat.autograd.importing import missing
+from primad.compat.autograd.rules_of_functions import NoRuleError, Rules, has_already, is_own
 from primad.compat.autograd.util import subval, subvals
 from primad.compat.autograd.values import Box, VSpace, notrace_primitive, vspace
-from primad.errors import NotDifferentiableError, TracingError
+from primad.errors import TracingError
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.functional.derived_calls import Call
 from primad.functional.recorded_values import value
@@ -63,45 +65,6 @@ class _Form:
         for place, operand in zip(self.places, operands, strict=True):
             given[place] = operand
         return function(*before, *given, **dict(self.options))
-
-
-class NoRuleError(NotDifferentiableError, NotImplementedError):
-    """A primitive has no rule that is needed; HIPS autograd's error is a NotImplementedError."""
-
-
-class Rules:
-    """The rules of a primitive for one mode.
-
-    Args:
-        kind: the function that gives them, `defvjp` or `defjvp`.
-
-    Attributes:
-        of: by the number of the argument; None says that the derivative is 0, "same" that of tangents the rule is the
-            primitive itself.
-        others: what gives the rule of an argument that has none of its own, from its number; or None.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.of: dict[int, Any] = {}
-        self.others: Callable[[int], Any] | None = None
-
-    def cover(self, places: Sequence[int]) -> bool:
-        """Say whether all these arguments have a rule."""
-        return self.others is not None or all(place in self.of for place in places)
-
-    def rule(self, place: int, owner: str) -> Any:
-        """Return the rule of an argument.
-
-        Raises:
-            NoRuleError: if it has none.
-        """
-        if place not in self.of and self.others is None:
-            raise NoRuleError(
-                f"primitive {owner} has no rule for argument {place} by {self.kind}",
-                fix=f"give it one with {self.kind}, or {self.kind}(…, None) if there is no derivative.",
-            )
-        return self.of[place] if place in self.of or self.others is None else self.others(place)
 
 
 class _Kept(TwoSided):
@@ -235,7 +198,8 @@ class primitive:
             found = []
             for i in differentiable(primals):
                 maker = self.vjps.rule(form.places[i], self._name)
-                found.append(np.zeros_like(primals[i]) if maker is None else form.call(maker, primals, ans)(cotangent))
+                pulled = _zero(primals[i]) if maker is None else form.call(maker, primals, ans)(cotangent)
+                found.append(_as_real(pulled, primals[i]))
             return tuple(found)
 
         pushed = _plainly(along, lambda primals, ans, tangents: ans, f"{self._name}_jvp")
@@ -280,7 +244,7 @@ class primitive:
             else:
                 term = form.call(rule, primals, tangent, ans)
             total = term if total is None else tree.map(lambda a, b: a + b, total, term)
-        return tree.map(np.zeros_like, ans) if total is None else total
+        return tree.map(np.zeros_like, ans) if total is None else tree.map(_as_real, total, ans)
 
     def _check_transposes(self, form: _Form) -> None:
         """Refuse to transpose a rule that is the primitive itself: that asks for what is looked for."""
@@ -302,49 +266,59 @@ def _zero(x: Any) -> Any:
     return np.zeros(np.shape(x), x.dtype if x.dtype.kind in "fc" else float)
 
 
+def _as_real(derivative: Any, of: Any) -> Any:
+    """Return what a rule gives, of real numbers its real part: rules may compute with complex ones on the way."""
+    return pn.real(derivative) if np.iscomplexobj(derivative) and of.dtype.kind != "c" else derivative
+
+
 def _same(x: Any, y: Any) -> bool:
     """Say whether two arrays have the same bits, or nearly: a NaN is as any other."""
     return np.shape(x) == np.shape(y) and np.array_equal(x, y, equal_nan=np.asarray(x).dtype.kind in "fc")
 
 
-def _places(rules: Sequence[Any], argnums: Any) -> Any:
-    return zip(range(len(rules)) if argnums is None else argnums, rules, strict=False)
-
-
-def _primitive(function: Any, kind: str) -> primitive:
-    """Return what rules are given for.
+def _rules(function: Any, kind: str) -> Rules:
+    """Return where rules of a function go; those of a function that is recorded are asked by nobody, as in autograd.
 
     Raises:
-        TracingError: if it was not made by `primitive`.
+        TracingError: for one of primad's own.
     """
-    if not isinstance(function, primitive):
+    forward = kind.startswith("defjvp")
+    if isinstance(function, primitive):
+        function._made.clear()
+        return function.jvps if forward else function.vjps
+    if is_own(function):
         raise TracingError(
             f"{kind}: {getattr(function, '__name__', function)!r} was not made by primitive",
-            why="primad's own functions have their rules, and other functions are recorded.",
+            why="It has its rules, and these say otherwise, or cannot be compared with them at numbers.",
             fix="decorate a function with @primitive, and give that one rules.",
         )
-    function._made.clear()
-    return function
+    return Rules(kind)
+
+
+def _give(function: Any, kind: str, rules: Sequence[Any], argnums: Sequence[int] | None) -> None:
+    given = dict(zip(range(len(rules)) if argnums is None else argnums, rules, strict=False))
+    if not (is_own(function) and has_already(function, given, kind == "defjvp")):
+        _rules(function, kind).of.update(given)
 
 
 def defvjp(function: primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
     """Say how cotangents are pulled back.
 
     Args:
-        function: what `primitive` made.
+        function: what `primitive` made; rules of other functions have no effect.
         vjpmakers: for each argument a function of the result and all arguments that gives the function of a cotangent;
             None where there is no derivative.
         argnums: the arguments' numbers, where these are not the first ones.
 
     Raises:
-        TracingError: for a function that `primitive` did not make.
+        TracingError: for one of primad's own functions, if its derivatives are others or cannot be compared.
     """
-    _primitive(function, "defvjp").vjps.of.update(_places(vjpmakers, argnums))
+    _give(function, "defvjp", vjpmakers, argnums)
 
 
 def defvjp_argnum(function: primitive, vjpmaker: Function) -> None:
     """Say how cotangents are pulled back to any argument: vjpmaker(argnum, ans, args, kwargs) gives the function."""
-    _primitive(function, "defvjp_argnum").vjps.others = lambda place: (
+    _rules(function, "defvjp_argnum").others = lambda place: (
         lambda ans, *args, **kwargs: vjpmaker(place, ans, args, kwargs)
     )
 
@@ -354,7 +328,7 @@ def defvjp_argnums(function: primitive, vjpmaker: Function) -> None:
 
     It is called for one argument at a time.
     """
-    _primitive(function, "defvjp_argnums").vjps.others = lambda place: (
+    _rules(function, "defvjp_argnums").others = lambda place: (
         lambda ans, *args, **kwargs: lambda g: next(iter(vjpmaker((place,), ans, args, kwargs)(g)))
     )
 
@@ -363,21 +337,21 @@ def defjvp(function: primitive, *jvpfuns: Any, argnums: Sequence[int] | None = N
     """Say how tangents are pushed forward: in forward mode, and in reverse mode where `defvjp` does not say it.
 
     Args:
-        function: what `primitive` made.
+        function: what `primitive` made; rules of other functions have no effect.
         jvpfuns: for each argument a function of its tangent, the result and all arguments that gives the result's
             tangent; "same" if it is linear in the argument (whose transpose only `defvjp` says); None where there is no
             derivative.
         argnums: the arguments' numbers, where these are not the first ones.
 
     Raises:
-        TracingError: for a function that `primitive` did not make.
+        TracingError: for one of primad's own functions, if its derivatives are others or cannot be compared.
     """
-    _primitive(function, "defjvp").jvps.of.update(_places(jvpfuns, argnums))
+    _give(function, "defjvp", jvpfuns, argnums)
 
 
 def defjvp_argnum(function: primitive, jvpmaker: Function) -> None:
     """Say how tangents of any argument are pushed forward: jvpmaker(argnum, g, ans, args, kwargs)."""
-    _primitive(function, "defjvp_argnum").jvps.others = lambda place: (
+    _rules(function, "defjvp_argnum").others = lambda place: (
         lambda g, ans, *args, **kwargs: jvpmaker(place, g, ans, args, kwargs)
     )
 
@@ -387,14 +361,14 @@ def defjvp_argnums(function: primitive, jvpmaker: Function) -> None:
 
     It is called for one argument at a time.
     """
-    _primitive(function, "defjvp_argnums").jvps.others = lambda place: (
+    _rules(function, "defjvp_argnums").others = lambda place: (
         lambda g, ans, *args, **kwargs: jvpmaker((place,), [g], ans, args, kwargs)
     )
 
 
 def def_linear(function: primitive) -> None:
     """Say that a function is linear in each argument."""
-    _primitive(function, "def_linear").jvps.others = lambda place: "same"
+    _rules(function, "def_linear").others = lambda place: "same"
 
 
 def __getattr__(name: str) -> Any:

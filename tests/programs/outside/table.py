@@ -38,4 +38,8 @@ class Program:
 PROGRAMS = (
     Program("pymanopt", ("pymanopt==2.2.1",), "15 problems on manifolds: gradients, Hessians, optima", rtol=1e-5),
     Program("lifelines", ("lifelines==0.30.3",), "parametric fitters, regressions, a mixture cure model", rtol=1e-5),
+    Program("surpyval", ("surpyval==0.25",), "distributions fitted to censored data", rtol=1e-5),
+    Program("ceviche", ("ceviche==0.1.3",), "Maxwell's equations: gradients through sparse solves"),
+    Program("grcwa", ("grcwa==0.1.2",), "layered gratings: gradients through eigenvectors"),
+    Program("celerite", ("celerite==0.4.3",), "kernels: Jacobians of their coefficients"),
 )
