@@ -282,7 +282,7 @@ def _rules(function: Any, kind: str) -> Rules:
     Raises:
         TracingError: for one of primad's own.
     """
-    forward = kind.startswith("defjvp")
+    forward = not kind.startswith("defvjp")  # def_linear too
     if isinstance(function, primitive):
         function._made.clear()
         return function.jvps if forward else function.vjps

@@ -3,9 +3,9 @@
 import autograd.numpy as np
 import ceviche
 import numpy
+from autograd import grad
 from ceviche import fdfd_ez, fdfd_hz, jacobian
 from ceviche.primitives import sp_mult, sp_solve
-from autograd import grad
 
 _N, _STEP, _OMEGA = 12, 5e-8, 2.0 * numpy.pi * 2e14
 
@@ -22,8 +22,8 @@ def field_of_a_current_and_its_gradient():
     eps, source = _structure()
 
     def intensity(eps):
-        Ex, Ey, Ez = fdfd_ez(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)[:3]
-        return np.sum(np.square(np.abs(Ez))) * 1e6
+        fields = fdfd_ez(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)
+        return np.sum(np.square(np.abs(fields[2]))) * 1e6
 
     return [intensity(eps.ravel()), grad(intensity)(eps.ravel())]
 
@@ -32,8 +32,8 @@ def field_of_the_other_polarisation():
     eps, source = _structure()
 
     def intensity(eps):
-        Ex, Ey, Hz = fdfd_hz(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)
-        return np.sum(np.square(np.abs(Hz))) + np.sum(np.abs(Ex)) * 1e-3
+        fields = fdfd_hz(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)
+        return np.sum(np.square(np.abs(fields[2]))) + np.sum(np.abs(fields[0])) * 1e-3
 
     return [intensity(eps.ravel()), grad(intensity)(eps.ravel())]
 
@@ -42,8 +42,8 @@ def jacobian_by_reverse_mode():
     eps, source = _structure()
 
     def at_a_line(eps):
-        Ex, Ey, Ez = fdfd_ez(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)
-        return np.abs(Ez[-4, 4:8]) * 1e3
+        fields = fdfd_ez(_OMEGA, _STEP, eps.reshape((_N, _N)), [3, 3]).solve(source)
+        return np.abs(fields[2][-4, 4:8]) * 1e3
 
     return jacobian(at_a_line, mode="reverse")(eps.ravel())
 
@@ -52,8 +52,8 @@ def jacobian_by_forward_mode():
     eps, source = _structure()
 
     def at_a_line(scale):
-        Ex, Ey, Ez = fdfd_ez(_OMEGA, _STEP, 1.0 + (eps - 1.0) * scale[0], [3, 3]).solve(source)
-        return np.abs(Ez[-4, 4:8]) * 1e3
+        fields = fdfd_ez(_OMEGA, _STEP, 1.0 + (eps - 1.0) * scale[0], [3, 3]).solve(source)
+        return np.abs(fields[2][-4, 4:8]) * 1e3
 
     return jacobian(at_a_line, mode="forward")(numpy.array([1.1]))
 
