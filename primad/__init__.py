@@ -56,6 +56,7 @@ from primad.functional.rules.opaque import opaque as opaque
 from primad.ir.array_types import ArrayType as ArrayType
 from primad.ir.program import Cost as Cost
 from primad.ir.program import Program as Program
+from primad.ops.linalg.eigen import MatrixFunctions
 from primad.ops.record.fields import Law as Law
 from primad.ops.record.kinds import composite as composite
 from primad.ops.record.kinds import custom as custom
@@ -182,6 +183,9 @@ _LATE = {
 """What is imported when it is first asked for: most programs never do, and SymPy takes longer than all the rest."""
 
 Program.formulas = lambda: import_module("primad.symbolic.program_formulas")
+MatrixFunctions.found = lambda program, active: import_module("primad.programs.spectra.spectral_forms").spectral_form(
+    program, active
+)
 
 if TYPE_CHECKING:
     from primad import enclosures as enclosures

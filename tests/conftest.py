@@ -37,7 +37,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="module", autouse=True)
 def _leave_out_earlier_files():
-    """Leave out what earlier files of tests have left in caches, so that a full collection takes as long in any file."""
+    """Leave out what earlier files of tests have left in caches, so that collections take as long in any file."""
     gc.collect()
     gc.freeze()
 

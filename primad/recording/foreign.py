@@ -104,7 +104,8 @@ def _goes_by_labels(own: Set[str]) -> bool:
 
 def without_labels(index: Any) -> Any:
     """Return the elements of an index that has labels: a traced array has none, so it can only mean places."""
-    if type(index) in _PLAIN or not _goes_by_labels(_names(type(index))):
+    cls: type = type(index)
+    if cls in _PLAIN or not _goes_by_labels(_names(cls)):
         return index
     return np.asarray(index.to_numpy())
 

@@ -26,10 +26,6 @@ ORDER = [
 HEIGHT = {layer: place for place, layer in enumerate(ORDER)}
 LAZY = {
     (
-        "ops/linalg/eigen.py",
-        "primad.programs.spectra.spectral_forms",
-    ): "functions of a matrix hold programs, and are looked for where eigenvectors are differentiated",
-    (
         "pde/geometry/domains.py",
         "primad.pde.geometry.constructive",
     ): "operators on domains make domains of classes that derive from theirs",

@@ -8,8 +8,8 @@ derivatives are those of vectors that do not turn.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -120,11 +120,15 @@ def _eigh_tangent(t: Any, out: tuple[Any, Any], a: Any, *, lower: bool) -> tuple
     return slopes(s, w, singular=False), change
 
 
-def _functions_of_matrices(program: Program, active: Sequence[bool]) -> Program:
-    """Write functions of matrices by their own ops, which have derivatives also where eigenvalues are equal."""
-    from primad.programs.spectra.spectral_forms import spectral_form  # these ops hold programs, and lie above
+class MatrixFunctions:
+    """Functions of matrices in programs, which have derivatives also where eigenvalues are equal.
 
-    return spectral_form(program, active)
+    Attributes:
+        found: (program, active) -> the program with these written by their own ops; set by `primad`, as they hold
+            programs and lie above.
+    """
+
+    found: ClassVar[Callable[[Program, Sequence[bool]], Program]]
 
 
 def _cost(node: Node, factor: int) -> Cost:
@@ -137,7 +141,7 @@ eigh: Primitive = custom(
     numpy=_eigh,
     infer=_eigh_type,
     jvp=[_eigh_tangent],
-    found_in=_functions_of_matrices,
+    found_in=lambda program, active: MatrixFunctions.found(program, active),
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3
