@@ -297,6 +297,8 @@ class _Taking:
                 if want in self._lines:
                     self._trace.lines.setdefault(value, self._lines[want])
                 stop[axis] = value.type.shape[axis]
+        if not any(start) and tuple(stop) == value.type.shape:
+            return value
         step = (1,) * len(start)
         return apply(self._trace, ops.slice_, value, start=tuple(start), stop=tuple(stop), step=step)
 

@@ -72,6 +72,19 @@ def test_every_op_is_in_registers_as_in_loops(name: str) -> None:
     assert tried or CASES[name].op.name in {*EXCEPTIONS, "project"}, name  # its case has an op without native code
 
 
+@needs_llvm
+@pytest.mark.parametrize("move", [
+    lambda x: ops.slice_(x, start=(), stop=(), step=()), lambda x: ops.reshape(x, shape=()),
+    lambda x: ops.permute(x, order=()), lambda x: ops.flip(x, axes=()), lambda x: ops.broadcast(x, shape=(), axes=()),
+    lambda x: ops.pad(x, low=(), high=(), interior=()),
+])  # fmt: skip
+def test_a_view_of_a_number_is_a_number(move: Any) -> None:
+    """What laws take away otherwise: a view of all elements of an array without axes."""
+    program = primad.trace(lambda x: (move(ops.sin(x)), move(x)))(0.3)
+    found = run_in_registers(program, [np.float64(0.3)], False)
+    assert [(np.shape(one), float(one)) for one in found] == [((), np.sin(0.3)), ((), 0.3)]
+
+
 # -- values ------------------------------------------------------------------------------------------------------------
 
 

@@ -66,8 +66,8 @@ def _joined(site: ElementSite, dtype: np.dtype[Any], elements: Elements, lanes: 
 
 def write_moved(site: ElementSite) -> Elements:
     """Say where the elements of a view, or of a joined array, are."""
-    moved: Elements = site.node.op.numpy(*site.operands, **site.params)
-    return moved.reshape(site.node.type.shape)
+    moved = site.node.op.numpy(*site.operands, **site.params)
+    return np.asarray(moved, object).reshape(site.node.type.shape)  # a view of an array without axes is its element
 
 
 def write_framed(site: ElementSite) -> Elements:
