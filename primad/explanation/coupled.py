@@ -5,9 +5,10 @@ from __future__ import annotations
 from primad.explanation.picture import below_here
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.programs.jacobians.jacobian_laws import jacobian_
 from primad.simplify.slice_pushdown import take_early
-from primad.transforms.dimensions import couplings, dependents
+from primad.transforms.dimensions import couplings
 from primad.transforms.lowering import lower
 
 VERBS = {

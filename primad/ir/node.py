@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -347,47 +346,3 @@ def same_bits(x: np.ndarray[Any, Any], y: Any) -> bool:
         integers = f"u{x.dtype.itemsize // (1 if x.dtype.kind == 'f' else 2)}"
         x, y = np.ascontiguousarray(x).view(integers), np.ascontiguousarray(y).view(integers)
     return bool((x == y).all())
-
-
-def reachable(outputs: Iterable[Node], trace: Trace) -> tuple[list[Node], list[Node]]:
-    """Walk back from `outputs` without recursion.
-
-    Returns:
-        the nodes of `trace` in an order where inputs come first, and the captured nodes of other traces. The results
-        of an op that has several follow it at once, in their order, whenever they were asked for.
-    """
-    inside: list[Node] = []
-    captured: list[Node] = []
-    stack = list(dict.fromkeys(outputs))
-    seen = set(stack)
-    while stack:
-        node = stack.pop()
-        if node.trace is not trace:
-            captured.append(node)
-            continue
-        inside.append(node)
-        for operand in node.inputs:
-            if operand not in seen:
-                seen.add(operand)
-                stack.append(operand)
-    inside.sort(key=_place if trace.several else attrgetter("index"))
-    captured.sort(key=lambda node: (node.trace.age, node.index))
-    return inside, captured
-
-
-def _place(node: Node) -> tuple[int, int]:
-    """Return where a node stands in a program whose ops may have several results."""
-    if len(node.inputs) == 1 and isinstance(node.inputs[0].type, TupleType):
-        return node.inputs[0].index, 1 + int(node.params[0][1])
-    return node.index, 0
-
-
-def uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> dict[Node, int]:
-    """Count how often each node is an operand or an output."""
-    counts: dict[Node, int] = {}
-    for node in nodes:
-        for operand in node.inputs:
-            counts[operand] = counts.get(operand, 0) + 1
-    for node in outputs:
-        counts[node] = counts.get(node, 0) + 1
-    return counts

@@ -10,20 +10,10 @@ from typing import Any, ClassVar
 from primad.errors import ProgramError
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.key import Key, is_structural
-from primad.ir.node import (
-    CAPTURED,
-    INPUT,
-    LITERAL,
-    Leaf,
-    Node,
-    Trace,
-    leaf_value,
-    literal_value,
-    param_key,
-    reachable,
-)
-from primad.ir.replay import needed_between, replay
+from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node, Trace, leaf_value, literal_value, param_key
+from primad.ir.replay import replay
 from primad.ir.text import render
+from primad.ir.walks import needed_between, reachable
 
 
 @dataclass(frozen=True)

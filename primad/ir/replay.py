@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from primad.errors import ProgramError
 from primad.ir.node import CAPTURED, INPUT, LITERAL, PACK, Node, Trace, literal_value
@@ -59,17 +59,3 @@ def newest(inputs: Sequence[Node], default: Trace) -> Trace:
         if node.trace.age > found.age:
             found = node.trace
     return found
-
-
-def needed_between(inputs: Collection[Node], outputs: Sequence[Node]) -> set[Node]:
-    """Return the nodes that are needed to compute some nodes when others are known, with both."""
-    stop = set(inputs)
-    needed: set[Node] = set()
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node not in needed:
-            needed.add(node)
-            if node not in stop:
-                stack.extend(node.inputs)
-    return needed

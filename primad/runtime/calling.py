@@ -20,10 +20,10 @@ from primad.recording.argument_keys import structure_key
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import type_of
-from primad.runtime.collection_pause import collector_paused
 from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_for_calls
 from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
 from primad.simplify import simplify
+from primad.system.process import collector_paused
 
 _AS_THEY_ARE = (TracedArray, float, int, bool, complex)
 

@@ -18,6 +18,7 @@ from primad.ir.axes import Labels
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild
+from primad.ir.walks import dependents
 from primad.ops.record.primitive import project
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
 
@@ -107,11 +108,10 @@ class _Colouring:
 
     def before_clashes(self) -> list[Node]:
         """Return what is computed before the first clashes and needed there, or after them, or as a result."""
-        late: set[Node] = set()
+        late = dependents(self._program.nodes, self.clashes)
         needed: dict[Node, None] = {}
         for node in self._program.nodes:
-            if node in self.clashes or not late.isdisjoint(node.inputs):
-                late.add(node)
+            if node in late:
                 needed |= dict.fromkeys(node.inputs)
         needed |= dict.fromkeys(self._program.outputs)
         return [node for node in needed if node not in late and not isinstance(node.op, Leaf)]

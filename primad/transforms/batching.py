@@ -12,6 +12,7 @@ from primad.ir.array_types import ArrayType, TupleType, Zero, type_of_results
 from primad.ir.axes import Change, result_types
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Cost, Program
+from primad.ir.walks import dependents
 from primad.ops.arrays.broadcasting import widen
 from primad.ops.record.fields import DerivativeRules, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed
@@ -70,10 +71,7 @@ def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[
         the program, and the nodes that depend on its batched inputs.
     """
     while True:
-        wide = {node for node, on in zip(program.inputs, batched, strict=True) if on}
-        for node in program.nodes:
-            if not wide.isdisjoint(node.inputs):
-                wide.add(node)
+        wide = dependents(program.nodes, [node for node, on in zip(program.inputs, batched, strict=True) if on])
         composites = {node for node in wide if not isinstance(node.op, Leaf) and node.op.is_composite}
         unknown = {node for node in composites if node.op.axes.batch is None and not node.op.has_rule}
         if not unknown:

@@ -14,6 +14,7 @@ from primad.ir.array_types import TupleType
 from primad.ir.axes import AxisMap, Factors, Label, Strided, result_types
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.ops.record.primitive import project
 
 Use = tuple[Node, int]
@@ -214,15 +215,6 @@ def _names(label: Label) -> tuple[Hashable, ...]:
     if isinstance(label, Factors):
         return label.names
     return () if label is None else (label.name,) if isinstance(label, Strided) else (label,)
-
-
-def dependents(nodes: Sequence[Node], inputs: Sequence[Node]) -> set[Node]:
-    """Return the inputs and what depends on them, among nodes in order."""
-    found = set(inputs)
-    for node in nodes:
-        if not found.isdisjoint(node.inputs):
-            found.add(node)
-    return found
 
 
 def axis_map(node: Node) -> AxisMap:

@@ -7,6 +7,7 @@ from typing import Any
 
 from primad.ir.node import CAPTURED, LITERAL, Node
 from primad.ir.program import Program, subprogram
+from primad.ir.walks import dependents
 
 
 def split(
@@ -29,11 +30,8 @@ def split(
         early: (early inputs) -> (the other outputs, residuals);
         rest: (residuals, late inputs) -> (the late outputs).
     """
-    depends = {node for node, on in zip(program.inputs, late, strict=True) if on}
-    depends.update([node for node in program.nodes if node.op in again])
-    for node in program.nodes:
-        if not depends.isdisjoint(node.inputs):
-            depends.add(node)
+    awaited = [node for node, on in zip(program.inputs, late, strict=True) if on]
+    depends = dependents(program.nodes, [*awaited, *[node for node in program.nodes if node.op in again]])
     residuals: dict[Node, None] = {}
     needed = [node for node in program.nodes if node in depends]
     for node in needed:
@@ -48,7 +46,6 @@ def split(
 
     known = [node for node, on in zip(program.inputs, late, strict=True) if not on]
     early = [node for node, on in zip(program.outputs, late_outputs, strict=True) if not on]
-    awaited = [node for node, on in zip(program.inputs, late, strict=True) if on]
     return (
         subprogram(program, known, [*early, *residuals]),
         subprogram(program, [*residuals, *awaited], outputs),

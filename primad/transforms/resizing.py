@@ -8,7 +8,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import result_types
 from primad.ir.node import LITERAL, Node, Params, Trace, literal_value, named
 from primad.ir.program import Program, carry_lines
-from primad.ir.replay import needed_between
+from primad.ir.walks import needed_between
 from primad.ops.record.primitive import project
 from primad.transforms.dimensions import axis_map
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from primad.errors import NotDifferentiableError
 from primad.ir.array_types import ArrayType, Linear, TupleType, Zero, type_of_results
-from primad.ir.node import INPUT, Node, Trace, is_literal, reachable
+from primad.ir.node import INPUT, Node, Trace, is_literal
 from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import rebuild, replay
+from primad.ir.walks import dependents, reachable
 from primad.ops.elementwise.strong_zeros import is_masked, keep_masked, sum_of_masked
 from primad.ops.record.fields import DerivativeRules, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.ops.record.rules import missing_rule, tangent_sum
 from primad.recording.traced_array import TracedArray
-from primad.transforms.dimensions import dependents
 from primad.transforms.forward import fresh_inputs, jvp, push_tangents, zero_node
 from primad.transforms.lowering import (
     alone,

@@ -20,13 +20,13 @@ from primad.ir.node import Trace
 from primad.ir.program import Program
 from primad.ops.blocked import blocked_reductions
 from primad.parallel import threads as chunks
-from primad.runtime import collection_pause
 from primad.runtime.plan import blocking, workspaces
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.runtime.tiling.tileable_axes import tileable_dimensions
 from primad.simplify import simplify
 from primad.system.deferred import loaded
+from primad.system.process import collector_paused
 
 
 @pytest.fixture(params=["native", "interpreted"])
@@ -565,9 +565,7 @@ def test_planning_leaves_the_collector_as_it_was(enabled):
         with pytest.raises(ArithmeticError):
             primad.jit(primad.grad(lambda x: rule(x)))(1.0)
         assert gc.isenabled() == enabled
-        assert not collection_pause.collector_paused(
-            lambda: collection_pause.collector_paused(gc.isenabled) or gc.isenabled()
-        )
+        assert not collector_paused(lambda: collector_paused(gc.isenabled) or gc.isenabled())
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if before else gc.disable)()

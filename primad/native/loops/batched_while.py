@@ -14,13 +14,14 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import CAPTURED, Leaf, Node, Trace
 from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import replay
+from primad.ir.walks import dependents
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.vectors import lanes_of
 from primad.native.loops.body_programs import step_program
 from primad.ops.record.primitive import project
 from primad.system.machine import CORE
 from primad.system.process import MOST_KEPT, made_once
-from primad.transforms.dimensions import Dimension, Dimensions, dependents
+from primad.transforms.dimensions import Dimension, Dimensions
 from primad.transforms.resizing import resized
 
 AT_ONCE = CORE.latency

@@ -16,6 +16,7 @@ from primad import ops
 from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
+from primad.ir.walks import users_of
 from primad.native.emit.emit_context import Loops, Pointwise, own_of
 from primad.native.emit.op_table import Way, reason, way_of
 from primad.native.emit.window_loops import frame_of, framed_in, windows_of
@@ -143,10 +144,7 @@ class Layout:
         self.places: dict[Node, Place] = {node: self.whole(node, node) for node in program.inputs}
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
-        self._users: dict[Node, list[Node]] = {}
-        for node in steps:
-            for operand in node.inputs:
-                self._users.setdefault(operand, []).append(node)
+        self._users = users_of(steps)
         self.container = self._containers()
         self._read_in_parts = self._joined()
         self._arrange()

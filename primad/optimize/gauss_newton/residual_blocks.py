@@ -18,12 +18,13 @@ from primad.functional.jit import jit
 from primad.ir.array_types import ArrayType, check_real
 from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.parallel.shares import Share
 from primad.recording import tree
 from primad.recording.foreign import plain
 from primad.recording.tracing import trace, type_of
-from primad.transforms.dimensions import dependents, result_axes
+from primad.transforms.dimensions import result_axes
 from primad.transforms.lowering import lower, without_calls
 
 Function = Callable[..., Any]

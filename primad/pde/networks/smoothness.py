@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, PrimadError
-from primad.ir.node import Node
+from primad.ir.node import Leaf, Node
+from primad.ir.walks import dependents
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import FEW
@@ -67,13 +68,9 @@ def may_be_rough(function: Function, dimension: int) -> bool:
         program = lower(without_calls(trace(function)(np.full(dimension, 0.5))))
     except PrimadError:
         return True
-    depending = set(program.inputs)
-    for node in program.nodes:
-        if any(operand in depending for operand in node.inputs):
-            depending.add(node)
-            if not _is_smooth(node, depending):
-                return True
-    return False
+    depending = dependents(program.nodes, program.inputs)
+    computed = [node for node in program.nodes if node in depending and not isinstance(node.op, Leaf)]
+    return not all(_is_smooth(node, depending) for node in computed)
 
 
 def _is_smooth(node: Node, depending: set[Node]) -> bool:

@@ -16,13 +16,14 @@ from primad import ops
 from primad.ir.node import INPUT, Node, is_literal
 from primad.ir.program import Program, subprogram
 from primad.ir.replay import rebuild
+from primad.ir.walks import dependents
 from primad.ops.arrays.contraction import ALPHABET, letters
 from primad.programs.jacobians.pullback_rows import is_single
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.simplify.slice_pushdown import differentiable
 from primad.transforms import reverse
-from primad.transforms.dimensions import Dimensions, dependents
+from primad.transforms.dimensions import Dimensions
 from primad.transforms.lowering import expand, inline, lower, without_calls
 
 

@@ -21,6 +21,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.ir.walks import dependents
 from primad.ops.arrays.contraction import letters
 from primad.ops.record.rules import tangent_sum
 from primad.recording.traced_array import TracedArray
@@ -28,7 +29,6 @@ from primad.recording.tracing import program_of
 from primad.simplify.collapse import collapse
 from primad.simplify.factor_linear import gather
 from primad.transforms import batching, forward
-from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import expand, inline
 
 Jacobian = Callable[[Program, int], Program]

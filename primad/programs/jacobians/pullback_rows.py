@@ -26,6 +26,7 @@ from primad.ir.axes import AxisMap, Factors, Label, Strided, is_name
 from primad.ir.node import Leaf, Node, is_literal, named
 from primad.ir.program import Program
 from primad.ir.replay import rebuild
+from primad.ir.walks import dependents
 from primad.programs.jacobians.seeds import (
     Index,
     Padded,
@@ -43,7 +44,7 @@ from primad.programs.jacobians.seeds import (
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms import batching
-from primad.transforms.dimensions import axis_map, dependents
+from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import alone, inline
 
 # -- what an op does to an index that an axis stands for ---------------------------------------------------------------

@@ -9,12 +9,12 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.ir.walks import dependents
 from primad.ops.arrays.broadcasting import widen
 from primad.programs.loops.body_transforms import Body, Made, places, until_stable
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms import batching
-from primad.transforms.dimensions import dependents
 from primad.transforms.forward import zero_node
 from primad.transforms.lowering import inline
 

@@ -8,6 +8,7 @@ from typing import Any
 from primad.ir.array_types import Zero
 from primad.ir.node import is_literal
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.programs.loops.body_split import Apart
 from primad.programs.loops.body_transforms import (
     Body,
@@ -23,7 +24,6 @@ from primad.programs.loops.deferred_sums import sum_of_steps
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms import reverse
-from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import expand, inline
 
 

@@ -13,6 +13,7 @@ from primad import ops
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.ir.walks import users_of
 from primad.programs.loops.residual_selection import fewest
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -68,10 +69,7 @@ def sum_of_steps(
 
 def _only_for(total: Node, step: Program) -> set[Node]:
     """Return what nothing but one output needs, itself included."""
-    users: dict[Node, list[Node]] = {}
-    for node in step.nodes:
-        for operand in node.inputs:
-            users.setdefault(operand, []).append(node)
+    users = users_of(step.nodes)
     outputs = [node for node in step.outputs if node is not total]
     found: set[Node] = set()
     for node in reversed(step.nodes):

@@ -14,6 +14,7 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, subprogram
 from primad.ir.replay import newest, reapplied, rebuild, replay
+from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.loop_diagnostics import unrolled_loops
@@ -25,7 +26,6 @@ from primad.recording.traced_array import TracedArray
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
 from primad.system.quantities import several, size
-from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import lower
 
 MOST_ROLLED = 4

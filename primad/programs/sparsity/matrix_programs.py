@@ -12,6 +12,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ir.replay import replay
+from primad.ir.walks import dependents
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
 from primad.programs.sparsity.found_entries import Way
 from primad.recording.traced_array import TracedArray
@@ -93,10 +94,7 @@ class MatrixPrograms:
     def choices(self) -> list[Node]:
         """The truth values and integers that are computed of the inputs alone, and choose."""
         along = self.chooses
-        moving = {along.inputs[-1]}
-        for node in along.nodes:
-            if not moving.isdisjoint(node.inputs):
-                moving.add(node)
+        moving = dependents(along.nodes, along.inputs[-1:])
         plain = [x for x in along.nodes if isinstance(x.type, ArrayType) and not isinstance(x.op, Leaf)]
         return [x for x in plain if x.type.dtype.kind in "iub" and x not in moving]
 

@@ -15,13 +15,13 @@ from typing import Any
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.ops.arrays.contraction import ALPHABET, letters, split
 from primad.ops.record.primitive import project
 from primad.programs.spectra.spectral_ops import spectral_sum
 from primad.programs.spectra.turned_values import Pair, Turned, along, permuted
 from primad.programs.spectra.value_functions import Factor, Spectrum, choice, part_of
 from primad.recording.traced_array import TracedArray, lift
-from primad.transforms.dimensions import dependents
 from primad.transforms.lowering import active_nodes, apply_program_op, expand, rewritten
 
 

@@ -11,20 +11,16 @@ from collections.abc import Sequence
 
 from primad import ops
 from primad.ir.node import Node
+from primad.ir.walks import dependents, users_of
 
 
 def late_order(steps: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
     """Order steps so that what lies behind a barrier is computed when it is first needed, and the rest as before."""
     place = {node: i for i, node in enumerate(steps)}
-    users: dict[Node, list[Node]] = {}
-    behind: set[Node] = set()
-    for node in steps:
-        if node.op is ops.barrier or not behind.isdisjoint(node.inputs):
-            behind.add(node)
-            for operand in node.inputs:
-                users.setdefault(operand, []).append(node)
+    behind = dependents(steps, [node for node in steps if node.op is ops.barrier])
     if not behind:
         return list(steps)
+    users = users_of([node for node in steps if node in behind])
     ordered: dict[Node, None] = dict.fromkeys(node for node in steps if node not in behind)
     for output in outputs:
         stack = [output] if output in behind else []

@@ -10,7 +10,7 @@ from primad import ops
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.ir.replay import needed_between
+from primad.ir.walks import needed_between, users_of
 from primad.native.schedule.layout import Slices
 from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
@@ -260,10 +260,7 @@ def _totals(program: Program, sums: frozenset[Node]) -> dict[Node, Node]:
     The weight gradients of a layer are a sum of products, one for each stream of derivatives: all of them are added to
     the same memory.
     """
-    users: dict[Node, list[Node]] = {}
-    for node in program.nodes:
-        for operand in node.inputs:
-            users.setdefault(operand, []).append(node)
+    users = users_of(program.nodes)
     outputs = set(program.outputs)
     above: dict[Node, Node | None] = dict.fromkeys(sums)
     for node in program.nodes:

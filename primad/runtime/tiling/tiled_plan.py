@@ -18,6 +18,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.ir.walks import dependents
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import Donated, Hint
@@ -45,7 +46,7 @@ from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
 from primad.transforms.axis_split import Separated, told_apart
-from primad.transforms.dimensions import axis_map, dependents
+from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import calls, without_calls
 
 TILE_BYTES = SECOND_CACHE.share(1, 2)
