@@ -869,8 +869,8 @@ def test_explain_says_how_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a loop of 20 steps: in the same native function, its carried values in registers" in text
     assert "20 times" in text
     assert "held at once" not in text
-    limited(monkeypatch, 5000)
-    text = str(primad.explain(primad.grad(carried_far(primad.scan, 4_000)), np.array([0.7, 0.2, 0.4])))
+    limited(monkeypatch, 1500)
+    text = str(primad.explain(primad.grad(carried_far(primad.scan, 12_000)), np.array([0.7, 0.2, 0.4])))
     assert re.search(r"of \S+ kB for other loops what \d+ steps make is held at once, and computed again", text)
     assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(5))))
     assert "second derivatives of det" in text
