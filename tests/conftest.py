@@ -1,7 +1,9 @@
 """Fixtures that several files use."""
 
 import atexit
+import contextlib
 import gc
+import importlib
 import os
 import shutil
 import signal
@@ -27,6 +29,23 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Ten thousand tests leave a large heap of what lives on, which the default of 700 new objects walks through again and
 # again: a twelfth of all their time.
 gc.set_threshold(20_000, 20, 50)
+
+
+LEFT_TO_THE_SWEEP = (
+    "-regalloc=basic", "-disable-lsr", "-disable-cgp", "-disable-machine-cse", "-disable-machine-sink",
+    "-disable-early-taildup", "-disable-tail-duplicate", "-disable-branch-fold", "-disable-copyprop",
+    "-disable-block-placement", "-disable-ssc", "-disable-post-ra",
+)  # fmt: skip
+"""What LLVM does to make code faster that is right without: a third of the time to compile. Nothing is among them that
+goes by what is said of memory, as of what does not alias, so that what is said wrongly is seen as before."""
+
+
+def pytest_configure(config):
+    if config.getoption("markexpr") == "not exhaustive":
+        with contextlib.suppress(ImportError):
+            llvm = importlib.import_module("llvmlite.binding")
+            for option in LEFT_TO_THE_SWEEP:
+                llvm.set_option("primad", option)
 
 
 def pytest_collection_finish():
