@@ -56,7 +56,7 @@ def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: B
 def _type(of: ImplicitEquation, types: Sequence[ArrayType], count: int, batches: Batches) -> ArrayType:
     """Return the type of a solution; behind so many operands are those of the equation."""
     rows = [ArrayType(x.shape[sum([flags[i] for flags, _ in batches]) :], x.dtype) for i, x in enumerate(types)]
-    wanted = [node.type for node in (*of.of.program.inputs, *of.of.program.sources)]
+    wanted = of.of.operand_types
     if rows[count:] != wanted or rows[0] != wanted[0]:
         raise ShapeError(f"{of.name}: the equation takes {wanted}, got {rows}")
     return ArrayType((*_sizes(batches), *wanted[0].shape), wanted[0].dtype)

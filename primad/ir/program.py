@@ -301,6 +301,11 @@ class ClosedProgram:
             self._hoisted = self.program.hoisted()
         return self._hoisted
 
+    @property
+    def operand_types(self) -> list[ArrayType]:
+        """Types of what an op that holds it takes: of its inputs, and of what it captures."""
+        return [node.type for node in (*self.program.inputs, *self.program.sources)]
+
     def __hash__(self) -> int:
         return hash(self.key)
 

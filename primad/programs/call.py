@@ -22,7 +22,7 @@ from primad.transforms.lowering import inline
 
 
 def _infer(*types: ArrayType, of: ClosedProgram) -> ArrayType | TupleType:
-    expected = [node.type for node in (*of.program.inputs, *of.program.sources)]
+    expected = of.operand_types
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
         raise ShapeError(f"call: its program takes ({wanted}), got ({got})")

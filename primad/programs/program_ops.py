@@ -98,7 +98,7 @@ def program_op(
 def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, options: dict[str, Any]) -> None:
     """Raise unless the operands are what the program takes (more may follow: tangents, cotangents)."""
     batched = options.get("batched", ())
-    expected = [node.type for node in (*of.program.inputs, *of.program.sources)]
+    expected = of.operand_types
     if len(types) < len(expected):
         raise ShapeError(f"{name}: its program takes {len(expected)} operands, got {len(types)}")
     for i, (type, wanted) in enumerate(zip(types, expected, strict=False)):

@@ -316,6 +316,41 @@ def test_zeros_keep_their_signs_in_loops() -> None:
         np.testing.assert_allclose(run(z), reference(function, z)[0], rtol=1e-12)
 
 
+LOOPED: dict[str, Callable[..., Any]] = {
+    "quotient": lambda z: (z + 1.0) / (z - 2.5j),
+    "real quotient": lambda z: 2.5 / (1.0 + np.abs(z)) + z * 0.5,
+    "root": np.sqrt,
+    "logarithm": lambda z: np.log(z + 3.0),
+    "exponential": lambda z: np.exp(0.1 * z),
+    "hyperbolic": lambda z: np.tanh(z) + 0.3j,
+    "cosine": lambda z: np.cos(0.3 * z),
+    "power": lambda z: (0.5 * z) ** 3 + 0.1,
+    "size": lambda z: np.abs(z) * 0.3j + np.angle(z),
+    "sign": lambda z: np.sign(z) + 0.5 * z,
+    "choice": lambda z: np.where(z.real > 0.3, 0.5 * z, z + 0.7j),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", LOOPED)
+def test_every_kind_of_step_is_part_of_a_loop(name: str) -> None:
+    """Rules of parts bring numbers along that no operand is."""
+    z = np.array([0.3 + 0.2j, -1.0 + 0.5j])
+
+    def loop(z: Any) -> Any:
+        step = lambda state: (LOOPED[name](state[0]), state[1] + 1)  # noqa: E731
+        return primad.while_loop(lambda state: state[1] < 3, step, (z, np.int64(0)))[0]
+
+    expected = z
+    for _ in range(3):
+        expected = LOOPED[name](expected)
+    for run in (
+        primad.jit(loop),
+        primad.jit(lambda z: primad.scan(lambda c, _: (LOOPED[name](c), None), z, None, length=3)[0]),
+    ):
+        np.testing.assert_allclose(run(z), expected, rtol=1e-12)
+
+
 @needs_compiler
 def test_failures_name_the_line() -> None:
     z, i = np.arange(4) + 1j, np.array([0, 7])

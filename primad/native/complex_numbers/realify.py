@@ -201,6 +201,11 @@ class _ClosedInParts(ClosedProgram):
         self.key = Key(("in parts", of.key))
         self._hoisted = program
 
+    @property
+    def operand_types(self) -> list[ArrayType]:
+        """Types of its inputs: numbers that rules of parts bring along stay within."""
+        return self.program.in_types
+
 
 def closed_in_parts(of: ClosedProgram) -> ClosedProgram:
     """Return a program that an op holds in parts.

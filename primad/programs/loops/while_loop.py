@@ -76,7 +76,7 @@ def apply_while(
 
 
 def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int, separate: bool = False) -> TupleType:
-    expected = [TRUTH, *(node.type for node in (*of.program.inputs, *of.program.sources))]
+    expected = [TRUTH, *of.operand_types]
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
         raise ShapeError(f"while_loop: its program takes ({wanted}), got ({got})")

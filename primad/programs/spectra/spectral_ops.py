@@ -65,7 +65,7 @@ def _made(name: str, jvp: Any, build: Any, infer: Any, transpose: Any, batch: An
 def _matrix_type(name: str, a: ArrayType, of: ClosedProgram, params: Sequence[ArrayType], repeated: int) -> ArrayType:
     """Return the type of a function of matrices; raise where operands are not what the function takes."""
     square(name, a)
-    wanted = [node.type for node in (*of.program.inputs, *of.program.sources)]
+    wanted = of.operand_types
     values = ArrayType(wanted[0].shape, real_dtype(a.dtype))
     own = values.shape[repeated:] == a.shape[:-1]
     if not own or [values, *params] != wanted or [x.shape for x in of.out_types] != [values.shape]:
