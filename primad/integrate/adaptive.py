@@ -188,11 +188,12 @@ def values_by_pieces(
     Raises:
         StepsError: if the end is not reached in so many steps.
     """
-    found, missing = np.full((len(times), size), np.nan), np.ones(len(times), bool)
+    found, missing = np.zeros(0), np.ones(len(times), bool)
     piece, count = Piece(max(FEWEST_STEPS, NUMBERS // size)), 0
     while True:
         piece.length = min(piece.length, most - count)
         path = path_of(piece)
+        found = found if found.size else np.full((len(times), size), np.nan, path.last.dtype)
         count += int(path.count)
         direction = np.sign(stop - path.t[0]) if path.count else 0.0
         wanted = np.flatnonzero(missing & (direction * (times - path.stop) <= 0))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError, TracingError, suggestion
+from primad.ir.array_types import is_complex
 from primad.numpy.promotion import joined
 from primad.recording import tree
 from primad.recording.foreign import plain
@@ -45,13 +46,43 @@ def as_floats(value: Any) -> Any:
     return found if found.dtype == np.float64 else found.astype(np.float64)
 
 
-def check_method(method: Any, known: Sequence[str]) -> None:
-    """Refuse a method that is not known.
+def as_numbers(value: Any) -> Any:
+    """Return a number, an array or a list as an array of floats, or of complex numbers where it has some."""
+    found = settled(joined(value))
+    if np.dtype(getattr(found, "dtype", np.float64)).kind != "c":
+        return as_floats(found)
+    return found.astype(np.complex128) if isinstance(found, TracedArray) else plain(found, np.complex128)
+
+
+def as_slope(found: Any, y: Any) -> Any:
+    """Return what a slope's function gave, in numbers of the kind that the value has.
+
+    Raises:
+        TracingError: where the slope is complex and the value real.
+    """
+    found = as_numbers(found)
+    if is_complex(found.dtype) and not is_complex(y.dtype):
+        raise TracingError(
+            "solve_ivp: fun returns complex numbers for a value of real ones",
+            fix="begin with complex numbers: np.asarray(y0, complex).",
+        )
+    return found if found.dtype == y.dtype else found.astype(y.dtype)
+
+
+def check_method(method: Any, known: Sequence[str], explicit: Sequence[str], y0: Any) -> None:
+    """Refuse a method that is not known, or not one of those that take complex values where these are.
 
     Raises:
         TracingError: with the one to take.
     """
     if isinstance(method, str) and method in known:
+        if is_complex(y0.dtype) and method not in explicit:
+            raise TracingError(
+                f"solve_ivp: {method} is for real values, and y0 is complex",
+                why="Its Jacobian is a matrix of real numbers.",
+                fix=f"take one of {', '.join(explicit)}, or pass the parts, np.concatenate([y.real, y.imag]), and "
+                "compute with x + 1j * y.",
+            )
         return
     name = method if isinstance(method, str) else getattr(method, "__name__", "")
     fix = INSTEAD.get(name) or (f"pass the name: method={name!r}." if name in known else suggestion(name, known))
@@ -89,12 +120,12 @@ def checked_start(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
 
     Raises:
         ShapeError: if the times are not two and finite, or the value is no array with one axis.
-        TracingError: if one of them is not made of real numbers.
+        TracingError: if a time is not a real number, or the value not made of numbers.
     """
     if len(t_span) != 2:
         raise ShapeError(f"solve_ivp: t_span must be two times, got {len(t_span)}", fix="pass further times as t_eval.")
     start, stop = (as_floats(t)[()] for t in t_span)
-    y0 = as_floats(y0)
+    y0 = as_numbers(y0)
     if len(y0.shape) != 1:
         raise ShapeError(
             f"solve_ivp: y0 must have one axis, its shape is {y0.shape}",

@@ -16,6 +16,7 @@ from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Piece, SolutionPath, adaptive, equal, values, values_by_pieces
 from primad.integrate.argument_checks import (
     as_floats,
+    as_slope,
     check_lengths,
     check_method,
     check_options,
@@ -27,7 +28,7 @@ from primad.integrate.argument_checks import (
     is_plain,
 )
 from primad.integrate.events import before, counter, counts, end_of, events_of, found_events
-from primad.integrate.methods import METHODS
+from primad.integrate.methods import EXPLICIT, METHODS
 from primad.integrate.run_checks import reached, stopped
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
@@ -71,7 +72,8 @@ def solve_ivp(
     Args:
         fun: `(t, y, *args) -> slope`, an array, list or tuple, in NumPy; it is recorded once.
         t_span: the times at which to begin and to end.
-        y0: the value at the beginning, an array with one axis.
+        y0: the value at the beginning, an array with one axis, of real or complex numbers; those for stiff systems take
+            real ones.
         method: "RK45", "DOP853" (with SciPy's tableaux); "ROS23" or, of order 4, "RODAS4" (by Hairer and Wanner) for
             stiff systems, both L-stable and with an exact Jacobian; or "RK4": the classical method in `steps` steps of
             equal length.
@@ -117,7 +119,7 @@ def solve_ivp(
     start, stop, y0 = checked_start(t_span, y0)
     t_eval = None if t_eval is None else as_floats(t_eval)
     check_times(t_eval, start, stop)
-    check_method(method, [*METHODS, "RK4"])
+    check_method(method, [*METHODS, "RK4"], [*EXPLICIT, "RK4"], y0)
     check_options(unknown)
     args = checked_args(args)
 
@@ -156,7 +158,7 @@ def _slope_of(fun: Function, args: Sequence[Any], vectorized: bool) -> Function:
     """Return the slope as a function (t, y) of arrays with one axis."""
 
     def slope(t: Any, y: Any) -> Any:
-        found = as_floats(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args))
+        found = as_slope(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args), y)
         found = pnp.reshape(found, (-1,)) if vectorized or (found.shape == () and y.shape == (1,)) else found
         if found.shape != y.shape:
             raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
@@ -175,7 +177,7 @@ def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) 
     result = OptimizeResult(t=times, y=sol(times), sol=sol if dense_output else None, status=0, nfev=0)
     result.success, result.message = True, REACHED
     result.t_events = [np.zeros(0)] * events if events else None
-    result.y_events = [np.zeros((0, y0.shape[0]))] * events if events else None
+    result.y_events = [np.zeros((0, y0.shape[0]), y0.dtype)] * events if events else None
     return result
 
 

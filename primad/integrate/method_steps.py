@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from primad.ir.array_types import is_complex
+
 
 class Stepped(NamedTuple):
     """What a step gives.
@@ -57,7 +59,12 @@ def combined(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
 
 def norm(x: Any) -> Any:
     """Return the root of the mean square."""
-    return np.sqrt(np.mean(x * x))
+    return np.sqrt(np.mean(squares(x)))
+
+
+def squares(x: Any) -> Any:
+    """Return the squares of numbers, of complex ones of their sizes."""
+    return x.real**2 + x.imag**2 if is_complex(x.dtype) else x * x
 
 
 def scale(y: Any, new: Any, atol: Any, rtol: Any) -> Any:

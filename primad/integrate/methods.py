@@ -10,7 +10,7 @@ import scipy.integrate
 
 from primad import numpy as pnp
 from primad.functional.recorded_values import stop_gradient
-from primad.integrate.method_steps import Method, Stepped, combined, norm, scale
+from primad.integrate.method_steps import Method, Stepped, combined, norm, scale, squares
 from primad.integrate.rosenbrock import STIFF
 
 Function = Callable[..., Any]
@@ -51,8 +51,8 @@ def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
 
     def error(atol: Any, rtol: Any) -> Any:
         allowed = scale(y, new, atol, rtol)
-        fifth = np.sum((combined(tableau.E5, slopes) / allowed) ** 2)
-        third = np.sum((combined(tableau.E3, slopes) / allowed) ** 2)
+        fifth = np.sum(squares(combined(tableau.E5, slopes) / allowed))
+        third = np.sum(squares(combined(tableau.E3, slopes) / allowed))
         whole = fifth + 0.01 * third
         safe = np.where(whole == 0, 1.0, whole)
         return np.where(whole == 0, 0.0, np.abs(h) * fifth / np.sqrt(safe * y.shape[0]))
@@ -73,11 +73,12 @@ def _between_dop853(inside: Any, y: Any, h: Any, x: Any) -> Any:
     return y + value
 
 
-METHODS = {
+EXPLICIT = {
     "RK45": Method(_rk45, _between_rk45, 4, 6),
     "DOP853": Method(_dop853, _between_dop853, 7, 15),
-    **STIFF,
 }
+"""The methods of Runge and Kutta, by name; they take complex values as well."""
+METHODS = {**EXPLICIT, **STIFF}
 """The adaptive methods, by name."""
 
 

@@ -224,3 +224,16 @@ def test_scipys_own_name_it() -> None:
             primad.grad(call)(2.0)
     with pytest.raises(AttributeError, match="did you mean brentq"):
         mirror.brentqq  # noqa: B018
+
+
+def test_complex_fits_say_how_to_fit_both_parts() -> None:
+    """SciPy drops imaginary parts of data, and says of the rest what it cannot cast."""
+    turning = lambda t, rate: np.exp(1j * rate * t)  # noqa: E731
+    both = lambda t, rate: np.concatenate([np.cos(rate * t), np.sin(rate * t)])  # noqa: E731
+    for fit in (mirror.curve_fit, primad.optimize.curve_fit):
+        for data, start in ((turning(T, 0.5), [1.0]), (T, [1.0 + 0j])):
+            with pytest.raises(primad.ShapeError, match=r"are complex(.|\n)*np\.concatenate.*least_squares"):
+                fit(turning, T, data, p0=start)
+        assert np.isclose(fit(both, T, both(T, 0.5), p0=[0.6])[0][0], 0.5)
+    with pytest.raises(primad.ShapeError, match="values of the model are complex"):
+        primad.grad(lambda s: mirror.curve_fit(turning, T, s * Y, p0=[1.0])[0][0])(1.0)

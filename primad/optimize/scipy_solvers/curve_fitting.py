@@ -72,6 +72,7 @@ def curve_fit(
         `full_output`, also SciPy's `infodict`, `mesg` and `ier`.
 
     Raises:
+        ShapeError: for complex data, parameters and models: both parts are fitted as real numbers.
         NotFiniteError: if the model, or its derivative, is NaN or infinite at the start: where, and in which parameter.
         TracingError: for a `jac` that is neither a function nor a name of differences.
         NotDifferentiableError: in `grad`, `jit` or `vmap`.
@@ -96,6 +97,8 @@ def curve_fit(
         raise TracingError(
             f"curve_fit: jac is a function or one of {SCHEMES}, got {jac!r}", fix="leave jac out: it is exact."
         )
+    check_real_fit("data", ydata)
+    check_real_fit("parameters", p0)
     xdata, ydata, p0, sigma = (_column(value) for value in (xdata, ydata, p0, sigma))
     if sigma is not None and np.size(sigma) == 1:  # SciPy's Jacobian takes no number
         sigma = np.full(np.size(ydata), np.asarray(sigma, np.float64).item())
@@ -104,12 +107,29 @@ def curve_fit(
 
     @functools.wraps(f)  # SciPy counts the parameters of its signature
     def values(x: Any, *params: Any) -> Any:
-        return model.values(x, *params)
+        found = model.values(x, *params)
+        check_real_fit("values of the model", found)
+        return found
 
     return optimize.curve_fit(
         values, xdata, ydata, p0, method=method, jac=jac if callable(jac) else model.matrix,
         full_output=full_output, nan_policy=nan_policy, **options, **kwargs,
     )  # fmt: skip
+
+
+def check_real_fit(what: str, values: Any) -> None:
+    """Refuse complex numbers, of which SciPy drops the imaginary parts or says what it cannot cast.
+
+    Raises:
+        ShapeError: with how to fit both parts.
+    """
+    if values is not None and np.iscomplexobj(values):
+        raise ShapeError(
+            f"curve_fit: the {what} are complex",
+            why="It fits real data by real parameters.",
+            fix="fit both parts, np.concatenate([y.real, y.imag]) of the data and of the model, whose parameters are parts "
+            "of complex ones; or give residuals to primad.optimize.least_squares, which takes complex unknowns.",
+        )
 
 
 def _column(value: Any) -> Any:

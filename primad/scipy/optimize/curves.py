@@ -10,6 +10,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.optimize.scipy_solvers.curve_fitting import check_real_fit
 from primad.recording.traced_array import settled
 from primad.scipy import linalg
 from primad.scipy.optimize.minima import least_squares
@@ -87,6 +88,7 @@ def curve_fit(
         the parameters and their covariance.
 
     Raises:
+        ShapeError: for complex data, parameters and models: both parts are fitted as real numbers.
         DomainError: if no minimum was found.
         MatrixError: where a derivative is asked for and the data do not determine the parameters.
 
@@ -99,6 +101,8 @@ def curve_fit(
         0.5
     """
     pair = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    check_real_fit("data", ydata)
+    check_real_fit("parameters", p0)
     start = _start(f, p0, pair)
     xdata, ydata = (settled(pnp.array(x)) if isinstance(x, (list, tuple)) else x for x in (xdata, ydata))
     if not is_recorded((xdata, ydata, p0, sigma, pair), lambda: f(xdata, *start)):
@@ -111,7 +115,9 @@ def curve_fit(
     refuse("optimize.curve_fit", full_output=full_output, nan_policy=nan_policy)
 
     def residuals(p: Any) -> Any:
-        return _whitened(sigma, f(xdata, *[p[i] for i in range(len(start))]) - ydata)
+        misfit = f(xdata, *[p[i] for i in range(len(start))]) - ydata
+        check_real_fit("values of the model", misfit)
+        return _whitened(sigma, misfit)
 
     if method is not None:
         kwargs["method"] = method
