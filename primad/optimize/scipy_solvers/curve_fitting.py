@@ -127,8 +127,8 @@ def check_real_fit(what: str, values: Any) -> None:
         raise ShapeError(
             f"curve_fit: the {what} are complex",
             why="It fits real data by real parameters.",
-            fix="fit both parts, np.concatenate([y.real, y.imag]) of the data and of the model, whose parameters are parts "
-            "of complex ones; or give residuals to primad.optimize.least_squares, which takes complex unknowns.",
+            fix="fit both parts, np.concatenate([y.real, y.imag]) of the data and of the model, complex parameters being two "
+            "real ones; or give residuals to primad.optimize.least_squares, which takes complex unknowns.",
         )
 
 
