@@ -127,7 +127,7 @@ def check_real_fit(what: str, values: Any) -> None:
         raise ShapeError(
             f"curve_fit: the {what} are complex",
             why="It fits real data by real parameters.",
-            fix="fit both parts, np.concatenate([y.real, y.imag]) of the data and of the model, complex parameters being two "
+            fix="fit both parts, np.concatenate([y.real, y.imag]) of data and model, complex parameters being two "
             "real ones; or give residuals to primad.optimize.least_squares, which takes complex unknowns.",
         )
 
