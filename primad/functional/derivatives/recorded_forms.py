@@ -118,7 +118,7 @@ class _Recorded(HasSparseForm):
 def register() -> None:
     """Give recorded matrices of derivatives the methods that lazy ones have."""
     for op in (jacobian_, hessian_):
-        METHODS_OF[op] = {name: partial(_asked, name) for name in ("pattern", "coloring", "sparse")}
+        METHODS_OF[op] = {name: partial(_asked, name) for name in ("pattern", "coloring", "plot", "sparse")}
 
 
 def _asked(name: str, matrix: TracedArray, *args: Any, **kwargs: Any) -> Any:

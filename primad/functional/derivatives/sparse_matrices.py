@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
+from primad.functional.derivatives.matrix_pictures import draw
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -95,6 +96,33 @@ class HasSparseForm:
     def coloring(self, local: bool = False, substitution: bool = False) -> Coloring:
         """Return which columns and rows of the matrix are taken together for `sparse`."""
         return self._asked(local).coloring(substitution)
+
+    def plot(self, axes: Any = None, *, local: bool = False, colored: bool = True) -> Any:
+        """Draw where entries may not be zero, in the colours of the products that give them.
+
+        Columns that are one direction have one colour, and so have rows that are pulled back together. It needs
+        matplotlib.
+
+        Args:
+            axes: matplotlib's axes to draw on; by default those of a new figure.
+            local: whether it is that of this point, as for `pattern`.
+            colored: whether colours tell the directions of `coloring`; else all entries are black.
+
+        Returns:
+            the axes.
+
+        Raises:
+            ImportError: without matplotlib.
+            ShapeError: of a matrix that is shown with another shape than that of its rows and columns.
+
+        Example:
+            >>> import numpy as np, primad
+            >>> J = primad.jacobian(lambda x: x[1:] * x[:-1])(np.arange(9.0))
+            >>> J.plot().get_title()
+            '8 × 9, 16 entries, 2 directions'
+        """
+        form = self._asked(local)
+        return draw(form.pattern(), form.coloring() if colored else None, axes)
 
     def check_pattern(self, declared: Any) -> None:
         """Raise if a declared pattern misses an entry that is not zero at this point.
@@ -355,7 +383,15 @@ class ShownForm(SparseForm):
 
     def coloring(self, substitution: bool = False) -> Coloring:
         """Return which columns and rows of the matrix that is shown are taken together."""
-        return self._of.coloring(substitution)
+        found = self._of.coloring(substitution)
+        if self._turned:
+            return Coloring(found.directions, found.rows, found.columns)
+        if self._shape != (len(found.rows), len(found.columns)):
+            raise ShapeError(
+                f"colours of the rows and columns of a matrix that is shown with shape {self._shape}",
+                fix="ask the Jacobian or Hessian itself, whose rows are the elements of its result.",
+            )
+        return found
 
     def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""

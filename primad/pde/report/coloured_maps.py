@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.pde.geometry.sampling import Array
 from primad.pde.report.grids import Grid
-from primad.pde.solve.optional_packages import needed
+from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution

@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.pde.geometry.sampling import Array
 from primad.pde.report.coloured_maps import colours
-from primad.pde.solve.optional_packages import needed
+from primad.system.optional_packages import needed
 
 __all__ = ["plot_comparison"]
 

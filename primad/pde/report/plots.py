@@ -12,7 +12,7 @@ from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_exact
 from primad.pde.report.coloured_maps import coloured, colours, cover_outside, draw_measured, measured
 from primad.pde.report.grids import POINTS, Grid, grid
-from primad.pde.solve.optional_packages import needed
+from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
