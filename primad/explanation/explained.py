@@ -24,8 +24,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.json_form import unsaid
 from primad.ir.node import Leaf
 from primad.ir.program import Program
-from primad.programs.loops.rerolling import rolled
-from primad.programs.packing.packing import packed
+from primad.programs.packing.compacting import compact
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_weak, positional, record, type_of
@@ -241,7 +240,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     recorded = record(function, types, in_tree, weak=weak)
     if recorded.captured:
         raise TracingError("explain: the function closes over a traced array", fix="pass it as an argument.")
-    program = packed(rolled(recorded))
+    program = compact(recorded)
     plan, further = executable_for_calls(program, in_tree, types, weak)
     values = [*arrays(leaves), *further]
     calls = called_by(plan.program)

@@ -20,8 +20,7 @@ from primad.ir.key import Key
 from primad.ir.node import named
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive, as_tuple
-from primad.programs.loops.rerolling import rolled
-from primad.programs.packing.packing import packed
+from primad.programs.packing.compacting import compact
 from primad.recording import tree
 from primad.recording.following import FollowingTrace, Script
 from primad.recording.traced_array import TracedArray
@@ -116,7 +115,7 @@ class Call:
         else:
             values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
             self.recorded = record(function, self.types, self.in_tree, values, evaluator)
-            self.program = packed(rolled(self.recorded))
+            self.program = compact(self.recorded)
         self.nested = self.nested or bool(self.program.captured)
 
     def _follow(self, function: Callable[..., Any]) -> None:
@@ -132,7 +131,7 @@ class Call:
             kept.misses = 0
             self.program = kept.program.returning(found.out_tree)
             return
-        self.program = packed(rolled(found))
+        self.program = compact(found)
         if trace is not None and trace.script is not None and trace.script.held_bytes <= SPARE_BYTES // FEWEST:
             misses = kept.misses + 1
             if misses < MOST_MISSES:

@@ -25,8 +25,7 @@ from primad.functional.transformed import Transformed
 from primad.ir.array_types import ArrayType
 from primad.ir.program import Program
 from primad.parallel.threads import check_thread_count, on_threads
-from primad.programs.loops.rerolling import rolled
-from primad.programs.packing.packing import packed
+from primad.programs.packing.compacting import compact
 from primad.recording import tree
 from primad.recording.argument_keys import comparable_key, static_key, structure_key
 from primad.recording.traced_array import TracedArray
@@ -314,7 +313,7 @@ class _Compilation:
         recorded = record(flat, types, in_tree, weak=weak)
         if recorded.captured:
             return None
-        program = packed(rolled(recorded))
+        program = compact(recorded)
         for place in self.donate:
             if not isinstance(place, (int, np.integer)) or not -len(args) <= place < len(args):
                 raise ShapeError(

@@ -435,9 +435,9 @@ def shrinking(x: Any) -> Any:
 
 def triangle(x: Any) -> Any:
     total = 0.0
-    for i in range(12):
+    for i in range(20):
         for j in range(i):
-            total = total + np.sin(x[i]) * x[j] * (x[i] - x[j])
+            total = total * x[j] + np.sin(x[i]) * (x[i] - x[j])
     return total
 
 

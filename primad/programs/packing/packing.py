@@ -3,7 +3,8 @@
 A right-hand side with a line for each of hundreds of reactions is thousands of ops on numbers, and deriving and
 compiling it takes as much time as if they all differed. Those that do the same to different numbers become one op on
 arrays, before anything is derived: its operands are gathered from where the numbers are. Sums of various terms are one
-sum of rows by index. Each number is computed as before, and terms are added in the same order.
+sum of rows by index. Each number is computed as before, and terms are added in the same order; but a sum that is alone
+at its level is NumPy's sum, which adds in pairs.
 """
 
 from __future__ import annotations
@@ -130,6 +131,8 @@ class _Packing:
         if any(minus for minus, _ in terms):
             signs = np.where([minus for minus, _ in terms], -1.0, 1.0).astype(values.dtype)
             values = ops.mul(values, TracedArray(lift(signs, self.trace)))
+        if len(sums) == 1:
+            return lift(ops.reshape(ops.sum(values, axes=(0,)), shape=(1,)), self.trace)
         rows = np.repeat(np.arange(len(sums)), list(map(len, sums)))
         found = ops.scatter_add(values, TracedArray(lift(rows, self.trace)), axis=0, batch=0, size=len(sums))
         return lift(found, self.trace)
