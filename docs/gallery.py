@@ -30,8 +30,8 @@ TOPICS = {
     "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d",
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
-    "lotka_volterra reaction_diffusion laplace_logistic chirp",
-    "Light": "fibre_pulse waveguide_bend grating",
+    "lotka_volterra reaction_diffusion laplace_logistic eight_schools survival chirp",
+    "Light and signals": "fibre_pulse waveguide_bend grating double_star filter_design",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
     "Stiff systems and steady states": "robertson reaction_network brusselator continuation",
