@@ -97,6 +97,8 @@ def multigrad_dict(fun: Function) -> Function:
 def elementwise_grad(fun: Function, x: Any) -> Any:
     """Return the gradient of the sum of the results: for functions of each element, their derivatives."""
     value, pullback = vjp(fun, x)
+    if core.vspace(value).iscomplex:
+        raise TypeError("elementwise_grad is of functions whose results are real")
     return pullback(core.vspace(value).ones())[0]
 
 

@@ -45,7 +45,7 @@ def check_vjp(f: Function, x: Any) -> None:
     pullback, y = make_vjp(f, x)
     of_x, of_y = vspace(x), vspace(y)
     tangent, cotangent = of_x.randn(), of_y.randn()
-    pulled = pullback(cotangent)
+    pulled = of_x.covector(pullback(of_y.covector(cotangent)))
     assert vspace(pulled) == of_x, f"the gradient of {get_name(f)} is of {vspace(pulled)}, its argument of {of_x}"
     exact = of_x.inner_prod(tangent, pulled)
     numeric = of_y.inner_prod(cotangent, make_numerical_jvp(f, x)(tangent))

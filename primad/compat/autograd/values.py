@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from typing import Any, NoReturn
@@ -62,7 +63,7 @@ class VSpace:
         value: an element of the space.
 
     Attributes:
-        size: the number of real or complex numbers in an element.
+        size: the number of real numbers in an element: a complex one counts as two.
         iscomplex: whether some of them are complex.
         shape: of arrays their shape; of containers a container of the spaces of the items.
         dtype: of arrays their dtype, of containers None.
@@ -77,8 +78,8 @@ class VSpace:
     def __init__(self, value: Any) -> None:
         leaves, self._structure = tree.flatten(value)
         self._types = [type_of(leaf) for leaf in leaves]
-        self.size = sum([type.size for type in self._types])
-        self.iscomplex = any(type.dtype.kind == "c" for type in self._types)
+        self.size = sum([type.size * (1 + type.is_complex) for type in self._types])
+        self.iscomplex = any(type.is_complex for type in self._types)
         contains = isinstance(value, (tuple, list, dict))
         self.shape: Any = tree.map(VSpace, value) if contains else self._types[0].shape
         self.dtype = None if contains else self._types[0].dtype
@@ -93,7 +94,11 @@ class VSpace:
         return f"VSpace({tree.unflatten(self._structure, self._types)})"
 
     def _filled(self, make: Function) -> Any:
-        leaves = [np.asarray(make(type.shape)).astype(type.dtype)[()] for type in self._types]
+        """Return the element whose real parts, and then the imaginary ones, a function gives for shapes."""
+        leaves = []
+        for type in self._types:
+            number = make(type.shape) + 1j * make(type.shape) if type.is_complex else make(type.shape)
+            leaves.append(np.asarray(number).astype(type.dtype)[()])
         return tree.unflatten(self._structure, leaves)
 
     def zeros(self) -> Any:
@@ -101,7 +106,7 @@ class VSpace:
         return self._filled(np.zeros)
 
     def ones(self) -> Any:
-        """Return the element whose numbers are 1."""
+        """Return the element whose numbers are 1, of complex numbers the imaginary parts too."""
         return self._filled(np.ones)
 
     def randn(self) -> Any:
@@ -109,10 +114,19 @@ class VSpace:
         return self._filled(lambda shape: np.random.randn(*shape))
 
     def standard_basis(self) -> Iterator[Any]:
-        """Yield the elements of which one number is 1, the others 0."""
+        """Yield the elements of which one number is 1, the others 0: each real part, then its imaginary part."""
+        shapes = [type.shape + (2,) * type.is_complex for type in self._types]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         for number in range(self.size):
-            flat = iter(np.split(np.eye(1, self.size, number)[0], np.cumsum([type.size for type in self._types])[:-1]))
-            yield self._filled(lambda shape, flat=flat: next(flat).reshape(shape))
+            parts = [
+                part.reshape(shape)
+                for part, shape in zip(np.split(np.eye(1, self.size, number)[0], ends), shapes, strict=True)
+            ]
+            leaves = [
+                (part[..., 0] + 1j * part[..., 1] if type.is_complex else part).astype(type.dtype)[()]
+                for part, type in zip(parts, self._types, strict=True)
+            ]
+            yield tree.unflatten(self._structure, leaves)
 
     def add(self, x: Any, y: Any) -> Any:
         """Return the sum of two elements."""
@@ -125,13 +139,13 @@ class VSpace:
         return tree.map(lambda item: item * a, x)
 
     def inner_prod(self, x: Any, y: Any) -> Any:
-        """Return the sum of the products of the numbers of two elements."""
-        products = tree.leaves(tree.map(lambda a, b: pn.sum(a * b), x, y))
+        """Return the sum of the products of the numbers of two elements, of real and of imaginary parts alike."""
+        products = tree.leaves(tree.map(lambda a, b: pn.sum(pn.real(pn.conj(a) * b)), x, y))
         return sum(products[1:], products[0])
 
     def covector(self, x: Any) -> Any:
-        """Return the element itself: the spaces are real."""
-        return x
+        """Return what `inner_prod` with an element is as a cotangent: its complex conjugate."""
+        return tree.map(pn.conj, x)
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Function | None = None) -> NoReturn:
