@@ -45,15 +45,29 @@ class Refusal:
     """An answer to a question for numbers, and the instruction of the user's that led to it.
 
     C code may drop the exception, compute on and then raise another.
+
+    Attributes:
+        place: the instruction.
+        message: what, why, and the way out.
+        where: file and line.
+        computing: whether a function of Python's `math` asked: who catches the exception and goes on then has another
+            number in place of the function's, and its derivative is lost.
     """
 
     place: tuple[CodeType, int] | None
     message: tuple[str, str, str]
     where: str | None
+    computing: bool = False
 
     def error(self) -> TracingError:
         """Return the exception to raise."""
         return TracingError(*self.message, where=self.where)
+
+    def caught(self) -> TracingError:
+        """Return the exception to raise where a function caught that one and went on."""
+        what, _, fix = self.message
+        why = "The function caught this error and went on with something else, whose derivative may be another."
+        return TracingError(what, why, fix, where=self.where)
 
 
 def lost(what: str, type: object, objects: CodePlace | None = None) -> Refusal:
@@ -71,7 +85,8 @@ def lost(what: str, type: object, objects: CodePlace | None = None) -> Refusal:
     if asking is not None:
         return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), asking, where)
     message = needs_numbers(now, what, type, objects)
-    return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), message, where)
+    place = None if frame is None else (frame.f_code, frame.f_lasti)
+    return Refusal(place, message, where, computing=isinstance(now.node, ast.Call) and now.module in ("math", "cmath"))
 
 
 def needs_numbers(now: Doing, what: str, type: object, objects: CodePlace | None) -> tuple[str, str, str]:

@@ -20,6 +20,7 @@ from primad.parallel.shares import Share
 from primad.recording import tree
 from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.foreign_errors import explained
+from primad.recording.refusals import Refusal
 from primad.recording.traced_array import TracedArray, escaped, lift
 from primad.system.tracebacks import entrance
 
@@ -129,6 +130,9 @@ def record(
         result = function(*args)
         leaves, out_tree = tree.flatten(result)
         outputs = [_output(leaf, trace) for leaf in leaves]
+        refusal = trace.noted.get(Refusal)
+        if refusal is not None and refusal.computing:
+            raise refusal.caught()
         if trace.end(outputs) and earlier is not None:
             return earlier.returning(out_tree)
         names = partial(argument_names, function, in_tree)

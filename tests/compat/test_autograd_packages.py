@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -173,3 +175,24 @@ def test_of_real_numbers_rules_give_real_derivatives() -> None:
         np.testing.assert_allclose(autograd.grad(g)(x), expected)
         if f(1.0) == 1.0:
             np.testing.assert_allclose(autograd.make_jvp(g)(x)(direction)[1], expected @ direction)
+
+
+@pytest.mark.parametrize("transform", [primad.grad, primad.jit, primad.hessian, primad.vmap])
+def test_an_error_that_a_function_catches_is_no_number(transform: Any) -> None:
+    def truncated(x: Any) -> Any:
+        try:
+            return math.exp(x)
+        except:  # noqa: E722 as packages write it, against overflow
+            return sys.float_info.max
+
+    x = np.linspace(0.1, 0.5, 3) if transform is primad.vmap else 0.5
+    with pytest.raises(primad.TracingError, match=r"(?s)math\.exp\(x\).*caught this error and went on.*np\.exp"):
+        transform(lambda x: x / (truncated(x) + 1.0))(x)
+
+    def length_or_one(x: Any) -> Any:
+        try:
+            return float(x)
+        except TypeError:  # what x is, not what is computed of it
+            return np.sqrt(x)
+
+    assert primad.grad(length_or_one)(4.0) == 0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import tempfile
@@ -103,9 +104,9 @@ def compare_suite(program: Program, environment: Environment) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         for way, before in ("autograd", []), ("primad", ["-m", "primad.compat.autograd"]):
             results = Path(folder) / f"{way}.xml"
-            options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={results}"]
+            options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=.", f"--junitxml={results}"]
             try:
-                command = [*before, "-m", "pytest", *program.suite, *options]
+                command = [*before, "-m", "pytest", *program.suite, *options, "--continue-on-collection-errors"]
                 ran = environment.run(command, source, program.within)
             except subprocess.TimeoutExpired:
                 return [Outcome(way, None, f"did not end in {program.within} s", unexpected=True)]

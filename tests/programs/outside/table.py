@@ -8,6 +8,31 @@ CONSTRAINTS = ("numpy==2.4.6", "scipy==1.17.1", "pandas==2.3.3", "autograd==1.9.
 """Versions that all programs share."""
 
 
+_AUTOGRADS_TESTS = (
+    "binary_ops", "builtins", "complex", "core", "dict", "direct", "fft", "graphs", "jacobian", "linalg", "list",
+    "misc", "numpy", "scalar_ops", "scipy", "systematic", "tests", "truediv", "tuple", "ufunc_dispatch", "vspaces",
+    "wrappers",
+)  # fmt: skip
+_OLD = "names that autograd itself has only to say that they are gone"
+_TYPES = "autograd's where of plain numbers gives Python's types"
+_AUTOGRADS_FAILURES = {
+    "tests.test_fft.test_rfftn_odd_not_implemented": "it wants an error where primad has the derivative",
+    "tests.test_linalg.test_pinv": "it tests autograd's own helper _dot",
+    "tests.test_misc.test_const_graph_args": "it counts calls; const_graph is jit, which calls once for each type",
+    "tests.test_numpy.test_cast_to_int": "int64(x) of a traced float loses its derivative, which is an error here",
+    "tests.test_scipy.test_erf": "erf of complex numbers is not recorded",
+    "tests.test_scipy.test_sqrtm": "only real square roots of real matrices",
+    "tests.test_scipy.test_mvn_sing_cov": "no density of a singular covariance",
+    "tests.test_systematic.test_max": "no largest complex number",
+    "tests.test_systematic.test_min": "no smallest complex number",
+    "tests.test_wrappers.test_deprecated": _OLD,
+    "tests.test_wrappers.test_dtypes": "no derivatives in long double",
+    "tests.test_wrappers.test_custom_where": _TYPES,
+    "tests.test_wrappers.test_wrapped_name_and_docs": "it compares autograd's documentation",
+}
+"""Tests of autograd's that fail, by the beginning of their names. Without those of the tape (test_logic)."""
+
+
 @dataclass(frozen=True)
 class Program:
     """One package of other people's, or one part of it.
@@ -35,11 +60,64 @@ class Program:
     within: int = 600
 
 
+_PLAIN = "it converts its argument by np.asarray(x, dtype=float)"
+_WRITES = "it writes into a result of its argument's, which a traced array refuses"
+_MATH = "it calls Python's math, which takes plain numbers only"
+_TAPE = "it walks autograd's tape"
+
 PROGRAMS = (
     Program("pymanopt", ("pymanopt==2.2.1",), "15 problems on manifolds: gradients, Hessians, optima", rtol=1e-5),
     Program("lifelines", ("lifelines==0.30.3",), "parametric fitters, regressions, a mixture cure model", rtol=1e-5),
     Program("surpyval", ("surpyval==0.25",), "distributions fitted to censored data", rtol=1e-5),
+    Program("pyerrors", ("pyerrors==2.17.0",), "errors propagated through fits, roots and matrices", rtol=1e-7),
     Program("ceviche", ("ceviche==0.1.3",), "Maxwell's equations: gradients through sparse solves"),
     Program("grcwa", ("grcwa==0.1.2",), "layered gratings: gradients through eigenvectors"),
     Program("celerite", ("celerite==0.4.3",), "kernels: Jacobians of their coefficients"),
+    Program(
+        "pymoo",
+        ("pymoo==0.6.2",),
+        "gradients of test problems",
+        known=dict.fromkeys(("ackley", "rosenbrock", "two_objectives"), f"{_TAPE} itself: VJPNode, backward_pass"),
+    ),
+    Program(
+        "autograd",
+        ("autograd==1.9.1",),
+        "HIPS autograd's own tests",
+        suite=tuple(f"tests/test_{part}.py" for part in _AUTOGRADS_TESTS),
+        known=_AUTOGRADS_FAILURES,
+    ),
+    Program(
+        "galpy",
+        ("galpy==1.12.1",),
+        "potentials and an orbit: forces and tidal tensors",
+        written_for="numpy",
+        rtol=1e-6,
+        known={
+            "navarro_frenk_white": _PLAIN,
+            "burkert": _PLAIN,
+            "power_law_with_a_cutoff": _WRITES,
+            "milky_way": _WRITES,
+        },
+    ),
+    Program(
+        "thermo",
+        ("thermo==0.6.1",),
+        "equations of state and correlations of thermo, chemicals and fluids",
+        written_for="numpy",
+        rtol=1e-6,
+        known=dict.fromkeys(
+            ("vapor_pressures", "lee_kesler", "dippr", "friction_factor", "departure_of_gibbs_energy"), _MATH
+        ),
+    ),
+    Program(
+        "numpy_functions",
+        ("sympy",),
+        "SymPy's lambdify, NumPy's polynomials, SciPy's splines",
+        written_for="numpy",
+        rtol=1e-6,
+        known={
+            "coefficients_of_polynomials": "numpy.polynomial converts coefficients by np.array",
+            "fitted_splines": "SciPy's splines are compiled; those of primad.scipy.interpolate are recorded",
+        },
+    ),
 )
