@@ -37,13 +37,13 @@ def check_holomorphic(arguments: Sequence[ArrayType], result: ArrayType, holomor
 
 
 def check_gradient(arguments: Sequence[ArrayType], result: ArrayType, holomorphic: bool, transform: str) -> None:
-    """Raise unless the gradient of a complex result by arguments is one number for each of their elements.
+    """Raise unless the gradient of a result, complex or said to be, is one number for each element of the arguments.
 
     Raises:
         NotDifferentiableError: as `check_holomorphic`, and for real arguments, whose gradient has two parts.
     """
     check_holomorphic(arguments, result, holomorphic, transform)
-    if result.is_complex and not holomorphic:
+    if not holomorphic:
         raise NotDifferentiableError(
             f"{transform} of a complex result, {result}, by real arguments",
             why="A pullback by real numbers is real: it would have lost the derivative of the imaginary part.",

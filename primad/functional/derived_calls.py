@@ -127,12 +127,16 @@ class Call:
         trace = FollowingTrace(evaluate_node, kept.script) if follows else None
         found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, True, weak, trace, kept.recorded)
         self.recorded = found
-        if trace is not None and trace.followed and kept.program is not None:
+        if trace is not None and trace.followed:
+            assert kept.program is not None
             kept.misses = 0
             self.program = kept.program.returning(found.out_tree)
             return
         self.program = compact(found)
-        if trace is not None and trace.script is not None and trace.script.held_bytes <= SPARE_BYTES // FEWEST:
+        if trace is None:
+            return
+        assert trace.script is not None  # the recording has ended
+        if trace.script.held_bytes <= SPARE_BYTES // FEWEST:
             misses = kept.misses + 1
             if misses < MOST_MISSES:
                 _RECORDINGS.put(key, _Kept(self.recorded, self.program, trace.script, misses))

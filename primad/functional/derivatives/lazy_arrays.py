@@ -20,7 +20,6 @@ from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive
 from primad.programs.sparsity.listed_places import Known
-from primad.recording.protocols import FUNCTIONS
 from primad.recording.traced_array import is_traced
 from primad.system.machine import SPARE_DOUBLES
 
@@ -190,7 +189,7 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
         raise TracingError("a derivative array is read-only", fix="change a copy: np.array(H).")
 
     def __getitem__(self, index: Any) -> Any:
-        if self._array is None and type(index) is tuple and self._column_axes:
+        if self._array is None and type(index) is tuple:
             wanted = listed(index, self.shape, self._column_axes)
             found = None if wanted is None else entries(self, self._form, wanted, self._as_matrix)
             if found is not None:
@@ -200,7 +199,7 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if "out" in kwargs:
             raise TracingError("a derivative array is read-only", fix="change a copy: np.array(H).")
-        if ufunc is np.matmul and method == "__call__" and not kwargs and not is_traced(*inputs):
+        if ufunc is np.matmul and not kwargs and not is_traced(*inputs):  # which has no other method
             return self._products(np.matmul, inputs)
         return getattr(ufunc, method)(*[_whole(x) for x in inputs], **kwargs)
 
@@ -209,7 +208,7 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
         if function in _SHOWING and given and args[0] is self:
             by_name = [kwargs[name] for name in ("shape", "newshape") if name in kwargs]
             return self.reshape(*args[1:], *by_name, order=kwargs.get("order", "C"))
-        if function in _LAZY_FUNCTIONS and function in FUNCTIONS and given:
+        if function in _LAZY_FUNCTIONS and given:
             return self._products(function, args, **kwargs)
         return function(*[_whole_in(x) for x in args], **{key: _whole_in(x) for key, x in kwargs.items()})
 

@@ -34,7 +34,7 @@ class ListedEntries(NamedTuple):
     shape: tuple[int, ...]
 
 
-def listed(index: Any, shape: Sequence[int], column_axes: int) -> ListedEntries | None:
+def listed(index: tuple[Any, ...], shape: Sequence[int], column_axes: int) -> ListedEntries | None:
     """Return the entries that an index names one by one; None for an index of another kind, or out of range.
 
     Args:
@@ -42,7 +42,7 @@ def listed(index: Any, shape: Sequence[int], column_axes: int) -> ListedEntries 
         shape: of the matrix.
         column_axes: how many of the last axes are those of columns.
     """
-    if not isinstance(index, tuple) or len(index) != len(shape):
+    if len(index) != len(shape):
         return None
     parts = [np.asarray(part) for part in index if not isinstance(part, slice) and part is not None]
     if len(parts) != len(shape) or any(part.dtype.kind not in "iu" for part in parts):

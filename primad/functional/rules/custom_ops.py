@@ -36,7 +36,7 @@ def _matching_leaves(
     leaves = tree.flatten_as(structure, values, what)
     result = []
     for leaf, type in zip(leaves, types, strict=True):
-        if leaf is not None and not isinstance(leaf, TracedArray):
+        if not isinstance(leaf, TracedArray):
             leaf = (
                 np.broadcast_to(np.asarray(leaf, type.dtype), type.shape)
                 if np.ndim(leaf) == 0

@@ -149,23 +149,22 @@ class custom_vjp(_Custom):
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         super().__init__(function, nondiff_argnums)
-        self._forward: Function | None = None
-        self._backward: Function | None = None
+        self._both: tuple[Function, Function] | None = None
 
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Set the rule: forward(*args) -> (value, residuals), backward(residuals, cotangent) -> cotangents."""
-        self._forward, self._backward = forward, backward
+        self._both = forward, backward
 
     def _primitive(self) -> Any:
         return custom_vjp_
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_vjp")
-        if self._forward is None or self._backward is None:
+        if self._both is None:
             raise NotDifferentiableError(
                 f"custom_vjp function {name} has no rule", fix=f"give it one with {name}.defvjp."
             )
-        forward = self._forward
+        forward, pulled = self._both
 
         def with_fixed(*values: Any) -> Any:
             full = list(values)
@@ -173,7 +172,7 @@ class custom_vjp(_Custom):
                 full.insert(i, value)
             return forward(*full)
 
-        backward = partial(self._backward, *fixed) if fixed else self._backward
+        backward = partial(pulled, *fixed) if fixed else pulled
         types = call.program.in_types, call.program.out_types
         chosen = with_fixed if fixed else forward
         owner = (self, *fixed)

@@ -172,7 +172,7 @@ class Opaque:
     ) -> tuple[list[ArrayType], Any]:
         """Return the types of the results that are declared for arguments of these types, and their tree."""
         declared = self.options["result"]
-        if callable(declared) and not isinstance(declared, ArrayType):
+        if callable(declared):
             declared = declared(*tree.unflatten(in_tree, types), **params)
         leaves, out_tree = tree.flatten(declared)
         if not leaves:
