@@ -74,7 +74,7 @@ class RealCoordinates:
         Raises:
             ShapeError: for a finite real bound of a complex unknown.
         """
-        if not self.are_parts or (np.ndim(given) == 0 and np.isrealobj(given) and np.isinf(given)):
+        if not self.are_parts or (isinstance(given, (float, np.floating)) and np.isinf(given)):
             return given
         leaves = [given] if self.structure.is_leaf() else tree.flatten_as(self.structure, given, what)
         found = []

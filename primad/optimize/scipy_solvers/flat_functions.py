@@ -334,7 +334,7 @@ def spread(space: Space, given: Any, what: str) -> Vector:
     if isinstance(given, (int, float, np.generic)) or (isinstance(given, np.ndarray) and given.size == 1):
         return np.full(space.size, np.asarray(given).item(), np.float64)
     single = space.structure.is_leaf()
-    if single or (isinstance(given, np.ndarray) and given.shape == (space.size,)):
+    if single or isinstance(given, np.ndarray):
         try:
             vector: Vector = plain(given, np.float64)
         except ValueError:
