@@ -12,9 +12,9 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image
 from primad.pde.geometry.sampling import Array, Points, in_triangles
-from primad.system.optional_packages import needed
 from primad.pde.written_names import check_names, names_in
 from primad.recording.foreign import plain
+from primad.system.optional_packages import needed
 
 __all__ = ["Mesh"]
 
