@@ -23,6 +23,7 @@ from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial
 from primad.verify.random_programs import draw_program
 from primad.xla.jax_callbacks import call_back
+from tests.sweeps import thinned
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 jnp = jax.numpy
@@ -61,14 +62,14 @@ def same(found, wanted, tolerance=1e-12):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
-def test_random_programs_and_their_gradients():
-    for seed in range(12):
-        program = draw_program(Seeded(seed))
-        for derived in (program, vjp(program)):
-            arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in derived.in_types]
-            found, wanted = (prepare(derived, executor=which).run(arguments) for which in (EXECUTORS["jax"], NATIVE))
-            for got, want in zip(found, wanted, strict=True):
-                np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{derived}")
+@thinned(2, seed=range(12))
+def test_random_programs_and_their_gradients(seed):
+    program = draw_program(Seeded(seed))
+    for derived in (program, vjp(program)):
+        arguments = [np.random.default_rng(seed).uniform(0.2, 0.8, type.shape) for type in derived.in_types]
+        found, wanted = (prepare(derived, executor=which).run(arguments) for which in (EXECUTORS["jax"], NATIVE))
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"{derived}")
 
 
 @pytest.mark.parametrize("dtype", [float, complex, np.int64, np.float32, np.complex64, bool])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from primad.system.process import Held, surely, undisturbed
+from tests.sweeps import thinned
 
 WORK = """
 import gc, os, random, signal, sys, threading, time
@@ -191,7 +192,7 @@ def test_children_are_whole_that_are_forked_while_threads_compile_and_run() -> N
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill") or not hasattr(os, "fork"), reason="needs signals and os.fork")
-@pytest.mark.parametrize("seed", [1, 2])
+@thinned(2, seed=[1, 2])
 def test_a_storm_of_interrupts_leaves_the_process_whole(seed: int) -> None:
     run(STORM, str(seed))
 
