@@ -11,7 +11,7 @@ from primad.native.llvm import compiler as native
 from primad.native.llvm.builder import module
 from primad.native.llvm.strided_views import Code, View, contiguous
 from primad.native.schedule.contraction_plan import contraction, packing
-from tests.sweeps import thinned
+from tests.sweeps import WIDTHS, thinned
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -94,7 +94,11 @@ def test_sums_are_added_to_memory(labels, order, dtype):
 
 @pytest.mark.usefixtures("width")
 @thinned(
-    3, labels=[labels for labels in LABELS if "t" not in labels.split("->")[1]], order=["C", "F", "wide"], dtype=FLOATS
+    6,
+    width=WIDTHS,
+    labels=[labels for labels in LABELS if "t" not in labels.split("->")[1]],
+    order=["C", "F", "wide"],
+    dtype=FLOATS,
 )
 def test_only_the_counted_part_is_summed(labels, order, dtype):
     """What lies behind it is not a number, and may not even be multiplied by zero."""

@@ -24,6 +24,7 @@ from primad.transforms import vjp
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
 from tests.runtime.test_compiled_program import check, plan_of
+from tests.sweeps import WIDTHS, thinned
 
 needs_compiler = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -73,6 +74,7 @@ def horner(count):
 
 @needs_compiler
 @pytest.mark.usefixtures("width", "cut")
+@thinned(2, width=WIDTHS)
 def test_random_programs_and_their_gradients_in_the_smallest_parts():
     several = 0
     for seed in range(30):

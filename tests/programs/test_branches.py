@@ -23,6 +23,7 @@ from primad.runtime.loops import lane_loops
 from primad.transforms.lowering import apply_program_op, inline
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program, refilled
+from tests.sweeps import WIDTHS, thinned
 
 Function = Callable[..., Any]
 
@@ -96,7 +97,7 @@ def of_random_steps(choose: Seeded, most: int) -> tuple[Function, list[Any]]:
 
 
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("seed", range(12))
+@thinned(2, width=WIDTHS, seed=range(12))
 def test_stacks_of_random_loops_agree_with_the_interpreter(seed: int) -> None:
     """Values and tangents, of members that end at different steps; some operands are the same for all of them."""
     choose = Seeded(seed)

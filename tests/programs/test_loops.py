@@ -33,6 +33,7 @@ from primad.transforms.lowering import inline
 from primad.transforms.reverse import transposed_program
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program, refilled
+from tests.sweeps import thinned
 
 Function = Callable[..., Any]
 X = np.ones(3)
@@ -123,7 +124,7 @@ def test_nested_loops() -> None:
     close(derivatives(nested(primad.scan)), derivatives(nested(unrolled)), 1e-8)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@thinned(2, seed=range(24))
 def test_loops_of_random_programs(seed: int) -> None:
     """Values, derivatives of orders 1 and 2 and stacks are those of the steps, for 0 to 4 of them, both ways."""
     choose = Seeded(seed)
@@ -234,7 +235,7 @@ def drawn_loops(rng: Any, depth: int) -> Function:
     return step
 
 
-@pytest.mark.parametrize("seed", range(6))
+@thinned(2, seed=range(6))
 def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, with vectors of any width, they have the values and derivatives of Python's steps."""
     if seed in (1, 4):

@@ -158,7 +158,7 @@ def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@thinned(2, seed=range(40))
 def test_rows_of_random_programs_are_those_of_forward_mode(seed):
     """Every op of the table, alone and at five points that share some inputs, coupled in the end or not."""
     program = draw_program(Seeded(seed))

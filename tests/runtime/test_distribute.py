@@ -352,6 +352,7 @@ def test_a_problem_is_solved_with_the_same_bits_on_any_number_of_processes_and_g
         assert len(steps[0]) == 5 and steps[0] == steps[1], "one process writes the log, and goes on with it"
 
 
+@pytest.mark.exhaustive  # the gallery's test runs it on one, and what is above what it is made of on several
 def test_the_example_runs_on_two_processes(tmp_path):
     script = ROOT / "scientific_examples" / "burgers_mpi.py"
     found = subprocess.run(

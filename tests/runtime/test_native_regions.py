@@ -21,6 +21,7 @@ from primad.simplify import simplify
 from primad.transforms import vjp
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
+from tests.sweeps import WIDTHS, thinned
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 
@@ -30,6 +31,7 @@ def parts_of(plan):
 
 
 @pytest.mark.usefixtures("width")
+@thinned(2, width=WIDTHS)
 def test_random_programs_in_which_some_ops_have_no_native_code(monkeypatch):
     """Whatever has no native code: values are those of the reference, and each part runs after what it reads."""
     mixed = 0
