@@ -17,6 +17,9 @@ from primad.system.whole_files import write_whole
 __all__ = ["load", "save", "told"]
 
 Tree = Any
+WIDE = "arrays of complex128"
+"""The text that names them: the format has complex64 only, so that they are written as float64 with both parts along a
+last axis."""
 
 
 def _names(structure: Any) -> list[str]:
@@ -25,6 +28,8 @@ def _names(structure: Any) -> list[str]:
 
 def save(path: str | os.PathLike[str], values: Tree, *, about: Mapping[str, str] | None = None) -> None:
     """Write a tree of arrays and numbers, such as parameters and an optimiser's state.
+
+    Arrays of complex128, which the format lacks, are in it as float64 with both parts along a last axis.
 
     The file appears at once and complete: a program that is stopped while it writes leaves the old file as it was.
 
@@ -56,13 +61,17 @@ def save(path: str | os.PathLike[str], values: Tree, *, about: Mapping[str, str]
         raise ShapeError(f"save: two leaves have the same name, one of {names}", fix="use keys without slashes.")
     arrays = {name: np.ascontiguousarray(leaf, type_of(leaf).dtype) for name, leaf in zip(names, leaves, strict=True)}
     shaped = {name: array.reshape(np.shape(leaf)) for (name, array), leaf in zip(arrays.items(), leaves, strict=True)}
-    write_whole(path, encode(shaped, None if about is None else dict(about)))
+    wide = [name for name, array in shaped.items() if array.dtype == np.complex128]
+    shaped |= {name: shaped[name][..., None].view(np.float64) for name in wide}
+    texts = {**(about or {}), **({WIDE: json.dumps(wide)} if wide else {})}
+    write_whole(path, encode(shaped, texts or None))
 
 
 _FORMATS = {
     "BOOL": "?",
     **{f"{kind}{8 * size}": f"<{letter}{size}" for kind, letter in (("I", "i"), ("U", "u")) for size in (1, 2, 4, 8)},
     **{f"F{8 * size}": f"<f{size}" for size in (2, 4, 8)},
+    "C64": "<c8",
 }
 """NumPy's names of the elements that files have."""
 
@@ -97,6 +106,10 @@ def told(path: str | os.PathLike[str]) -> dict[str, str]:
         >>> primad.nn.told(file)
         {'unit': 'metres'}
     """
+    return {name: text for name, text in _texts(path).items() if name != WIDE}
+
+
+def _texts(path: str | os.PathLike[str]) -> dict[str, str]:
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         head = file.read(size) if size <= os.fstat(file.fileno()).st_size else b""
@@ -129,6 +142,8 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     except SafetensorError as error:
         raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
     arrays = {name: _decoded(os.fspath(path), name, tensor) for name, tensor in tensors}
+    for name in json.loads(_texts(path).get(WIDE, "[]")):
+        arrays[name] = arrays[name].view(np.complex128)[..., 0]
     if like is None:
         return arrays
     leaves, structure = tree.flatten(like)
