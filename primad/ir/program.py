@@ -303,7 +303,7 @@ class ClosedProgram:
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """Types of what an op that holds it takes: of its inputs, and of what it captures."""
+        """Types of the operands of an op that holds it, which are its inputs and what it captures."""
         return [node.type for node in (*self.program.inputs, *self.program.sources)]
 
     def __hash__(self) -> int:

@@ -203,7 +203,7 @@ class _ClosedInParts(ClosedProgram):
 
     @property
     def operand_types(self) -> list[ArrayType]:
-        """Types of its inputs: numbers that rules of parts bring along stay within."""
+        """Types of its inputs alone, since numbers that rules of parts bring along stay within."""
         return self.program.in_types
 
 
