@@ -61,6 +61,8 @@ NO_FORMULA = {
     "lu",
     "max_pool",
     "adaptive_max_pool",
+    "spectral_function",
+    "spectral_sum",
 }
 """Cases whose result is decided by comparing symbols in ways that are no formula."""
 

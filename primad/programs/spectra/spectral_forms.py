@@ -18,6 +18,7 @@ from primad.ir.program import Program
 from primad.ir.walks import dependents
 from primad.ops.arrays.contraction import ALPHABET, letters, split
 from primad.ops.record.primitive import project
+from primad.programs.spectra.roles import Role, repeats_along, role_of
 from primad.programs.spectra.spectral_ops import spectral_sum
 from primad.programs.spectra.turned_values import Pair, Turned, along, permuted
 from primad.programs.spectra.value_functions import Factor, Spectrum, choice, part_of
@@ -34,7 +35,9 @@ def spectral_form(program: Program, active: Sequence[bool]) -> Program:
     """
     whole = expand(program)
     live = active_nodes(whole, active)
-    sources = [node for node in whole.nodes if node.op is ops.eigh and node in live and node.inputs[0].type.size]
+    sources = [
+        node for node in whole.nodes if role_of(node) is Role.DECOMPOSES and node in live and node.inputs[0].type.size
+    ]
     if not sources:
         return program
     spectra = [Spectrum(node, frozenset(dependents(whole.nodes, [node])), frozenset(live)) for node in sources]
@@ -56,7 +59,7 @@ class _Reader:
         self._turned: dict[Node, Turned] = {}
         self._pairs: dict[Node, Pair] = {}
         self._diagonals: dict[Node, Node] = {}
-        self._parts: dict[Node, tuple[Node, Any]] = {}
+        self._parts: dict[Node, tuple[Role, Node]] = {}
 
     def change(self, node: Node, mapping: dict[Node, Node], trace: Trace) -> Node | None:
         """Return what stands for a node that is a function of a matrix; note what may become one."""
@@ -65,9 +68,9 @@ class _Reader:
         result: Any = None
         if node.op is project:
             self._begin(node)
-        elif node.op is ops.contract:
+        elif role_of(node) is Role.CONTRACTS:
             result = self._contraction(node, mapping)
-        elif node.op is ops.sum:
+        elif role_of(node) is Role.ADDS_UP:
             result = self._sum(node, mapping)
         else:
             self._diagonal(node)
@@ -88,27 +91,27 @@ class _Reader:
             self._turned[node] = Turned(self._spectra[source], ndim - 1, tuple(range(ndim - 2)), rows=ndim - 2)
 
     def _follow(self, node: Node, mapping: dict[Node, Node]) -> None:
-        op, inputs, params = node.op, node.inputs, dict(node.params)
+        role, inputs, params = role_of(node), node.inputs, dict(node.params)
         there = [x for x in inputs if x in self._turned]
         if len(there) != 1:
             return
         y = self._turned[there[0]]
         new: Turned | None = None
-        if op is ops.permute:
+        if role is Role.MOVES:
             new = y.moved(params["order"])
-        elif op is ops.broadcast:
+        elif role is Role.REPEATS:
             new = y.spread(params["axes"], params["shape"])
-        elif op is ops.conj:
+        elif role is Role.CONJUGATES:
             new = y.conjugates()
-        elif op in (ops.real_part, ops.imaginary_part):
-            self._parts[node] = (op, inputs[0])
+        elif role in (Role.TAKES_REAL, Role.TAKES_IMAGINARY):
+            self._parts[node] = (role, inputs[0])
         elif y.part is None and choice(node, y.axis) is not None:
             new = replace(y, part=choice(node, y.axis))
-        elif op is ops.mul or (op is ops.div and inputs[0] is there[0]):
+        elif role is Role.MULTIPLIES or (role is Role.DIVIDES and inputs[0] is there[0]):
             new = self._scaled(node, y, inputs[1] if inputs[0] is there[0] else inputs[0], mapping)
         elif _widens(node):
-            new = y if y.x is None else replace(y, x=op(y.x, **params))
-        elif op is ops.neg:
+            new = y if y.x is None else replace(y, x=node.op(y.x, **params))
+        elif role is Role.NEGATES:
             new = replace(y, x=-y.whole(node.type.dtype, mapping))
         if new is not None:
             self._turned[node] = new
@@ -118,8 +121,8 @@ class _Reader:
         """Products and quotients: by one number for each value, or by what is the same for all values."""
         factor = along(by, (*y.lead, y.axis))
         if factor is not None:
-            return y.scaled(factor, node.op is ops.div)
-        same = by.op is LITERAL or (by.op is ops.broadcast and y.axis in dict(by.params)["axes"])
+            return y.scaled(factor, role_of(node) is Role.DIVIDES)
+        same = by.op is LITERAL or repeats_along(by, y.axis)
         if not same or y.part is not None:
             return None
         return replace(y, x=node.op(y.whole(node.type.dtype, mapping), TracedArray(mapping.get(by, by))))
@@ -127,9 +130,10 @@ class _Reader:
     def _diagonal(self, node: Node) -> None:
         """Note np.diag of a vector: its elements with zeros between them, as a square matrix."""
         source = node.inputs[0] if node.inputs else node
-        if (node.op is ops.permute or _widens(node)) and source in self._diagonals:
+        if (role_of(node) is Role.MOVES or _widens(node)) and source in self._diagonals:
             self._diagonals[node] = self._diagonals[source]
-        if node.op is not ops.reshape or source.op is not ops.pad or source.type.ndim != 1:
+        made = (role_of(node), role_of(source))
+        if made != (Role.REGROUPS, Role.SPREADS_OUT) or source.type.ndim != 1:
             return
         n = source.inputs[0].type.shape[0]
         params = dict(source.params)
@@ -141,19 +145,19 @@ class _Reader:
 
     def _pair(self, node: Node) -> None:
         """Note elementwise products of two values, or |y|² of one, and what scales them."""
-        op, inputs = node.op, node.inputs
+        role, inputs = role_of(node), node.inputs
         new: Pair | None = None
         first = inputs[0] if inputs else node
-        if op is ops.mul and all(x in self._turned for x in inputs):
+        if role is Role.MULTIPLIES and all(x in self._turned for x in inputs):
             new = self._paired([self._turned[x] for x in inputs], node)
-        elif op is ops.add:
+        elif role is Role.ADDS:
             new = self._square_of_size(node)
-        elif op is ops.mul and len({*inputs} & {*self._pairs}) == 1:
+        elif role is Role.MULTIPLIES and len({*inputs} & {*self._pairs}) == 1:
             place = 0 if first in self._pairs else 1
-            new = self._scaled_pair(self._pairs[inputs[place]], inputs[1 - place], op)
-        elif op is ops.div and first in self._pairs and inputs[1] not in self._pairs:
-            new = self._scaled_pair(self._pairs[first], inputs[1], op)
-        elif op is ops.real_part and first in self._pairs:
+            new = self._scaled_pair(self._pairs[inputs[place]], inputs[1 - place], role)
+        elif role is Role.DIVIDES and first in self._pairs and inputs[1] not in self._pairs:
+            new = self._scaled_pair(self._pairs[first], inputs[1], role)
+        elif role is Role.TAKES_REAL and first in self._pairs:
             new = replace(self._pairs[first], real=True)
         elif _widens(node) and first in self._pairs:
             new = self._pairs[first]
@@ -170,7 +174,7 @@ class _Reader:
         """Return y ȳ where a node is Re(y)² + Im(y)²."""
         found = set()
         for x in node.inputs:
-            if x.op is ops.mul and x.inputs[0] is x.inputs[1] and x.inputs[0] in self._parts:
+            if role_of(x) is Role.MULTIPLIES and x.inputs[0] is x.inputs[1] and x.inputs[0] in self._parts:
                 found.add(self._parts[x.inputs[0]])
         if len(found) != 2 or len({of for _, of in found}) != 1:
             return None
@@ -179,14 +183,14 @@ class _Reader:
         return None if pair is None else replace(pair, real=True)
 
     @staticmethod
-    def _scaled_pair(pair: Pair, by: Node, op: Any) -> Pair | None:
+    def _scaled_pair(pair: Pair, by: Node, role: Role | None) -> Pair | None:
         if any(c not in pair.out for c in pair.lead + pair.summed):
             return None
         axes = [pair.out.index(c) for c in pair.lead + pair.summed]
         factor = along(by, axes)
         if factor is None and by.op is LITERAL and axes == list(range(len(pair.out))):
             factor = by
-        return None if factor is None else pair.scaled(factor, op is ops.div)
+        return None if factor is None else pair.scaled(factor, role is Role.DIVIDES)
 
     # -- sums
 
@@ -285,4 +289,4 @@ class _Reader:
 
 def _widens(node: Node) -> bool:
     """Say whether a node has the same numbers in a dtype that holds them."""
-    return node.op is ops.cast and (node.type.is_complex or not node.inputs[0].type.is_complex)
+    return role_of(node) is Role.CONVERTS and (node.type.is_complex or not node.inputs[0].type.is_complex)

@@ -12,6 +12,7 @@ from primad import ops
 from primad.ir.node import LITERAL, Node
 from primad.ops.arrays.contraction import ALPHABET, letters
 from primad.ops.linalg.factorization import conjugated
+from primad.programs.spectra.roles import Role, role_of
 from primad.programs.spectra.spectral_ops import matrix_function
 from primad.programs.spectra.value_functions import Factor, Part, Spectrum
 from primad.recording.traced_array import TracedArray, lift
@@ -168,7 +169,7 @@ def permuted(x: Any, have: str, wanted: str) -> Any:
 def along(by: Node, axes: Sequence[int]) -> Node | None:
     """Return the vector of one number for each eigenvalue that a factor is, spread along all but some axes."""
     values = tuple([by.type.shape[i] for i in axes])
-    if by.op is ops.broadcast:
+    if role_of(by) is Role.REPEATS:
         own = tuple([i for i in range(by.type.ndim) if i not in dict(by.params)["axes"]])
         if own == tuple(axes) and by.inputs[0].type.shape == values:
             return by.inputs[0]

@@ -16,10 +16,11 @@ from primad.ir.program import ClosedProgram
 from primad.ir.replay import rebuild
 from primad.ops.linalg.factorization import conjugated
 from primad.ops.record.primitive import full, project
+from primad.programs.spectra.roles import Role, repeats_along, role_of
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import program_of
 
-Part = tuple[Any, ...] | None
+Part = slice | Node | None
 """How places of the eigenvalues are chosen: by a slice, or at indices that a node has. None: all, in order."""
 
 
@@ -105,17 +106,17 @@ class Spectrum:
 
 def choice(node: Node, axis: int) -> Part:
     """Return how a node chooses places of its operand along an axis, if it does this and nothing else."""
-    if node.op not in (ops.slice_, ops.flip, ops.gather):
-        return None
-    params, shape = dict(node.params), node.inputs[0].type.shape
-    if node.op is ops.slice_:
+    role, params = role_of(node), dict(node.params)
+    if role is Role.TAKES_RANGE:
         start, stop, step = params["start"], params["stop"], params["step"]
-        kept = all((start[i], stop[i], step[i]) == (0, n, 1) for i, n in enumerate(shape) if i != axis)
-        return ("slice", start[axis], stop[axis], step[axis]) if kept else None
-    if node.op is ops.flip:
-        return ("slice", shape[axis] - 1, -shape[axis] - 1, -1) if tuple(params["axes"]) == (axis,) else None
-    if node.op is ops.gather and (params["axis"], params["batch"], node.inputs[1].type.ndim) == (axis, 0, 1):
-        return ("indices", node.inputs[1])
+        others = [i for i in range(len(start)) if i != axis]
+        kept = all((start[i], stop[i], step[i]) == (0, node.inputs[0].type.shape[i], 1) for i in others)
+        return slice(start[axis], stop[axis], step[axis]) if kept else None
+    if role is Role.TURNS_ROUND:
+        return slice(None, None, -1) if tuple(params["axes"]) == (axis,) else None
+    if role is Role.TAKES_PLACES:
+        plain = (params["axis"], params["batch"], node.inputs[1].type.ndim) == (axis, 0, 1)
+        return node.inputs[1] if plain else None
     return None
 
 
@@ -135,12 +136,11 @@ def part_of(factors: Sequence[Node], behind: frozenset[Node]) -> Part:
 
 def _times_chosen(part: Any, values: ArrayType, near: Any, mapping: dict[Node, Node]) -> Any:
     """Return how often each place of the values is chosen."""
-    how, *which = part
-    if how == "slice":
+    if isinstance(part, slice):
         chosen = np.zeros(values.shape, values.dtype)
-        chosen[..., slice(*which)] = 1
+        chosen[..., part] = 1
         return TracedArray(lift(chosen, near.node.trace))
-    indices = TracedArray(mapping.get(which[0], which[0]))
+    indices = TracedArray(mapping.get(part, part))
     ones = np.ones(indices.shape, values.dtype)
     n = values.shape[-1]
     times = ops.scatter_add(TracedArray(lift(ones, near.node.trace)), indices, axis=0, batch=0, size=n)
@@ -177,10 +177,11 @@ class _Leaves:
         if isinstance(node.op, Leaf) or node not in self._moving:
             return self._constant(node, part)
         last = node.type.ndim - 1
-        if node.op is ops.broadcast and last in dict(node.params)["axes"]:
+        if repeats_along(node, last):
             return self._constant(node, part)
-        same = node.op is ops.reshape and _long(node.type.shape) == _long(node.inputs[0].type.shape)
-        same |= node.op is ops.broadcast and all(i < len(self._stack) for i in dict(node.params)["axes"])
+        role = role_of(node)
+        same = role is Role.REGROUPS and _long(node.type.shape) == _long(node.inputs[0].type.shape)
+        same |= role is Role.REPEATS and all(i < len(self._stack) for i in dict(node.params)["axes"])
         chosen = part is not None and choice(node, last) == part
         if same or chosen:
             self._same[node] = node.inputs[0]
@@ -197,7 +198,7 @@ class _Leaves:
         """Take in what is no function of the values: a number of each matrix, or one for each value."""
         if node.op is LITERAL:
             return self._note(node)
-        if node.op is ops.broadcast and node.type.ndim - 1 in dict(node.params)["axes"]:
+        if repeats_along(node, node.type.ndim - 1):
             return self._take(node, self._for_each_matrix(node))
         own = self._values.shape[self._values.ndim - node.type.ndim :]
         if part is not None or _long(node.type.shape) != _long(own):
