@@ -16,7 +16,7 @@ MOST_POINTS = 200
 """Points of a picture along an axis; of a matrix with more rows or columns each point stands for several. Chosen: in a
 figure of usual size each is two pixels wide, and seen."""
 OWN_COLOURS = 20
-"""Directions that have a colour each; more of them share a continuous scale. It is the length of matplotlib's tab20."""
+"""Directions that have a colour each; more of them share a continuous scale. Chosen: matplotlib's tab20 has so many."""
 
 
 def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
