@@ -28,6 +28,8 @@ from primad.integrate.argument_checks import (
     is_plain,
 )
 from primad.integrate.events import before, counter, counts, end_of, events_of, found_events
+from primad.integrate.mass_matrices import check_consistent, checked_mass, with_mass
+from primad.integrate.method_steps import Method
 from primad.integrate.methods import EXPLICIT, METHODS
 from primad.integrate.run_checks import reached, stopped
 from primad.recording.foreign import plain
@@ -61,6 +63,7 @@ def solve_ivp(
     steps: int | None = None,
     max_steps: int = 10_000,
     max_events: int | None = None,
+    mass: Any = None,
     **unknown: Any,
 ) -> OptimizeResult:
     """Integrate y′ = f(t, y) from a value at the beginning.
@@ -92,6 +95,8 @@ def solve_ivp(
         max_steps: the most steps, refused ones included, that an adaptive method may take.
         max_events: how many times of each event are found: the first ones. By default all are; inside of a transform,
             an event that happens more than once needs this number.
+        mass: a constant matrix M, for M y′ = f(t, y), with "ROS23" and "RODAS4". It may be singular: the equations
+            without derivatives have to hold at the beginning, and to determine as many unknowns (index 1).
         **unknown: SciPy's other options are refused: `jac`, for one, is exact.
 
     Returns:
@@ -103,7 +108,9 @@ def solve_ivp(
     Raises:
         TracingError: if there is no such method or option: what to take instead.
         ShapeError: for a `y0` that has not one axis, or a slope of another shape; for times in `t_eval` outside of
-            `t_span`, tolerances and lengths of steps that are not positive, a `t_span` that is not finite.
+            `t_span`, tolerances and lengths of steps that are not positive, a `t_span` that is not finite;
+            for a mass matrix of another shape, a `y0` at which the equations without derivatives do not hold, as far as
+            it is known (under `jit` it is not), and a system of a higher index.
         StepsError: if the end is not reached in `max_steps` steps; inside of a transform, if a value that is asked for
             is not reached: with the time and the component to blame.
 
@@ -123,7 +130,10 @@ def solve_ivp(
     check_options(unknown)
     args = checked_args(args)
 
+    weights = checked_mass(mass, method, y0.shape[0])
     slope = _slope_of(fun, args, vectorized)
+    if weights is not None:
+        check_consistent(slope, start, y0, weights, *checked_tolerances(rtol, atol, y0.shape))
     watched = events_of(events, args)
     if is_plain(start, stop) and start == stop:
         return _unmoved(start, y0, t_eval, dense_output, len(watched))
@@ -135,7 +145,9 @@ def solve_ivp(
     else:
         most = operator.index(max_steps)
         options = max_step, most, (counts(watched), counter(watched))
-        path_of = _adaptive_path(slope, (start, stop), y0, method, rtol, atol, first_step, options)
+        path_of = _adaptive_path(
+            slope, (start, stop), y0, with_mass(METHODS[method], weights), rtol, atol, first_step, options
+        )
         whole = watched or dense_output or t_eval is None
         if not whole and is_plain(start, stop, t_eval, first_step, slope(start, y0)):
             return _by_pieces(path_of, method, stop, t_eval, y0.size, most)
@@ -185,7 +197,7 @@ def _adaptive_path(
     slope: Function,
     span: tuple[Any, Any],
     y0: Any,
-    method: str,
+    method: Method,
     rtol: Any,
     atol: Any,
     first: Any,
@@ -202,7 +214,7 @@ def _adaptive_path(
 
     def path_of(piece: Piece | None) -> SolutionPath:
         bounds = float(longest), most, counted
-        return adaptive(slope, *span, y0, METHODS[method], *tolerances, first, bounds, piece)
+        return adaptive(slope, *span, y0, method, *tolerances, first, bounds, piece)
 
     return path_of
 

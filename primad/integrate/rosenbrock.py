@@ -23,19 +23,20 @@ Function = Callable[..., Any]
 _D = 1 / (2 + np.sqrt(2))
 
 
-def _system(fun: Function, t: Any, y: Any, factor: Any) -> tuple[Callable[[Any], Any], Any]:
-    """Return what solves with the matrix 1 − factor J, and the derivative in time.
+def _system(fun: Function, t: Any, y: Any, factor: Any, mass: Any) -> tuple[Callable[[Any], Any], Any]:
+    """Return what solves with the matrix M − factor J, where M is 1 without a mass matrix, and the derivative in time.
 
     Of large states whose Jacobian is mostly zero the matrix is sparse, and its factors serve all right sides.
     """
     matrix, in_time = jacobian(lambda y: fun(t, y))(y), jacobian(lambda t: fun(t, y))(t)[:]
     size = y.shape[0]
     if size >= SPARSE_FROM and isinstance(y, TracedArray) and _is_sparse(matrix, size):
-        from scipy.sparse import eye_array  # loads when it is called
+        from scipy.sparse import csc_array, eye_array  # loads when it is called
 
-        entries = entries_of(eye_array(size, dtype=y.dtype)) - matrix.sparse("csc") * factor
+        given = eye_array(size, dtype=y.dtype) if mass is None else csc_array(mass)
+        entries = entries_of(given) - matrix.sparse("csc") * factor
         return lambda b: solution_with(entries, b, "solve_ivp"), in_time
-    system = np.eye(size) - factor * matrix[:]
+    system = (np.eye(size) if mass is None else mass) - factor * matrix[:]
     return lambda b: np.linalg.solve(system, b), in_time
 
 
@@ -47,15 +48,21 @@ def _is_sparse(matrix: Any, size: int) -> bool:
         return False
 
 
-def _ros23(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
+def _weighted(mass: Any, x: Any) -> Any:
+    """Return a mass matrix times a value."""
+    return x if mass is None else mass @ x
+
+
+def _ros23(fun: Function, t: Any, y: Any, slope: Any, h: Any, mass: Any = None) -> Stepped:
     """The L-stable method of order 2 and 3 by Rosenbrock in the form of Shampine and Reichelt (`ode23s`)."""
-    solved, in_time = _system(fun, t, y, h * _D)
+    solved, in_time = _system(fun, t, y, h * _D, mass)
     k1 = solved(slope + h * _D * in_time)
     middle = fun(t + h / 2, y + h / 2 * k1)
-    k2 = solved(middle - k1) + k1
+    k2 = solved(middle - _weighted(mass, k1)) + k1
     new = y + h * k2
     after = fun(t + h, new)
-    k3 = solved(after - (6 + np.sqrt(2)) * (k2 - middle) - 2 * (k1 - slope) + h * _D * in_time)
+    first, second = _weighted(mass, k1), _weighted(mass, k2)
+    k3 = solved(after - (6 + np.sqrt(2)) * (second - middle) - 2 * (first - slope) + h * _D * in_time)
 
     def error(atol: Any, rtol: Any) -> Any:
         return norm(h / 6 * (k1 - 2 * k2 + k3) / scale(y, new, atol, rtol))
@@ -94,15 +101,15 @@ _INSIDE = (
 )
 
 
-def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
+def _rodas4(fun: Function, t: Any, y: Any, slope: Any, h: Any, mass: Any = None) -> Stepped:
     """The method RODAS of order 4 and 3: L-stable, and its last stage is the new value."""
-    solved, in_time = _system(fun, t, y, h * _GAMMA)
+    solved, in_time = _system(fun, t, y, h * _GAMMA, mass)
     stages: list[Any] = []
     at = y
     for a, c, time, part in zip(_A, _C, _TIMES, _IN_TIME, strict=True):
         if a:
             at = y + combined(a, stages)
-            right = fun(t + time * h, at) + combined(c, stages) / h
+            right = fun(t + time * h, at) + _weighted(mass, combined(c, stages)) / h
         else:
             right = slope
         stages.append(h * _GAMMA * solved(right + part * h * in_time if part else right))

@@ -1,0 +1,93 @@
+"""Mass matrices: M y′ = f(t, y) with a constant M, which is singular where some equations have no derivative.
+
+Such a system is differential-algebraic, of index 1 where the equations without derivatives can be solved for as many
+unknowns. Source: E. Hairer and G. Wanner, Solving Ordinary Differential Equations II (second edition, 1996), section
+VI.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ShapeError, TracingError
+from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.functional.recorded_values import value
+from primad.integrate.method_steps import Method
+from primad.integrate.rosenbrock import STIFF
+from primad.recording.traced_array import TracedArray
+
+Array = np.ndarray[Any, Any]
+
+
+def checked_mass(mass: Any, method: str, size: int) -> Array | None:
+    """Return a mass matrix as an array; None for none.
+
+    Raises:
+        TracingError: for a method that takes none, and for a matrix that is traced.
+        ShapeError: for one of another shape.
+    """
+    if mass is None:
+        return None
+    if method not in STIFF:
+        raise TracingError(
+            f"solve_ivp: {method!r} takes no mass matrix",
+            fix=f"choose {' or '.join(map(repr, STIFF))}, whose systems have one; or solve for y′ in fun.",
+        )
+    if isinstance(mass, TracedArray):
+        raise TracingError(
+            "solve_ivp: the mass matrix is traced",
+            why="It is constant, to derivatives too.",
+            fix="let the function close over it. What depends on arguments goes into fun, as np.linalg.solve(M, f) for an M "
+            "with an inverse.",
+        )
+    found = np.asarray(mass.toarray() if hasattr(mass, "toarray") else mass, np.float64)
+    if found.shape != (size, size):
+        raise ShapeError(f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {size} elements")
+    return found
+
+
+def with_mass(method: Method, mass: Array | None) -> Method:
+    """Return a method for a system with a mass matrix."""
+    return method if mass is None else replace(method, step=partial(method.step, mass=mass))
+
+
+def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, rtol: Any, atol: Any) -> None:
+    """Raise where the equations without derivatives do not hold at the beginning, as far as values are known.
+
+    How far the initial value is from one where they hold says a step of Newton's method in what they are solved for.
+
+    Raises:
+        ShapeError: if they do not hold within the tolerances, or cannot be solved.
+    """
+    from scipy.linalg import null_space  # loads when it is called
+
+    equations, unknowns = null_space(mass.T), null_space(mass)
+    if not equations.shape[1]:
+        return
+    try:
+        at, time = np.asarray(value(y0)), value(start)
+        slope, matrix = np.asarray(value(fun(time, at))), np.asarray(value(jacobian(lambda y: fun(time, y))(at)[:]))
+    except TracingError:
+        return
+    small = equations.T @ matrix @ unknowns
+    if not np.all(np.isfinite(small)) or np.linalg.cond(small) * np.finfo(np.float64).eps > 1:
+        raise ShapeError(
+            "solve_ivp: the equations without derivatives cannot be solved for the unknowns without derivatives",
+            why="The mass matrix is singular, and so is the Jacobian of the one in the other: the index is above 1.",
+            fix="differentiate these equations in time until they determine the unknowns, and pass that system.",
+        )
+    moved = unknowns @ np.linalg.solve(small, -(equations.T @ slope))
+    excess = np.abs(moved) / (atol + rtol * np.abs(at))
+    worst = int(np.argmax(excess))
+    if excess[worst] > 1:
+        raise ShapeError(
+            f"solve_ivp: y0 is not consistent: y0[{worst}] = {at[worst]:.6g} is off by about {moved[worst]:.3g}",
+            why="Where the mass matrix is singular, some equations have no derivative, and hold from the start.",
+            fix=f"begin at about y0 + {np.array2string(moved, precision=4, threshold=8)}, or solve them by "
+            "primad.implicit.root, through which derivatives go.",
+        )
