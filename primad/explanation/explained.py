@@ -24,7 +24,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.json_form import unsaid
 from primad.ir.node import Leaf
 from primad.ir.program import Program
-from primad.programs.packing.compacting import compact
+from primad.programs.compacting import compact
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_weak, positional, record, type_of

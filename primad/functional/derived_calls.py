@@ -20,7 +20,7 @@ from primad.ir.key import Key
 from primad.ir.node import named
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive, as_tuple
-from primad.programs.packing.compacting import compact
+from primad.programs.compacting import compact
 from primad.recording import tree
 from primad.recording.following import FollowingTrace, Script
 from primad.recording.traced_array import TracedArray

@@ -25,7 +25,7 @@ from primad.functional.transformed import Transformed
 from primad.ir.array_types import ArrayType
 from primad.ir.program import Program
 from primad.parallel.threads import check_thread_count, on_threads
-from primad.programs.packing.compacting import compact
+from primad.programs.compacting import compact
 from primad.recording import tree
 from primad.recording.argument_keys import comparable_key, static_key, structure_key
 from primad.recording.traced_array import TracedArray

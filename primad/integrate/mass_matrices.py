@@ -42,8 +42,7 @@ def checked_mass(mass: Any, method: str, size: int) -> Array | None:
         raise TracingError(
             "solve_ivp: the mass matrix is traced",
             why="It is constant, to derivatives too.",
-            fix="let the function close over it. What depends on arguments goes into fun, as np.linalg.solve(M, f) for an M "
-            "with an inverse.",
+            fix="let the function close over it. What depends on arguments goes into fun: np.linalg.solve(M, f).",
         )
     found = np.asarray(mass.toarray() if hasattr(mass, "toarray") else mass, np.float64)
     if found.shape != (size, size):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from primad.ir.program import Program
+from primad.programs.compacting import packed
 from primad.programs.loops.repeated_runs import FEWEST_NODES
-from primad.programs.packing.packing import packed
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import RECORDING, is_number, record, type_of

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
-from primad.functional.derivatives.matrix_pictures import draw
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -121,6 +120,8 @@ class HasSparseForm:
             >>> J.plot().get_title()
             '8 × 9, 16 entries, 2 directions'
         """
+        from primad.functional.derivatives.matrix_pictures import draw  # loads when it is called
+
         form = self._asked(local)
         return draw(form.pattern(), form.coloring() if colored else None, axes)
 

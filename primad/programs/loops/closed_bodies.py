@@ -8,8 +8,8 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.ir.program import ClosedProgram, Program
+from primad.programs.compacting import packed
 from primad.programs.derived_programs import cost
-from primad.programs.packing.packing import packed
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.lowering import SHORT_STEP, calls, inline, without_calls

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from primad import ops
+import numpy as np
+
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
@@ -116,10 +117,18 @@ class _Sums:
     def __init__(self, program: Program, scalars: set[Node]) -> None:
         uses = Counter(x for node in program.nodes for x in node.inputs)
         uses.update(program.outputs)
-        self._sums = {node for node in scalars if node.op in (ops.add, ops.sub) and node.type.dtype.kind in "fc"}
+        self._signs: dict[Any, int | None] = {}
+        self._sums = {node for node in scalars if node.type.dtype.kind in "fc" and self._sign(node) is not None}
         self.inside = {
             node.inputs[0] for node in self._sums if node.inputs[0] in self._sums and uses[node.inputs[0]] == 1
         }
+
+    def _sign(self, node: Node) -> int | None:
+        if len(node.inputs) != 2 or node.params or node.op.kind != "linear":
+            return None
+        if node.op not in self._signs:
+            self._signs[node.op] = _second_sign(node.op)
+        return self._signs[node.op]
 
     def terms(self, node: Node) -> list[Term] | None:
         """Return what a sum adds up, None if the node is none."""
@@ -127,10 +136,17 @@ class _Sums:
             return None
         found: list[Term] = []
         while True:
-            found.append((node.op is ops.sub, node.inputs[1]))
+            found.append((self._sign(node) == -1, node.inputs[1]))
             node = node.inputs[0]
             if node not in self.inside:
                 return [(False, node), *reversed(found)]
+
+
+def _second_sign(op: Any) -> int | None:
+    """Return 1 or −1 where a linear op gives its first operand plus or minus its second; None where it does neither."""
+    one, zero = np.ones(()), np.zeros(())
+    first, second = op.numpy(one, zero), op.numpy(zero, one)
+    return int(np.real(second)) if first == 1 and (second == 1 or second == -1) else None
 
 
 class _Grouping:
