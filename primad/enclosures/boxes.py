@@ -72,7 +72,7 @@ class BatchedFunction:
         self._recorded = {size: RecordedFunction(function, box, size) for size in AT_ONCE}
         start, varying = self._recorded[AT_ONCE[0]].start, self._recorded[AT_ONCE[0]].varying
         if not varying or not sum(start[i].low.size for i in varying):
-            raise ShapeError("nothing varies in the box", fix="pass an Interval for at least one argument.")
+            raise ShapeError("nothing varies in the box", fix="pass an IntervalArray for at least one argument.")
         self.whole = Boxes(*[np.concatenate([start[i][end].ravel() for i in varying])[None] for end in (0, 1)])
         if not np.all(np.isfinite(self.whole)):
             raise ShapeError(

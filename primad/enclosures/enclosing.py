@@ -31,7 +31,7 @@ HIGHEST = 4
 """The highest order of a Taylor model. Chosen: derivatives of higher orders are rarely narrow enough to help."""
 
 
-class Interval:
+class IntervalArray:
     """All numbers between two, for each element of an array: an argument, or what is proven of a result.
 
     Attributes:
@@ -46,8 +46,8 @@ class Interval:
         ShapeError: if a lower bound is above the upper one, or either is not a number.
 
     Example:
-        >>> from primad.enclosures import Interval
-        >>> box = Interval([0.0, -1.0], 2.0)
+        >>> from primad.enclosures import IntervalArray
+        >>> box = IntervalArray([0.0, -1.0], 2.0)
         >>> box.width.tolist(), [1.0, 0.0] in box
         ([2.0, 3.0], True)
     """
@@ -87,7 +87,7 @@ class Interval:
         if self.low.ndim == 0:
             return f"[{self.low:.17g}, {self.high:.17g}]"
         shown = [np.array2string(end, threshold=20, precision=8) for end in (self.low, self.high)]
-        return f"Interval(low={shown[0]}, high={shown[1]})"
+        return f"IntervalArray(low={shown[0]}, high={shown[1]})"
 
 
 def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
@@ -105,11 +105,11 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
 
     Args:
         function: a function of arrays and pytrees of arrays. It is recorded: it may not ask for values.
-        box: its arguments, with `Interval` for each array that varies and numbers or arrays for what is known.
+        box: its arguments, with `IntervalArray` for each array that varies and numbers or arrays for what is known.
         order: the order of the Taylor model, 0 to 4; of more than 0 derivatives in all that varies are computed.
 
     Returns:
-        the function's result with an `Interval` for each array: of float64, or of truth values.
+        the function's result with an `IntervalArray` for each array: of float64, or of truth values.
 
     Raises:
         EnclosureError: for an op without bounds; where it is not proven that a value exists, naming the op that may be
@@ -118,10 +118,10 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
 
     Example:
         >>> import numpy as np
-        >>> from primad.enclosures import Interval, enclose
-        >>> enclose(lambda x: x * x - 2.0 * x, Interval(0.9, 1.1))
+        >>> from primad.enclosures import IntervalArray, enclose
+        >>> enclose(lambda x: x * x - 2.0 * x, IntervalArray(0.9, 1.1))
         [-1.3900000000000008, -0.58999999999999941]
-        >>> bounds = enclose(lambda x: x * x - 2.0 * x, Interval(0.9, 1.1), order=2)
+        >>> bounds = enclose(lambda x: x * x - 2.0 * x, IntervalArray(0.9, 1.1), order=2)
         >>> bool(bounds.low > -1.011), bool(bounds.high < -0.989)
         (True, True)
     """
@@ -132,7 +132,7 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
     found = recorded.bounds(recorded.start, order)
     if any(bounds.low.dtype.kind == "f" and np.any(np.isnan(bounds.low)) for bounds in found):
         raise undefined_error(recorded.undefined)
-    return recorded.result([Interval(*real(bounds)) for bounds in found])
+    return recorded.result([IntervalArray(*real(bounds)) for bounds in found])
 
 
 class RecordedFunction:
@@ -142,7 +142,7 @@ class RecordedFunction:
 
     Args:
         function: the function of `box`.
-        box: its arguments, with an `Interval` for each that varies.
+        box: its arguments, with an `IntervalArray` for each that varies.
         batch: how many boxes are asked about at once; None for one, without an axis for it.
 
     Attributes:
@@ -152,8 +152,10 @@ class RecordedFunction:
 
     def __init__(self, function: Callable[..., Any], box: Sequence[Any], batch: int | None = None) -> None:
         leaves, in_tree = tree.flatten(tuple(box))
-        self.start = [Bounds(leaf.low, leaf.high) if isinstance(leaf, Interval) else point(leaf) for leaf in leaves]
-        self.varying = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Interval)]
+        self.start = [
+            Bounds(leaf.low, leaf.high) if isinstance(leaf, IntervalArray) else point(leaf) for leaf in leaves
+        ]
+        self.varying = [i for i, leaf in enumerate(leaves) if isinstance(leaf, IntervalArray)]
         self._batch = batch
         self._types = [_type(leaf) for leaf in leaves]
         self._alone = _recorded(lambda *given: function(*tree.unflatten(in_tree, given)), self._types)
@@ -277,4 +279,4 @@ def undefined_error(undefined: Undefined | None) -> EnclosureError:
 
 
 def _type(leaf: Any) -> ArrayType:
-    return ArrayType(leaf.shape, np.dtype(np.float64)) if isinstance(leaf, Interval) else type_of(leaf)
+    return ArrayType(leaf.shape, np.dtype(np.float64)) if isinstance(leaf, IntervalArray) else type_of(leaf)

@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.enclosures.bounds import Bounds
 from primad.enclosures.boxes import BatchedFunction, Boxes
-from primad.enclosures.enclosing import Interval
+from primad.enclosures.enclosing import IntervalArray
 from primad.errors import EnclosureError, ShapeError
 
 MOST = 100_000
@@ -30,10 +30,10 @@ class Range:
         finished: whether the ends of `bounds` and `attained` are as close as was asked.
     """
 
-    bounds: Interval
-    attained: Interval
-    lowest: tuple[Interval, ...]
-    highest: tuple[Interval, ...]
+    bounds: IntervalArray
+    attained: IntervalArray
+    lowest: tuple[IntervalArray, ...]
+    highest: tuple[IntervalArray, ...]
     boxes: int
     finished: bool
 
@@ -46,7 +46,7 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
 
     Args:
         function: a function with one number as its result; it is recorded.
-        box: its arguments, with `Interval` for what varies.
+        box: its arguments, with `IntervalArray` for what varies.
         width: how far the ends may be from values that are taken, in the result's unit.
         order: the order of the Taylor models: 1 or 2 where the function is smooth, 0 where it has many kinks.
         most: how many boxes may be looked at; then the result says that it is not finished, and is true all the same.
@@ -60,9 +60,12 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
 
     Example:
         >>> import numpy as np
-        >>> from primad.enclosures import Interval, range_of
+        >>> from primad.enclosures import IntervalArray, range_of
         >>> found = range_of(
-        ...     lambda x, y: (1 - x) ** 2 + 100 * (y - x * x) ** 2, Interval(-2, 2), Interval(-1, 3), width=1e-2
+        ...     lambda x, y: (1 - x) ** 2 + 100 * (y - x * x) ** 2,
+        ...     IntervalArray(-2, 2),
+        ...     IntervalArray(-1, 3),
+        ...     width=1e-2,
         ... )
         >>> found.finished, bool(found.bounds.low > -0.01), round(float(found.bounds.high))
         (True, True, 2509)
@@ -132,10 +135,10 @@ class _RangeSearch:
                 f"range_of: it is not proven after {self.boxes} boxes that the function has a value everywhere",
                 fix="take a box inside of its domain, or allow more boxes.",
             )
-        lowest, highest = [tuple([Interval(*ends) for ends in self._ends(boxes)]) for boxes in self._where]
+        lowest, highest = [tuple([IntervalArray(*ends) for ends in self._ends(boxes)]) for boxes in self._where]
         finished = high <= self._most + self._width and low >= self._least - self._width
-        attained = Interval(self._least, max(self._most, self._least))
-        return Range(Interval(low, high), attained, lowest, highest, self.boxes, finished)
+        attained = IntervalArray(self._least, max(self._most, self._least))
+        return Range(IntervalArray(low, high), attained, lowest, highest, self.boxes, finished)
 
     def _ends(self, boxes: Boxes) -> list[Any]:
         low, high = self._function.split(boxes.low), self._function.split(boxes.high)

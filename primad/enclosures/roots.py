@@ -12,7 +12,7 @@ from primad.enclosures.arithmetic import add, sub
 from primad.enclosures.array_bounds import contract_bounds
 from primad.enclosures.bounds import Bounds, point
 from primad.enclosures.boxes import BatchedFunction, Boxes, joined
-from primad.enclosures.enclosing import Interval
+from primad.enclosures.enclosing import IntervalArray
 from primad.errors import ShapeError
 
 MOST = 100_000
@@ -33,8 +33,8 @@ class Roots:
         boxes: how many boxes were looked at.
     """
 
-    proven: list[tuple[Interval, ...]]
-    undecided: list[tuple[Interval, ...]]
+    proven: list[tuple[IntervalArray, ...]]
+    undecided: list[tuple[IntervalArray, ...]]
     boxes: int
 
     @property
@@ -52,7 +52,7 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
 
     Args:
         function: a function of the unknowns that returns as many numbers; it is recorded.
-        box: the unknowns, as `Interval`s, and what is known.
+        box: the unknowns, as `IntervalArray`s, and what is known.
         width: how narrow boxes with a proven zero become, and those that stay undecided.
         most: how many boxes may be looked at.
 
@@ -65,8 +65,8 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
 
     Example:
         >>> import numpy as np
-        >>> from primad.enclosures import Interval, roots
-        >>> found = roots(lambda x: np.sin(x) - 0.5 * x, Interval(-10.0, 10.0))
+        >>> from primad.enclosures import IntervalArray, roots
+        >>> found = roots(lambda x: np.sin(x) - 0.5 * x, IntervalArray(-10.0, 10.0))
         >>> found.complete, [round(float(x.middle), 6) + 0.0 for (x,) in found.proven]
         (True, [-1.895494, 0.0, 1.895494])
     """
@@ -175,9 +175,9 @@ class _RootSearch:
         rest = [one for i in range(len(undecided.low)) if not self._is_known(one := undecided.chosen([i]))]
         return Roots([self._arguments(x) for x in proven], [self._arguments(x) for x in rest], self.boxes)
 
-    def _arguments(self, boxes: Boxes) -> tuple[Interval, ...]:
+    def _arguments(self, boxes: Boxes) -> tuple[IntervalArray, ...]:
         low, high = self.function.split(boxes.low), self.function.split(boxes.high)
-        return tuple([Interval(a[0], b[0]) for a, b in zip(low, high, strict=True)])
+        return tuple([IntervalArray(a[0], b[0]) for a, b in zip(low, high, strict=True)])
 
 
 def _rows(results: list[Bounds]) -> Bounds:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import primad
-from primad.enclosures import EnclosureError, Interval, Range, enclose, range_of, roots
+from primad.enclosures import EnclosureError, IntervalArray, Range, enclose, range_of, roots
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
 
@@ -38,7 +38,7 @@ def test_taylor_models_hold_all_values(name: str, order: int) -> None:
     rng = np.random.default_rng(order)
     for width in (0.5, 0.05, 1e-6):
         low = rng.uniform(-1.0, 1.0, 2)
-        box = Interval(low, low + width * np.array([1.0, 0.7]))
+        box = IntervalArray(low, low + width * np.array([1.0, 0.7]))
         bounds = enclose(SMOOTH[name], box, order=order)
         for share in rng.uniform(0, 1, (20, 2)):
             value = SMOOTH[name](np.clip(low + share * box.width, box.low, box.high))
@@ -49,7 +49,7 @@ def test_excess_falls_with_the_square_of_the_width_and_with_the_order() -> None:
     found: dict[int, list[float]] = {}
     for order in range(4):
         for width in (0.01, 0.005):
-            bounds = enclose(SMOOTH["product"], Interval([0.3, 0.2], [0.3 + width, 0.2 + width]), order=order)
+            bounds = enclose(SMOOTH["product"], IntervalArray([0.3, 0.2], [0.3 + width, 0.2 + width]), order=order)
             grid = np.stack(np.meshgrid(*[np.linspace(a, a + width, 60) for a in (0.3, 0.2)]), -1).reshape(-1, 2)
             values = np.array([SMOOTH["product"](x) for x in grid])
             found.setdefault(order, []).append(float(bounds.width - (values.max() - values.min())))
@@ -65,7 +65,7 @@ def test_random_programs_stay_within_their_bounds(seed: int) -> None:
     if any(type.dtype != np.float64 for type in function.in_types):
         return
     arguments = [rng.uniform(-1.5, 1.5, type.shape) for type in function.in_types]
-    box = [Interval(x, x + 0.01) for x in arguments]
+    box = [IntervalArray(x, x + 0.01) for x in arguments]
     for order in (0, 1):
         try:
             bounds = enclose(function, *box, order=order)
@@ -73,7 +73,7 @@ def test_random_programs_stay_within_their_bounds(seed: int) -> None:
             continue
         found = primad.recording.tree.leaves(bounds)
         for _ in range(4):
-            at = [x.low + rng.uniform() * (x.high - x.low) if isinstance(x, Interval) else x for x in box]
+            at = [x.low + rng.uniform() * (x.high - x.low) if isinstance(x, IntervalArray) else x for x in box]
             for interval, value in zip(found, primad.recording.tree.leaves(function(*at)), strict=True):
                 if np.all(np.isfinite(value)):
                     slack = 1e-10 * (1.0 + np.abs(value))
@@ -107,13 +107,13 @@ lying.defjvp(lambda primals, tangents: (lying(*primals), 0.0 * tangents[0]))
 @pytest.mark.parametrize("name", JUMPS)
 def test_what_jumps_or_has_rules_of_its_own_is_not_taken_for_its_derivative(name: str, order: int) -> None:
     for low, high in ((-0.5, 0.6), (-1e-3, 1e-3), (0.1, 1.2)):
-        bounds = enclose(JUMPS[name], Interval(low, high), order=order)
+        bounds = enclose(JUMPS[name], IntervalArray(low, high), order=order)
         for x in np.linspace(low, high, 101):
             assert bounds.low - 1e-14 <= JUMPS[name](x) <= bounds.high + 1e-14
 
 
 def test_kinks_have_mean_value_forms() -> None:
-    bounds = enclose(lambda x: np.maximum(x, 0.5 * x) + abs(x - 0.1), Interval(-0.1, 0.3), order=3)
+    bounds = enclose(lambda x: np.maximum(x, 0.5 * x) + abs(x - 0.1), IntervalArray(-0.1, 0.3), order=3)
     assert bounds.low <= 0.0 and 0.5 <= bounds.high <= 0.9
 
 
@@ -129,20 +129,20 @@ def test_kinks_have_mean_value_forms() -> None:
 )
 def test_what_has_no_bounds_is_said(function: Any, said: str) -> None:
     with pytest.raises(EnclosureError, match=said):
-        enclose(function, Interval(-0.5, 0.5))
+        enclose(function, IntervalArray(-0.5, 0.5))
 
 
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(primad.ShapeError, match="low <= high"):
-        Interval([0.0, 2.0], [1.0, 1.0])
+        IntervalArray([0.0, 2.0], [1.0, 1.0])
     with pytest.raises(primad.ShapeError, match="Taylor model of order 5"):
-        enclose(np.sin, Interval(0, 1), order=5)
+        enclose(np.sin, IntervalArray(0, 1), order=5)
     with pytest.raises(primad.ShapeError, match="nothing varies"):
         range_of(np.sin, 1.0, width=0.1)
     with pytest.raises(primad.ShapeError, match="one number"):
-        range_of(lambda x: x * 1.0, Interval([0, 0], 1), width=0.1)
+        range_of(lambda x: x * 1.0, IntervalArray([0, 0], 1), width=0.1)
     with pytest.raises(primad.ShapeError, match="1 equation for 2 unknowns"):
-        roots(np.sum, Interval([0, 0], 1))
+        roots(np.sum, IntervalArray([0, 0], 1))
 
 
 # Published ranges of Taylor-model benchmarks (Darulova and Kuncak's "Daisy" functions), by dense sampling here.
@@ -168,7 +168,7 @@ def test_ranges_are_those_of_dense_samples(name: str) -> None:
     grids = np.meshgrid(*[np.linspace(low, high, 41) for low, high in domain])
     values = function(*grids)
     width = 0.02 * float(np.ptp(values))
-    found = range_of(function, *[Interval(*ends) for ends in domain], width=width, most=40_000)
+    found = range_of(function, *[IntervalArray(*ends) for ends in domain], width=width, most=40_000)
     assert found.finished
     assert found.bounds.low <= values.min() and values.max() <= found.bounds.high
     assert found.bounds.low >= values.min() - 2 * width and found.bounds.high <= values.max() + 2 * width
@@ -176,37 +176,37 @@ def test_ranges_are_those_of_dense_samples(name: str) -> None:
 
 
 def test_a_search_that_is_not_finished_is_true_all_the_same() -> None:
-    found = range_of(SMOOTH["network"], Interval([-1, -1], [1, 1]), width=1e-6, most=100)
+    found = range_of(SMOOTH["network"], IntervalArray([-1, -1], [1, 1]), width=1e-6, most=100)
     assert isinstance(found, Range) and not found.finished
     values = [network(x) for x in np.random.default_rng(0).uniform(-1, 1, (500, 2))]
     assert found.bounds.low <= min(values) and max(values) <= found.bounds.high
     with pytest.raises(EnclosureError, match="not proven after"):
-        range_of(lambda x: 1.0 / x, Interval(-1, 1), width=1.0, most=50)
+        range_of(lambda x: 1.0 / x, IntervalArray(-1, 1), width=1.0, most=50)
 
 
 def test_all_roots_are_found_and_proven() -> None:
-    found = roots(lambda x: np.cos(x) * (x - 1.0), Interval(-9.0, 9.0))
+    found = roots(lambda x: np.cos(x) * (x - 1.0), IntervalArray(-9.0, 9.0))
     expected = sorted([1.0, *(np.pi * (k + 0.5) for k in range(-3, 3))])
     assert found.complete and len(found.proven) == len(expected)
     for (box,), root in zip(found.proven, expected, strict=True):
         assert box.low <= root <= box.high and box.width < 1e-8
-    crossing = roots(lambda x: [x[0] ** 2 + x[1] ** 2 - 4.0, x[0] * x[1] - 1.0], Interval([-3, -3], [3, 3]))
+    crossing = roots(lambda x: [x[0] ** 2 + x[1] ** 2 - 4.0, x[0] * x[1] - 1.0], IntervalArray([-3, -3], [3, 3]))
     assert crossing.complete and len(crossing.proven) == 4
-    double = roots(lambda x: (x - 0.3) ** 2, Interval(-1.0, 1.0))
+    double = roots(lambda x: (x - 0.3) ** 2, IntervalArray(-1.0, 1.0))
     assert not double.complete and not double.proven
     assert any(0.3 in box for (box,) in double.undecided)
-    assert roots(lambda x: np.exp(x) + 0.1, Interval(-9.0, 9.0)).complete
-    jump = roots(step, Interval(-1.0, 1.0), width=1e-3)
+    assert roots(lambda x: np.exp(x) + 0.1, IntervalArray(-9.0, 9.0)).complete
+    jump = roots(step, IntervalArray(-1.0, 1.0), width=1e-3)
     assert not jump.proven
 
 
 @pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 1.0)])
 def test_searches_refuse_boxes_without_end(ends: tuple[float, float]) -> None:
     with pytest.raises(primad.ShapeError, match="infinite"):
-        range_of(lambda x: 1.0 / (1.0 + x * x), Interval(*ends), width=0.1)
+        range_of(lambda x: 1.0 / (1.0 + x * x), IntervalArray(*ends), width=0.1)
     with pytest.raises(primad.ShapeError, match="infinite"):
-        roots(lambda x: x - 0.5, Interval(*ends))
-    bounds = enclose(lambda x: 1.0 / (1.0 + x * x), Interval(*ends), order=1)
+        roots(lambda x: x - 0.5, IntervalArray(*ends))
+    bounds = enclose(lambda x: 1.0 / (1.0 + x * x), IntervalArray(*ends), order=1)
     assert bounds.low == 0.0 and bounds.high < 1.0 + 1e-15
 
 
@@ -214,7 +214,7 @@ def test_the_middle_of_the_smallest_box_lies_within() -> None:
     """Half of the smallest number above 0 is rounded to 0, where a root's derivative on the box says nothing."""
     x = np.array([5e-324, 1e-323])
     for order in (0, 1, 2):
-        bounds = enclose(np.sqrt, Interval(x, x), order=order)
+        bounds = enclose(np.sqrt, IntervalArray(x, x), order=order)
         assert np.all(bounds.low <= np.sqrt(x)) and np.all(np.sqrt(x) <= bounds.high)
 
 
@@ -253,5 +253,5 @@ def test_no_law_rounds_the_numbers_of_a_program(name: str) -> None:
     for x in np.random.default_rng(0).uniform(0.5, 2.0, 20):
         wanted = MULTIPLES[name](Exact(float(x))).value
         for of in (MULTIPLES[name], primad.jit(MULTIPLES[name])):
-            bounds = enclose(of, Interval(x, x))
+            bounds = enclose(of, IntervalArray(x, x))
             assert Fraction(float(bounds.low)) <= wanted <= Fraction(float(bounds.high))

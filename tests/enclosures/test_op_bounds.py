@@ -11,7 +11,7 @@ import pytest
 import primad
 from primad import numpy as pnp
 from primad import ops
-from primad.enclosures import EnclosureError, Interval, enclose
+from primad.enclosures import EnclosureError, IntervalArray, enclose
 from primad.enclosures.functions import FARTHEST, SHAPES
 from primad.enclosures.op_bounds import BOUNDS, JUMPS, SQUARES, WITHOUT, why_not
 from primad.system.deferred import loaded
@@ -41,7 +41,9 @@ def boxes(example: Example, rng: np.random.Generator, width: float) -> list[Any]
             found.append(x.array)
         else:
             low = rng.uniform(x.low, x.high, x.type.shape)
-            found.append(Interval(low, np.minimum(low + width * rng.uniform(0, 1, x.type.shape), max(x.high, x.low))))
+            found.append(
+                IntervalArray(low, np.minimum(low + width * rng.uniform(0, 1, x.type.shape), max(x.high, x.low)))
+            )
     return found
 
 
@@ -66,8 +68,11 @@ def test_bounds_hold_all_values(name: str) -> None:
                 continue
             for _ in range(6):
                 share = rng.choice([0.0, 0.3, 0.5, 1.0])
-                at = [x.low + share * (x.high - x.low) if isinstance(x, Interval) else x for x in box]
-                at = [np.clip(a, x.low, x.high) if isinstance(x, Interval) else a for a, x in zip(at, box, strict=True)]
+                at = [x.low + share * (x.high - x.low) if isinstance(x, IntervalArray) else x for x in box]
+                at = [
+                    np.clip(a, x.low, x.high) if isinstance(x, IntervalArray) else a
+                    for a, x in zip(at, box, strict=True)
+                ]
                 values = case.op(*at, **example.params)
                 for bounds, value in zip(as_list(found), as_list(values), strict=True):
                     assert value.dtype.kind != "c"
@@ -78,7 +83,9 @@ def test_bounds_hold_all_values(name: str) -> None:
 
 
 def as_list(found: Any) -> list[Any]:
-    return [x if isinstance(x, Interval) else np.asarray(x) for x in (found if isinstance(found, tuple) else [found])]
+    return [
+        x if isinstance(x, IntervalArray) else np.asarray(x) for x in (found if isinstance(found, tuple) else [found])
+    ]
 
 
 EXACT = {
@@ -114,7 +121,7 @@ def test_bounds_at_points_hold_the_exact_value(op: Any) -> None:
         points = points[np.isfinite(loaded(op.numpy)(points))]
     if op is ops.tan:
         points = points[np.abs(points) < FARTHEST]
-    bounds = enclose(op, Interval(points, points))
+    bounds = enclose(op, IntervalArray(points, points))
     with mpmath.workdps(400):
         for x, least, most in zip(points, bounds.low, bounds.high, strict=True):
             value = exact(mpmath.mpf(x))
@@ -144,8 +151,8 @@ def test_arithmetic_at_points_holds_the_exact_value(name: str) -> None:
         some = rng.uniform(0.5, 1.8, (2, 50)) * scales
         x = np.concatenate([x, np.arange(1, 31) / 10, np.arange(-30, 0).astype(float), some[0]])
         y = np.concatenate([y, np.repeat([0.1, -0.3], 15), np.repeat([0.1, -0.3], 15), some[1]])
-    y_box = y if name == "remainder" else Interval(y, y)
-    bounds = enclose(getattr(ops, name), Interval(x, x), y_box)
+    y_box = y if name == "remainder" else IntervalArray(y, y)
+    bounds = enclose(getattr(ops, name), IntervalArray(x, x), y_box)
     with mpmath.workdps(700):
         for a, b, least, most in zip(x, y, bounds.low, bounds.high, strict=True):
             value = EXACT_OF_TWO[name](mpmath.mpf(a), mpmath.mpf(b))
@@ -166,7 +173,7 @@ def test_whole_numbers_are_bounded_as_their_type_holds_them(dtype: Any) -> None:
     for name, program in programs.items():
         for low, width in [(0.0, 0.5), (2.3, 0.5), (2.3, 4.0), (90.0, 30.0)]:
             low = np.full(8, low)
-            found = enclose(lambda x, c, p=program: p(x.astype(dtype), c), Interval(low, low + width), known)
+            found = enclose(lambda x, c, p=program: p(x.astype(dtype), c), IntervalArray(low, low + width), known)
             for at in (low, low + width, low + width * rng.uniform(size=8)):
                 with np.errstate(all="ignore"):
                     value = np.atleast_1d(np.asarray(program(at.astype(dtype), known)))
@@ -175,10 +182,10 @@ def test_whole_numbers_are_bounded_as_their_type_holds_them(dtype: Any) -> None:
 
 
 def test_an_index_of_a_box_is_whole_where_it_is_known() -> None:
-    found = enclose(lambda x, a: a[x.astype(int)], Interval(1.2, 1.3), np.array([1.0, 2.0, 3.0]))
+    found = enclose(lambda x, a: a[x.astype(int)], IntervalArray(1.2, 1.3), np.array([1.0, 2.0, 3.0]))
     assert found.low == found.high == 2.0
     with pytest.raises(EnclosureError, match="depends on where in the box"):
-        enclose(lambda x, a: a[x.astype(int)], Interval(0.9, 1.3), np.array([1.0, 2.0, 3.0]))
+        enclose(lambda x, a: a[x.astype(int)], IntervalArray(0.9, 1.3), np.array([1.0, 2.0, 3.0]))
 
 
 def test_sums_and_products_of_matrices_hold_the_exact_value() -> None:
@@ -186,7 +193,7 @@ def test_sums_and_products_of_matrices_hold_the_exact_value() -> None:
 
     rng = np.random.default_rng(7)
     a, b = rng.normal(size=(4, 300)) * 10.0 ** rng.integers(-9, 9, (4, 300)), rng.normal(size=(300, 3))
-    sums, products = enclose(lambda a, b: (np.sum(a, axis=1), a @ b), Interval(a, a), Interval(b, b))
+    sums, products = enclose(lambda a, b: (np.sum(a, axis=1), a @ b), IntervalArray(a, a), IntervalArray(b, b))
     for i in range(4):
         exact = sum(map(Fraction, a[i]))
         assert Fraction(sums.low[i]) <= exact <= Fraction(sums.high[i])
@@ -201,7 +208,7 @@ def test_sums_of_the_smallest_and_the_largest_hold_the_exact_value(scale: float)
     from fractions import Fraction
 
     x = np.array([[1.0, 3.0], [7.0, 2.0]]) * scale
-    box = Interval(x, x)
+    box = IntervalArray(x, x)
     found = enclose(lambda a: (pnp.sum(a, axis=0), pnp.cumsum(a, axis=0), a @ np.ones((2, 1)), pnp.sum(a[[0, 0]])), box)
     columns = [sum(map(Fraction, column)) for column in x.T]
     exact = [

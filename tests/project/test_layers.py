@@ -118,6 +118,17 @@ def test_no_imports_inside_functions() -> None:
     assert found == []
 
 
+def test_a_class_of_the_engine_has_a_name_of_its_own() -> None:
+    """One meaning a name; other systems' APIs have the names that these systems gave."""
+    found: dict[str, list[str]] = {}
+    for path in FILES:
+        if layer_of(module_of(path)) != "compat":
+            for name in re.findall(r"^ *class (\w+)\b.*:$", path.read_text(encoding="utf-8"), re.MULTILINE):
+                found.setdefault(name, []).append(module_of(path))
+    assert len(found) > 500
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
 def test_the_picture_of_the_layers_is_theirs() -> None:
     page = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     picture = page.partition("```text\n")[2].partition("```")[0]

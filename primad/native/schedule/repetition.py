@@ -11,7 +11,7 @@ GRAM = 4
 """Neighbours by which a place is recognised. Chosen: fewer are alike by chance, more hide short bodies; wrong guesses
 cost only time, since the pieces are compared afterwards."""
 _MODULUS, _BASE = (1 << 61) - 1, 1_000_003
-Interval = tuple[int, int]
+Span = tuple[int, int]
 
 
 def ends_of_pieces(
@@ -31,7 +31,7 @@ def ends_of_pieces(
     ids = [numbers.setdefault(mark, len(numbers)) for mark in marks]
     hashes = _Hashes(ids)
     ends: set[int] = set()
-    waiting: list[Interval] = [(0, len(ids))]
+    waiting: list[Span] = [(0, len(ids))]
     while waiting:
         start, stop = waiting.pop()
         anchors = _anchors(ids, hashes, (start, stop), shortest, longest) if stop - start >= 2 * shortest else []
@@ -58,7 +58,7 @@ class _Hashes:
         return (self._sums[stop] - self._sums[start] * self._powers[stop - start]) % _MODULUS
 
 
-def _anchors(ids: Sequence[int], hashes: _Hashes, inside: Interval, shortest: int, longest: int) -> list[int]:
+def _anchors(ids: Sequence[int], hashes: _Hashes, inside: Span, shortest: int, longest: int) -> list[int]:
     """Return the places between equal pieces that follow one another, the longest such run; none if nothing repeats."""
     start, stop = inside
     places: dict[int, list[int]] = {}

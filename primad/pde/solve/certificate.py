@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.enclosures import Interval, Range, range_of
+from primad.enclosures import IntervalArray, Range, range_of
 from primad.pde.problem.terms import Row, Term
 from primad.recording import tree
 
@@ -42,7 +42,7 @@ class CertifiedResidual:
     label: str
     most: float
     sampled: float
-    where: Interval
+    where: IntervalArray
     range: Range
 
 
@@ -91,7 +91,7 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
     bounds = np.asarray(problem.domain.bounds, float)
     terms = [term for term in problem.terms.values() if term.kind == "equation"]
     begun = time.monotonic()
-    box = Interval(bounds[:, 0], bounds[:, 1])
+    box = IntervalArray(bounds[:, 0], bounds[:, 1])
     found = []
     for term in terms:
         for place, label in enumerate(problem.labels[term.name]):
@@ -107,7 +107,7 @@ def _certified_residual(
     term: Term,
     place: int,
     label: str,
-    box: Interval,
+    box: IntervalArray,
     inputs: Row,
     how: tuple[float, int, int],
 ) -> CertifiedResidual:
@@ -119,7 +119,7 @@ def _certified_residual(
     width = max(factor * largest, float(np.finfo(float).tiny))
     found = range_of(_residual_at(problem, params, term, place, inputs), box, width=width, order=order, most=most)
     size = max(abs(float(found.bounds.low)), abs(float(found.bounds.high)))
-    return CertifiedResidual(label, size, largest, Interval(at, at), found)
+    return CertifiedResidual(label, size, largest, IntervalArray(at, at), found)
 
 
 def _residual_at(problem: Problem, params: Any, term: Term, place: int, inputs: Row) -> Callable[[Any], Any]:

@@ -14,7 +14,7 @@ from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.runtime.loops.binomial_schedule import Cut, cut
 from primad.runtime.loops.lane_loops import SeparateLoops
 from primad.runtime.loops.loop_executables import Steps, steps_of
-from primad.runtime.loops.rematerialised_rows import Held, Rows, Source, Take, pieces
+from primad.runtime.loops.rematerialised_rows import Rows, Source, StoredRows, Take, pieces
 
 
 def run_scan(
@@ -112,11 +112,13 @@ def _room(length: int, types: Sequence[ArrayType], unwritten: Collection[int], n
 
 def _held(made: Sequence[Any], steps: int, streams: Sequence[int], types: Sequence[ArrayType]) -> list[Any]:
     """Return stacked results, streams as the rows of so many steps."""
-    return _with_streams(made, Held(steps, [made[i] for i in streams]), streams, types, len(made[0]) if made else 0)
+    return _with_streams(
+        made, StoredRows(steps, [made[i] for i in streams]), streams, types, len(made[0]) if made else 0
+    )
 
 
 def _with_streams(
-    made: Sequence[Any], source: Source | Held, streams: Sequence[int], types: Sequence[ArrayType], length: int
+    made: Sequence[Any], source: Source | StoredRows, streams: Sequence[int], types: Sequence[ArrayType], length: int
 ) -> list[Any]:
     found = list(made)
     for number, i in enumerate(streams):

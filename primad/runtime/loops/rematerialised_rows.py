@@ -5,8 +5,8 @@ row. Where they would not fit into the budget, a plan passes them as `Rows`. Beh
 that makes them, with states from which it can go on (see `primad.runtime.loops.binomial_schedule`). What takes the
 rows, in whatever order, need not know. It may be the source of other rows, as in second derivatives.
 
-A loop that took fewer steps than there are rows passes `Rows` too: behind these stand the rows of its steps, `Held` in
-arrays whose other rows nobody wrote.
+A loop that took fewer steps than there are rows passes `Rows` too: behind these stand the rows of its steps,
+`StoredRows` in arrays whose other rows nobody wrote.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Source:
         return found
 
 
-class Held:
+class StoredRows:
     """The rows of a loop's steps, in arrays with room for more.
 
     Attributes:
@@ -200,7 +200,7 @@ class Rows:
         type: of the whole.
     """
 
-    def __init__(self, source: Source | Held, which: int, type: ArrayType) -> None:
+    def __init__(self, source: Source | StoredRows, which: int, type: ArrayType) -> None:
         self.source, self._which = source, which
         self.shape, self.dtype = type.shape, type.dtype
 

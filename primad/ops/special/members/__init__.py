@@ -9,12 +9,12 @@ import numpy as np
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special.members.bessel_like import BESSEL_LIKE
-from primad.ops.special.members.entry import Family
+from primad.ops.special.members.entry import FunctionFamily
 from primad.ops.special.members.hypergeometric import HYPERGEOMETRIC
 
 __all__ = ["member"]
 
-MEMBERS: dict[str, Family] = {**BESSEL_LIKE, **HYPERGEOMETRIC}
+MEMBERS: dict[str, FunctionFamily] = {**BESSEL_LIKE, **HYPERGEOMETRIC}
 """The families by name."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from primad.ops.elementwise.discrete import sign
 from primad.ops.special.bessel import airy, bessel_i, bessel_j, bessel_k, bessel_y
-from primad.ops.special.members.entry import Family, Tried
+from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
 
 
@@ -102,48 +102,48 @@ def _airy_integral(numbers: Any, x: Any, kind: str, turn: int) -> Any:
     return turn * getattr(numbers, kind)(turn * x, derivative=-1)
 
 
-BESSEL_LIKE: dict[str, Family] = {
-    "spherical_jn": Family(
+BESSEL_LIKE: dict[str, FunctionFamily] = {
+    "spherical_jn": FunctionFamily(
         lambda x, n: special.spherical_jn(n, x), _spherical("spherical_jn", 1.0, -1.0),
         lambda m, x, n: _half(m, "besselj", x, n), Tried.POSITIVE, ((0,), (1,), (3,)),
     ),
-    "spherical_yn": Family(
+    "spherical_yn": FunctionFamily(
         lambda x, n: special.spherical_yn(n, x), _spherical("spherical_yn", 1.0, -1.0),
         lambda m, x, n: _half(m, "bessely", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
-    "spherical_in": Family(
+    "spherical_in": FunctionFamily(
         lambda x, n: special.spherical_in(n, x), _spherical("spherical_in", 1.0, 1.0),
         lambda m, x, n: _half(m, "besseli", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
-    "spherical_kn": Family(
+    "spherical_kn": FunctionFamily(
         lambda x, n: special.spherical_kn(n, x), _spherical("spherical_kn", -1.0, -1.0),
         lambda m, x, n: _half(m, "besselk", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
-    "ive": Family(
+    "ive": FunctionFamily(
         lambda x, v: np.where(x == np.inf, 0.0, special.ive(v, x)),
         lambda of, out, x, v: 0.5 * (of("ive", x, v - 1) + of("ive", x, v + 1)) - sign(x) * out,
         lambda m, x, v: m.exp(-x) * m.besseli(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
     ),
-    "kve": Family(
+    "kve": FunctionFamily(
         lambda x, v: np.where(x == np.inf, 0.0, special.kve(v, x)),
         lambda of, out, x, v: out - 0.5 * (of("kve", x, v - 1) + of("kve", x, v + 1)),
         lambda m, x, v: m.exp(x) * m.besselk(v, x), Tried.POSITIVE, ((0,), (1,), (1.5,)),
     ),
-    "kelvin": Family(
+    "kelvin": FunctionFamily(
         _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), Tried.POSITIVE,
         (("ber", 0), ("bei", 0), ("ker", 0), ("kei", 0), ("ker", 1)),
     ),
-    "struve": Family(
+    "struve": FunctionFamily(
         lambda x, v: special.struve(v, x),
         lambda of, out, x, v: 0.5 * (of("struve", x, v - 1) - of("struve", x, v + 1) + of("struve_source", x, v)),
         lambda m, x, v: m.struveh(v, x), Tried.POSITIVE, ((0,), (-0.5,), (1,)),
     ),
-    "modstruve": Family(
+    "modstruve": FunctionFamily(
         lambda x, v: special.modstruve(v, x),
         lambda of, out, x, v: 0.5 * (of("modstruve", x, v - 1) + of("modstruve", x, v + 1) + of("struve_source", x, v)),
         lambda m, x, v: m.struvel(v, x), Tried.POSITIVE, ((0,), (-0.5,), (1,)),
     ),
-    "struve_source": Family(
+    "struve_source": FunctionFamily(
         lambda x, v: (0.5 * x) ** v * (special.rgamma(v + 1.5) / math.sqrt(math.pi)),
         lambda of, out, x, v: (
             (v / (2.0 * v + 1.0)) * of("struve_source", x, v - 1) if v > 0 else v / x * out if v else 0.0 * x
@@ -151,52 +151,52 @@ BESSEL_LIKE: dict[str, Family] = {
         lambda m, x, v: (x / 2) ** v * m.rgamma(m.mpf(v) + m.mpf(3) / 2) / m.sqrt(m.pi),
         Tried.POSITIVE, ((0.5,), (2,)),
     ),
-    "itstruve0": Family(
+    "itstruve0": FunctionFamily(
         special.itstruve0, lambda of, out, x: of("struve", x, 0),
         _hyper((2, 2), (3, 3, 4), -1, lambda n, x: x * x / n.pi), Tried.POSITIVE,
     ),
-    "it2struve0": Family(
+    "it2struve0": FunctionFamily(
         special.it2struve0, lambda of, out, x: -of("struve", x, 0) / x,
         lambda m, x: m.pi / 2 - _hyper((1, 2), (3, 3, 3), -1, lambda n, x: 2 * x / n.pi)(m, x), Tried.POSITIVE,
     ),
-    "itmodstruve0": Family(
+    "itmodstruve0": FunctionFamily(
         special.itmodstruve0, lambda of, out, x: of("modstruve", x, 0),
         _hyper((2, 2), (3, 3, 4), 1, lambda n, x: x * x / n.pi), Tried.POSITIVE,
     ),
-    "itj0": Family(
+    "itj0": FunctionFamily(
         _result("itj0y0", 0), lambda of, out, x: bessel_j(x, n=0), _hyper((1,), (2, 3), -1, lambda n, x: x),
         Tried.POSITIVE,
     ),
-    "ity0": Family(
+    "ity0": FunctionFamily(
         _result("itj0y0", 1), lambda of, out, x: bessel_y(x, n=0), partial(_by_struve, y="bessely"), Tried.POSITIVE
     ),
-    "iti0": Family(
+    "iti0": FunctionFamily(
         _result("iti0k0", 0), lambda of, out, x: bessel_i(x, n=0), _hyper((1,), (2, 3), 1, lambda n, x: x),
         Tried.POSITIVE,
     ),
-    "itk0": Family(
+    "itk0": FunctionFamily(
         _result("iti0k0", 1), lambda of, out, x: bessel_k(x, n=0),
         lambda m, x: m.pi * x / 2 * (m.besselk(0, x) * m.struvel(-1, x) + m.besselk(1, x) * m.struvel(0, x)),
         Tried.POSITIVE,
     ),
-    "it2j0": Family(
+    "it2j0": FunctionFamily(
         _result("it2j0y0", 0), _over_less(-0.25),
         _hyper((2, 2), (4, 4, 4), -1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
-    "it2y0": Family(
+    "it2y0": FunctionFamily(
         _result("it2j0y0", 1), _over(lambda x: -bessel_y(x, n=0)),
         _integral_of_y_over_t, Tried.POSITIVE,
     ),
-    "it2i0": Family(
+    "it2i0": FunctionFamily(
         _result("it2i0k0", 0), _over_less(0.25),
         _hyper((2, 2), (4, 4, 4), 1, lambda n, x: x * x / 8), Tried.POSITIVE,
     ),
-    "it2k0": Family(
+    "it2k0": FunctionFamily(
         _result("it2i0k0", 1), _over(lambda x: -bessel_k(x, n=0)),
         _integral_of_k_over_t, Tried.POSITIVE,
     ),
     **{
-        f"itairy{place}": Family(
+        f"itairy{place}": FunctionFamily(
             _result("itairy", place),
             partial(lambda of, out, x, turn, n: airy(turn * x, n=n), turn=turn, n=n),
             partial(_airy_integral, kind=kind, turn=turn), Tried.POSITIVE, (),  # SciPy has 7 digits

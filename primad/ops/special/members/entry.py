@@ -16,7 +16,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Family:
+class FunctionFamily:
     """A family of functions f_p(x) with plain params p, whose derivatives are formulas in such families.
 
     Attributes:

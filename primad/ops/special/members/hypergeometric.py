@@ -10,7 +10,7 @@ import numpy as np
 from primad.ops.elementwise.elementary import cos, cosh, exp, log, sin
 from primad.ops.elementwise.selection import select
 from primad.ops.record.primitive import full
-from primad.ops.special.members.entry import Family, Tried
+from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
 
 
@@ -53,115 +53,117 @@ def _dilogarithm_slope(of: Any, out: Any, x: Any) -> Any:
     return select(near, below / (1.0 - x), -of("hyp2f1", 1.0 - select(near, full(1.0, x), x), 1, 1, 2))
 
 
-HYPERGEOMETRIC: dict[str, Family] = {
-    "hyp0f1": Family(
+HYPERGEOMETRIC: dict[str, FunctionFamily] = {
+    "hyp0f1": FunctionFamily(
         lambda x, b: special.hyp0f1(b, x),
         lambda of, out, x, b: of("hyp0f1", x, b + 1) / b,
         lambda m, x, b: m.hyp0f1(b, x), Tried.ARGUMENT, ((0.5,), (3,)),
     ),
-    "hyp1f2": Family(
+    "hyp1f2": FunctionFamily(
         _one_of_two, lambda of, out, z, k: of("hyp1f2", z, k + 1) * (k / (k + 1.0) ** 2),
         lambda m, z, k: m.hyper([k], [k + 1, k + 1], z), Tried.ARGUMENT, ((1,), (2,)),
     ),
-    "hyp1f1": Family(
+    "hyp1f1": FunctionFamily(
         lambda x, a, b: special.hyp1f1(a, b, x),
         lambda of, out, x, a, b: (a * of("hyp1f1", x, a + 1, b + 1)) / b,
         lambda m, x, a, b: m.hyp1f1(a, b, x), Tried.ARGUMENT, ((0.5, 1.5), (2, 3)),
     ),
-    "hyp2f1": Family(
+    "hyp2f1": FunctionFamily(
         lambda x, a, b, c: special.hyp2f1(a, b, c, x),
         lambda of, out, x, a, b, c: (a * b * of("hyp2f1", x, a + 1, b + 1, c + 1)) / c,
         lambda m, x, a, b, c: m.hyp2f1(a, b, c, x), Tried.ARGUMENT, ((0.5, 0.25, 1.5), (1, 1, 2)),
     ),
-    "hyperu": Family(
+    "hyperu": FunctionFamily(
         lambda x, a, b: special.hyperu(a, b, x),
         lambda of, out, x, a, b: -a * of("hyperu", x, a + 1, b + 1),
         lambda m, x, a, b: m.hyperu(a, b, x), Tried.POSITIVE, ((0.5, 1.5), (1, 2)),
     ),
-    "wright_bessel": Family(
+    "wright_bessel": FunctionFamily(
         lambda x, a, b: special.wright_bessel(a, b, x),
         lambda of, out, x, a, b: of("wright_bessel", x, a, a + b),
         lambda m, x, a, b: m.nsum(lambda k: x**k * m.rgamma(k + 1) * m.rgamma(a * k + b), [0, m.inf]),
         Tried.POSITIVE, ((1, 1), (0.5, 1)),
     ),
-    "log_wright_bessel": Family(
+    "log_wright_bessel": FunctionFamily(
         lambda x, a, b: special.log_wright_bessel(a, b, x),
         lambda of, out, x, a, b: exp(of("log_wright_bessel", x, a, a + b) - out),
         lambda m, x, a, b: m.log(m.nsum(lambda k: x**k * m.rgamma(k + 1) * m.rgamma(a * k + b), [0, m.inf])),
         Tried.POSITIVE, ((1, 1), (0.5, 1)),
     ),
-    "pbdv": Family(
+    "pbdv": FunctionFamily(
         lambda x, v: special.pbdv(v, x)[0],
         lambda of, out, x, v: 0.5 * (v * of("pbdv", x, v - 1) - of("pbdv", x, v + 1)),  # DLMF 12.8.3
         lambda m, x, v: m.pcfd(v, x), Tried.POSITIVE, ((0.5,), (2,)),
     ),
-    "spence": Family(
+    "spence": FunctionFamily(
         special.spence, _dilogarithm_slope,
         lambda m, x: m.polylog(2, 1 - x), (0.25, 1.75),
     ),
-    "wrightomega": Family(
+    "wrightomega": FunctionFamily(
         special.wrightomega, lambda of, out, x: out / (1.0 + out), lambda m, x: m.lambertw(m.exp(x)), (-2.0, 2.0)
     ),
-    "si": Family(
+    "si": FunctionFamily(
         lambda x: special.sici(x)[0], lambda of, out, x: of("spherical_jn", x, 0), lambda m, x: m.si(x), Tried.POSITIVE
     ),
-    "ci": Family(lambda x: special.sici(x)[1], lambda of, out, x: cos(x) / x, lambda m, x: m.ci(x), Tried.POSITIVE),
-    "shi": Family(
+    "ci": FunctionFamily(
+        lambda x: special.sici(x)[1], lambda of, out, x: cos(x) / x, lambda m, x: m.ci(x), Tried.POSITIVE
+    ),
+    "shi": FunctionFamily(
         lambda x: special.shichi(x)[0], lambda of, out, x: of("spherical_in", x, 0), lambda m, x: m.shi(x),
         Tried.POSITIVE,
     ),
-    "chi": Family(
+    "chi": FunctionFamily(
         lambda x: special.shichi(x)[1], lambda of, out, x: cosh(x) / x, lambda m, x: m.chi(x),
         Tried.POSITIVE,
     ),
-    "fresnels": Family(
+    "fresnels": FunctionFamily(
         lambda x: special.fresnel(x)[0], lambda of, out, x: sin((0.5 * math.pi) * (x * x)),
         lambda m, x: m.fresnels(x), (-2.0, 2.0),
     ),
-    "fresnelc": Family(
+    "fresnelc": FunctionFamily(
         lambda x: special.fresnel(x)[1], lambda of, out, x: cos((0.5 * math.pi) * (x * x)),
         lambda m, x: m.fresnelc(x), (-2.0, 2.0),
     ),
-    "jacobi": Family(
+    "jacobi": FunctionFamily(
         lambda x, n, a, b: special.eval_jacobi(n, a, b, x), _jacobi_slope,
         lambda m, x, n, a, b: m.jacobi(n, a, b, x), Tried.INSIDE, ((0, 1, 1), (3, 0.5, 2), (1.5, 0.5, 1)),
     ),
-    "legendre": Family(
+    "legendre": FunctionFamily(
         lambda x, n: special.eval_legendre(n, x),
         lambda of, out, x, n: of("gegenbauer", x, n - 1, 1.5) if n else 0.0 * x,
         lambda m, x, n: m.legendre(n, x), Tried.INSIDE, ((0,), (4,), (0.5,)),
     ),
-    "gegenbauer": Family(
+    "gegenbauer": FunctionFamily(
         lambda x, n, a: special.eval_gegenbauer(n, a, x),
         lambda of, out, x, n, a: 2.0 * a * of("gegenbauer", x, n - 1, a + 1) if n else 0.0 * x,
         lambda m, x, n, a: m.gegenbauer(n, a, x), Tried.INSIDE, ((0, 0.5), (3, 1.5)),
     ),
-    "chebyt": Family(
+    "chebyt": FunctionFamily(
         lambda x, n: special.eval_chebyt(n, x),
         lambda of, out, x, n: float(n) * of("chebyu", x, n - 1) if n else 0.0 * x,
         lambda m, x, n: m.chebyt(n, x), Tried.INSIDE, ((0,), (4,), (2.5,)),
     ),
-    "chebyu": Family(
+    "chebyu": FunctionFamily(
         lambda x, n: special.eval_chebyu(n, x),
         lambda of, out, x, n: 2.0 * of("gegenbauer", x, n - 1, 2) if n else 0.0 * x,
         lambda m, x, n: m.chebyu(n, x), Tried.INSIDE, ((0,), (3,)),
     ),
-    "hermite": Family(
+    "hermite": FunctionFamily(
         lambda x, n: special.eval_hermite(n, x),
         lambda of, out, x, n: 2.0 * n * of("hermite", x, n - 1) if n else 0.0 * x,
         lambda m, x, n: m.hermite(n, x), Tried.INSIDE, ((0,), (4,)),
     ),
-    "hermitenorm": Family(
+    "hermitenorm": FunctionFamily(
         lambda x, n: special.eval_hermitenorm(n, x),
         lambda of, out, x, n: float(n) * of("hermitenorm", x, n - 1) if n else 0.0 * x,
         lambda m, x, n: m.mpf(2) ** (-m.mpf(n) / 2) * m.hermite(n, x / m.sqrt(2)), Tried.INSIDE, ((0,), (4,)),
     ),
-    "laguerre": Family(
+    "laguerre": FunctionFamily(
         lambda x, n, a: special.eval_genlaguerre(n, a, x),
         lambda of, out, x, n, a: -of("laguerre", x, n - 1, a + 1) if n else 0.0 * x,
         lambda m, x, n, a: m.laguerre(n, a, x), Tried.POSITIVE, ((0, 0), (3, 0.5), (1.5, 0)),
     ),
-    "lpmv": Family(
+    "lpmv": FunctionFamily(
         lambda x, m, v: special.lpmv(m, v, x), _associated_slope,
         lambda n, x, m, v: n.legenp(v, m, x, type=2), Tried.INSIDE, ((1, 2), (2, 3.5)),
     ),
