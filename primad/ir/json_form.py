@@ -39,7 +39,7 @@ def packed(program: Program, known: Mapping[str, Any]) -> Any:
         program: of any ops.
         known: the ops whose names say what they are.
     """
-    return _said(program, _Packing(known, _whole))
+    return _said(program, _JsonWriter(known, _whole))
 
 
 def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> str | None:
@@ -53,20 +53,20 @@ def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> s
     Returns:
         None where something of the program cannot be said: an op of the user's own, or what a param refers to.
     """
-    said = _said(program, _Packing(known, _sum, lines))
+    said = _said(program, _JsonWriter(known, _sum, lines))
     return None if said is None else hashlib.sha256(repr(said).encode()).hexdigest()
 
 
 def unsaid(program: Program, known: Mapping[str, Any]) -> str:
     """Say in words what of a program `digest` cannot say; empty where it can."""
     try:
-        _Packing(known, _sum).all_of(program)
+        _JsonWriter(known, _sum).all_of(program)
     except NotSerializableError as error:
         return str(error)
     return ""
 
 
-def _said(program: Program, packing: _Packing) -> list[Any] | None:
+def _said(program: Program, packing: _JsonWriter) -> list[Any] | None:
     try:
         return packing.all_of(program)
     except NotSerializableError:
@@ -107,7 +107,7 @@ def unpacked_nodes(said: Any, known: Mapping[str, Any]) -> tuple[Program, list[N
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-class _Packing:
+class _JsonWriter:
     """What has been written so far: the programs, and where each is that an op holds."""
 
     def __init__(self, known: Mapping[str, Any], array: Callable[[Array], str], lines: bool = True) -> None:

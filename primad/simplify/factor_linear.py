@@ -41,7 +41,7 @@ def gather(program: Program) -> Program:
     replay(program.nodes, values, trace)
     uses = Counter(operand for node in program.nodes for operand in node.inputs)
     uses.update(program.outputs)
-    sums = _Sums(uses, values, trace)
+    sums = _LinearSums(uses, values, trace)
     return finish(program, trace, inputs, [sums.of([(None, node)]) for node in program.outputs], values)
 
 
@@ -71,7 +71,7 @@ def instead_in_sum(node: Node, instead: Callable[[Node, int], Node | None], most
     return look(node, 1)
 
 
-class _Sums:
+class _LinearSums:
     """Sums of values of a program, built in a new trace.
 
     Args:

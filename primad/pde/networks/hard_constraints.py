@@ -74,7 +74,7 @@ class Imposed:
 
 
 @dataclass(frozen=True)
-class Group:
+class SharedNetwork:
     """Unknowns that are the outputs of one network.
 
     Attributes:

@@ -27,7 +27,7 @@ from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import Array
 from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
-from primad.pde.networks.hard_constraints import Group
+from primad.pde.networks.hard_constraints import SharedNetwork
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.residual_checks import check_residuals
@@ -140,7 +140,7 @@ class Problem:
         """The data, as they were given."""
         return [one for one in self.statement.conditions if isinstance(one, Data)]
 
-    def _grouped(self) -> tuple[list[Group], list[tuple[Condition, list[str]]]]:
+    def _grouped(self) -> tuple[list[SharedNetwork], list[tuple[Condition, list[str]]]]:
         """Return the networks, and the conditions that are fitted with the unknowns that they are fitted for."""
         statement, done, by_construction = self.statement, [], {}
         self.left: list[Left] = []
@@ -154,7 +154,7 @@ class Problem:
         for names, network in statement.groups:
             periodic = frozenset(statement.periodic(names))
             inputs = Inputs(self.domain.names, self.domain.bounds, periodic)
-            groups.append(Group(names, network, inputs, {name: by_construction[name] for name in names}))
+            groups.append(SharedNetwork(names, network, inputs, {name: by_construction[name] for name in names}))
         fitted = []
         for condition in statement.fitted():
             others = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
