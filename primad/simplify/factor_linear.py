@@ -31,7 +31,7 @@ DEEPEST = 200
 """Linear ops through which a sum is moved."""
 
 
-def gather(program: Program) -> Program:
+def factor_linear(program: Program) -> Program:
     """Build each result, a sum, by adding up the operands of equal linear ops that are used nowhere else."""
     if DIRECTIONS in LEFT_OUT.get():
         return program

@@ -12,7 +12,7 @@ from primad import pde
 from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
-from primad.simplify.factor_linear import gather
+from primad.simplify.factor_linear import factor_linear
 from primad.transforms import jvp
 from primad.transforms.lowering import expand, inline
 from primad.verify.cases.drawn_cases import Seeded
@@ -266,7 +266,7 @@ def test_gathered_sums_of_random_programs_are_the_sums(seed):
     rng = np.random.default_rng(seed)
     values = [np.asarray(rng.uniform(0.4, 1.6, size=type.shape)).astype(type.dtype) for type in plain.in_types]
     expected = REFERENCE.prepare(plain, PLAIN).run(values)
-    for found, wanted in zip(REFERENCE.prepare(gather(plain), PLAIN).run(values), expected, strict=True):
+    for found, wanted in zip(REFERENCE.prepare(factor_linear(plain), PLAIN).run(values), expected, strict=True):
         finite = wanted[np.isfinite(wanted)]
         digits = 1e-4 if "float32" in str(plain) else 1e-8
         assert_allclose(found, wanted, rtol=digits, atol=digits * (1 + np.abs(finite).max(initial=0)))

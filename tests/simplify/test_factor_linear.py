@@ -45,7 +45,7 @@ def test_sums_are_moved_through_as_many_linear_ops_as_is_said(monkeypatch: pytes
         monkeypatch.setattr(factor_linear, "DEEPEST", deepest)
         with without(LOCAL):
             program = primad.trace(lambda x, y: turned(x) + turned(y))(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
-            return sum(node.op is ops.permute for node in factor_linear.gather(program).nodes)
+            return sum(node.op is ops.permute for node in factor_linear.factor_linear(program).nodes)
 
     assert [counted(deepest) for deepest in range(4)] == [4, 3, 2, 2]
 
@@ -75,7 +75,7 @@ def test_numbers_are_moved_through_what_is_linear_in_them(name: str, sum: str, d
     arguments = [(rng.normal(size=shape) + 1j * rng.normal(size=shape)) for shape in ((3, 3), (3, 3), (), ())]
     arguments = [np.asarray(x if np.issubdtype(dtype, np.complexfloating) else x.real).astype(dtype) for x in arguments]
     function = lambda *xs: SUMS[sum](LINEAR[name], *xs)  # noqa: E731
-    found, expected = factor_linear.gather(primad.trace(function)(*arguments))(*arguments), function(*arguments)
+    found, expected = factor_linear.factor_linear(primad.trace(function)(*arguments))(*arguments), function(*arguments)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=20 * np.finfo(dtype).eps, atol=40 * np.finfo(dtype).eps)
 
@@ -84,5 +84,5 @@ def test_terms_that_are_one_of_several_results_stay() -> None:
     """What gives several results has no sum of them."""
     x, y = np.arange(6.0).reshape(3, 2) ** 2 + 1, np.eye(3, 2)
     program = primad.trace(lambda x, y: np.linalg.qr(x)[1] + np.linalg.qr(y)[1])(x, y)
-    found = factor_linear.gather(lower(program))
+    found = factor_linear.factor_linear(lower(program))
     np.testing.assert_allclose(found(x, y), program(x, y), rtol=1e-14)

@@ -23,7 +23,7 @@ from primad.ops.record.rules import tangent_sum
 from primad.programs.program_ops import of_operand, program_op
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.simplify.factor_linear import gather, instead_in_sum
+from primad.simplify.factor_linear import factor_linear, instead_in_sum
 from primad.transforms import forward
 from primad.transforms.lowering import expand, inline
 
@@ -72,7 +72,7 @@ def build_partial(
             found.append(-value if sign < 0 else value)
         return [tangent_sum(found)]
 
-    return gather(expand(program_of([*program.in_types, *weights], total)))
+    return factor_linear(expand(program_of([*program.in_types, *weights], total)))
 
 
 def _derivative(known: dict[tuple[Direction, ...], Program], directions: tuple[Direction, ...]) -> Program:

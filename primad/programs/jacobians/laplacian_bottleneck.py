@@ -27,7 +27,7 @@ from primad.ops.record.rules import tangent_sum
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.simplify.collapse import collapse
-from primad.simplify.factor_linear import gather
+from primad.simplify.factor_linear import factor_linear
 from primad.transforms import batching, forward
 from primad.transforms.lowering import expand, inline
 
@@ -106,7 +106,7 @@ def compressed_laplacian(
         terms += inline(linear, [*operands, *values, *drifts])
         return [tangent_sum(terms)]
 
-    return gather(collapse(expand(program_of(program.in_types, total, program.names))))
+    return factor_linear(collapse(expand(program_of(program.in_types, total, program.names))))
 
 
 def _as_rows(x: TracedArray, size: int) -> TracedArray:

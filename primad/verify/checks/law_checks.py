@@ -21,7 +21,7 @@ from primad.ops.record.fields import Law, LawClass
 from primad.ops.record.primitive import Primitive
 from primad.recording.tracing import trace
 from primad.simplify.collapse import collapse
-from primad.simplify.factor_linear import gather
+from primad.simplify.factor_linear import factor_linear
 from primad.simplify.outer_products import outer_products
 from primad.simplify.slice_pushdown import take_early
 from primad.verify.cases.drawn_cases import Case, Choices, Seeded
@@ -94,7 +94,7 @@ def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbo
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
-    passes = collapse, gather, partial(outer_products, smallest=1), partial(take_early, smallest=1)
+    passes = collapse, factor_linear, partial(outer_products, smallest=1), partial(take_early, smallest=1)
     after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
     if after is left:
         raise Wrong(f"{law.name}: the passes", "another program", str(left))
