@@ -17,7 +17,7 @@ from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
-from primad.recording.scipy_names import DERIVATIVE, LINEAR_SYSTEMS, OF_THE_SPECTRUM, RECORDED, SOLVED
+from primad.recording.scipy_names import DERIVATIVE, LINEAR_SYSTEMS, RECORDED, SOLVED
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 
 READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
@@ -176,11 +176,6 @@ def _by_module(now: Doing, module: str, name: str) -> str:
         return (
             f"call primad.scipy.fft.{name}, which is recorded (import primad.scipy.fft); or once, before, "
             f"scipy.fft.register_backend(primad.scipy.fft), after which SciPy's own function records it; {READ}."
-        )
-    if module.startswith("scipy.linalg") and name in OF_THE_SPECTRUM:
-        return (
-            "it is not recorded; of a symmetric positive definite matrix without "
-            f"equal eigenvalues, w, v = np.linalg.eigh(a) and (v * {OF_THE_SPECTRUM[name]}) @ v.T."
         )
     if module.startswith("scipy.optimize") and name in SOLVED:
         return (

@@ -9,11 +9,15 @@ RECORDED = {
         "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
     )),
     "scipy.linalg": frozenset((
-        "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eig", "eigh", "eigvals",
-        "eigvalsh", "expm", "expm_frechet", "hankel", "inv", "logm", "lu", "lu_factor", "lu_solve", "norm", "pinv",
-        "qr", "solve", "solve_banded", "solve_circulant", "solve_continuous_are", "solve_continuous_lyapunov",
-        "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz", "solve_triangular",
-        "solveh_banded", "sqrtm", "svd", "svdvals", "toeplitz",
+        "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",
+        "companion", "convolution_matrix", "coshm", "cosm", "det", "diagsvd", "eig", "eig_banded", "eigh",
+        "eigh_tridiagonal", "eigvals", "eigvals_banded", "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet",
+        "fiedler", "fractional_matrix_power", "hankel", "inv", "khatri_rao", "leslie", "logm", "lu", "lu_factor",
+        "lu_solve", "matmul_toeplitz", "norm", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "signm",
+        "sinhm", "sinm", "solve", "solve_banded", "solve_circulant", "solve_continuous_are",
+        "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester",
+        "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm",
+        "tanm", "toeplitz",
     )),
     "scipy.ndimage": frozenset((
         "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
@@ -39,8 +43,6 @@ DERIVATIVE = {
     "scipy.sparse.linalg": "whose derivative is that of the solution",
 }
 """What there is to say of the derivative of a module's functions."""
-OF_THE_SPECTRUM = {"fractional_matrix_power": "w**p"}
-"""Functions of matrices whose values may be complex: what they do to the eigenvalues."""
 SOLVED = {
     **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
     **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),

@@ -65,6 +65,18 @@ UNRECORDED = {
         ),
         "Of the parabolic cylinder functions, pbdv is recorded.": r"pbvv|pbwa",
     },
+    "scipy.linalg": {
+        "It finds out, or counts, by what the values are.": r"bandwidth|ishermitian|issymmetric",
+        "It chooses one of many bases or orders, by its way; what does not depend on these is recorded, such as "
+        "eigenvalues and projections (a @ np.linalg.pinv(a)).": (
+            r"null_space|orth|schur|qz|ordqz|hessenberg|rsf2csf|cdf2rdf|cossin|ldl|rq|qr_\w+|matrix_balance"
+        ),
+        "np.linalg.lstsq is recorded.": r"lstsq",
+        "It draws at random: a product with a plain matrix is recorded.": r"clarkson_woodruff_transform",
+        "It is an estimate, or of a function that is known by its numbers alone.": r"expm_cond|funm",
+        "It finds LAPACK's own functions.": r"find_best_blas_type|get_\w+_funcs",
+        "It is an older name, or made of few lines of what is recorded.": r"solve_lyapunov|fiedler_companion",
+    },
     "scipy.ndimage": {
         "It orders elements, or is of sets and their labels.": (
             r"binary_\w+|grey_\w+|\w*_tophat|morphological_\w+|distance_\w+|label|find_objects|iterate_structure|"

@@ -36,7 +36,7 @@ OWN, WRITERS = (
     {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
     for table in (NOTHING_TO_RECORD, WRITING)
 )
-PATHS = ("scipy.interpolate", "scipy.signal", "scipy.ndimage")
+PATHS = ("scipy.linalg", "scipy.interpolate", "scipy.signal", "scipy.ndimage")
 """Modules of SciPy's that are mirrored, and of whose functions all others are refused with a reason."""
 SAY_NOTHING = {"out", "order", "subok", "like", "device", "copy", "casting", "signature", "args", "kwargs", "kind"}
 """Options of NumPy's that are about memory, or that say how and not what."""

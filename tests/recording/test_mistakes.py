@@ -97,11 +97,6 @@ def solve(m: Any, b: Any) -> Any:
     return inverted(m) @ b
 
 
-def power_of_diagonal(x: Any) -> Any:
-    w, v = np.linalg.eigh(np.diag(1.0 + np.arange(3.0)) * x)
-    return (v * w**0.3) @ v.T
-
-
 def needs(what: str, kind: str, fix: str) -> str:
     return f"{what} needs the numbers of a traced array of type {kind}\n{LOST}\n  Fix: {fix}"
 
@@ -234,10 +229,9 @@ MISTAKES: dict[str, Mistake] = {
         needs(
             "scipy.linalg.fractional_matrix_power(x * np.eye(3), 0.3)",
             "float64[3,3]",
-            "it is not recorded; of a symmetric positive definite matrix without "
-            "equal eigenvalues, w, v = np.linalg.eigh(a) and (v * w**p) @ v.T.",
+            f"call primad.scipy.linalg.fractional_matrix_power, {MIRRORED}; {READ}",
         ),
-        power_of_diagonal,
+        lambda x: primad.scipy.linalg.fractional_matrix_power(x * np.eye(3), 0.3),
     ),
     "a sparse matrix": (
         lambda x: S * x,

@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pn
-from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.elementwise.complex_numbers import conjugated
-from primad.numpy.linalg.linear_systems import system
-from primad.ops.linalg.factorization import adjoint
-from primad.scipy.mirrors import by_cholesky, floats, mirrors
+from primad.scipy.mirrors import floats, mirrors
 
 __all__ = [
-    "block_diag", "circulant", "hankel", "solve_banded", "solve_circulant", "solve_toeplitz", "solveh_banded",
-    "toeplitz",
+    "block_diag", "circulant", "companion", "convolution_matrix", "diagsvd", "fiedler", "hankel", "khatri_rao",
+    "leslie", "matmul_toeplitz", "solve_circulant", "solve_toeplitz", "toeplitz",
 ]  # fmt: skip
 
 
@@ -63,7 +60,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 @mirrors
 def hankel(c: Any, r: Any = None) -> Any:
     """scipy.linalg.hankel: of a first column, and a last row whose first element is not read."""
-    (c,) = floats(c)
+    (c,) = floats(c, beside=[r])
     c, r = floats(c, np.zeros(c.shape, c.dtype) if r is None else r)
     c, r = _vector("hankel", c), _vector("hankel", r)
     return pn.concatenate([c, r[1:]])[np.arange(c.size)[:, None] + np.arange(r.size)[None, :]]
@@ -106,44 +103,81 @@ def solve_circulant(c: Any, b: Any) -> Any:
 
 
 @mirrors
-def solve_banded(
-    l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """scipy.linalg.solve_banded: by elimination in the whole matrix, whose bands are the rows of `ab`."""
-    ab, b = floats(ab, b)
-    below, above = l_and_u
-    if ab.ndim != 2 or below + above + 1 != ab.shape[0]:
-        raise ShapeError(
-            f"scipy.linalg.solve_banded: {below} and {above} bands, but shape {ab.shape}",
-            fix=f"give {below + above + 1} rows, one for each band.",
-        )
-    return pn.linalg.solve(_banded(ab, below, above), b)
-
-
-def _banded(ab: Any, below: int, above: int) -> Any:
-    """Return the matrix with given bands: element (i, j) stands in row above + i − j of column j."""
-    n = ab.shape[1]
-    columns = np.arange(n)[None, :]
-    rows = above + np.arange(n)[:, None] - columns
-    inside = (rows >= 0) & (rows <= above + below)
-    return pn.where(inside, ab[np.where(inside, rows, 0), np.broadcast_to(columns, (n, n))], 0.0)
+def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+    """scipy.linalg.matmul_toeplitz: the product with the whole matrix, of one matrix."""
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, pn.conj(c_or_cr))
+    c, r, x = floats(c, r, x)
+    return toeplitz(_vector("matmul_toeplitz", c), _vector("matmul_toeplitz", r)) @ x
 
 
 @mirrors
-def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """scipy.linalg.solveh_banded: by Cholesky's factorization of the whole matrix, of which `ab` has one half."""
-    ab, b = floats(ab, b)
-    if ab.ndim != 2:
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """scipy.linalg.convolution_matrix: whose product with a vector of n elements is its convolution with `a`."""
+    a = _vector("convolution_matrix", *floats(a))
+    m = a.shape[0]
+    if mode not in ("full", "same", "valid") or not m or n < 1:
         raise ShapeError(
-            f"scipy.linalg.solveh_banded: bands of one matrix are the rows of `ab`, got shape {ab.shape}",
-            fix="give a matrix with a row for each band.",
+            f"scipy.linalg.convolution_matrix: {m} elements, n={n} and mode={mode!r} do not fit",
+            fix="give one element at least, n of 1 or more, and a mode of full, same or valid.",
         )
-    bands = ab.shape[0] - 1
-    half = _banded(ab, bands if lower else 0, 0 if lower else bands)
-    a, columns, vector = system("scipy.linalg.solveh_banded", half if lower else adjoint(half), b)
-    found = by_cholesky(ops.cholesky(a), columns)
-    return found[..., 0] if vector else found
+    zeros = np.zeros(n - 1, a.dtype)
+    whole = toeplitz(pn.concatenate([a, zeros]), pn.concatenate([a[:1], zeros]))
+    if mode == "full":
+        return whole
+    first = (min(m, n) - 1) // 2 if mode == "same" else min(m, n) - 1
+    return whole[first : first + (max(m, n) if mode == "same" else max(m, n) - min(m, n) + 1)]
+
+
+@mirrors
+def companion(a: Any) -> Any:
+    """scipy.linalg.companion: the matrix whose characteristic polynomial has these coefficients, the highest first."""
+    a = _vector("companion", *floats(a))
+    if a.shape[0] < 2:
+        raise ShapeError(
+            f"scipy.linalg.companion takes two coefficients at least, got shape {a.shape}", fix="give two or more."
+        )
+    n = a.shape[0] - 1
+    return pn.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n, dtype=a.dtype)])
+
+
+@mirrors
+def leslie(f: Any, s: Any) -> Any:
+    """scipy.linalg.leslie: of how many descendants each age has, and which part of it grows older."""
+    f, s = (_vector("leslie", x) for x in floats(f, s))
+    n = f.shape[0]
+    if n < 2 or s.shape[0] != n - 1:
+        raise ShapeError(
+            f"scipy.linalg.leslie: {n} ages have {n - 1} parts that grow older, got {s.shape[0]}",
+            fix="give two ages at least, and a part for each but the last.",
+        )
+    return pn.concatenate([f[None], pn.pad(pn.diag(s), ((0, 0), (0, 1)))])
+
+
+@mirrors
+def fiedler(a: Any) -> Any:
+    """scipy.linalg.fiedler: the distances |aᵢ − aⱼ|."""
+    a = _vector("fiedler", *floats(a))
+    return pn.abs(a[:, None] - a[None, :])
+
+
+@mirrors
+def khatri_rao(a: Any, b: Any) -> Any:
+    """scipy.linalg.khatri_rao: Kronecker's products of the columns of two matrices."""
+    a, b = floats(a, b)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
+        raise ShapeError(
+            f"scipy.linalg.khatri_rao: shapes {a.shape} and {b.shape}", fix="give matrices with as many columns."
+        )
+    return pn.reshape(a[:, None, :] * b[None, :, :], (-1, a.shape[1]))
+
+
+@mirrors
+def diagsvd(s: Any, M: int, N: int) -> Any:
+    """scipy.linalg.diagsvd: the matrix of a shape with these singular values along its diagonal."""
+    s = _vector("diagsvd", *floats(s))
+    if s.shape[0] not in (M, N) or s.shape[0] > min(M, N):
+        raise ShapeError(
+            f"scipy.linalg.diagsvd: {s.shape[0]} values for the shape ({M}, {N})",
+            fix=f"give {min(M, N)} values.",
+        )
+    return pn.pad(pn.diag(s), ((0, M - s.shape[0]), (0, N - s.shape[0])))
