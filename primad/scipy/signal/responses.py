@@ -125,7 +125,7 @@ def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: 
 
 
 def _of_sections(sos: Any, worN: Any, whole: bool, fs: Any) -> tuple[Any, Any]:
-    (sos,) = floats(sos)
+    (sos,) = floats(sos, beside=[worN])
     if sos.ndim != 2 or sos.shape[1] != 6 or not sos.shape[0]:
         raise ShapeError(
             f"scipy.signal.freqz_sos: sections of shape {sos.shape}; each has 6 coefficients",
