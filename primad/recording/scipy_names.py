@@ -31,9 +31,10 @@ RECORDED = {
     )),
     "scipy.signal": frozenset((
         "bessel", "butter", "cheby1", "cheby2", "coherence", "convolve", "convolve2d", "correlate", "correlate2d",
-        "csd", "detrend", "ellip", "fftconvolve", "filtfilt", "freqs", "freqz", "freqz_sos", "freqz_zpk", "hilbert",
-        "iirfilter", "istft", "lfilter", "lfilter_zi", "oaconvolve", "periodogram", "resample", "savgol_filter",
-        "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "stft", "welch", "zpk2tf",
+        "csd", "decimate", "detrend", "ellip", "fftconvolve", "filtfilt", "firwin", "freqs", "freqz", "freqz_sos",
+        "freqz_zpk", "hilbert", "iirfilter", "istft", "lfilter", "lfilter_zi", "oaconvolve", "periodogram", "resample",
+        "resample_poly", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "stft",
+        "upfirdn", "welch", "zpk2tf",
     )),
     "scipy.sparse.linalg": frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve")),
 }  # fmt: skip

@@ -75,6 +75,46 @@ def test_sections_are_differentiated() -> None:
                      else call(signal, rest), mirror, signal, rest, rtol=1e-10)  # fmt: skip
 
 
+H = signal.firwin(7, 0.4)
+RATES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    **{f"firwin {kind} {f}": (lambda of, f, kind=kind: of.firwin(11, f, pass_zero=kind), (np.array(f),))
+       for kind, f in ((True, 0.3), ("lowpass", [0.2]), (False, 0.4), ("bandpass", [0.2, 0.5]), (True, [0.3, 0.6]),
+                       (False, [0.1, 0.3, 0.6]), (True, [0.1, 0.3, 0.6]))},
+    "firwin, not scaled": (lambda of, f: of.firwin(9, f, window=("kaiser", 3.0), scale=False), (np.array([0.3, 0.5]),)),
+    "firwin, by a width": (lambda of, f: of.firwin(9, f, width=0.2, fs=2.5), (np.array([0.3]),)),
+    "firwin, even": (lambda of, f: of.firwin(8, f), (np.array([0.3]),)),
+    **{f"upfirdn {up} {down}": (lambda of, h, x, up=up, down=down: of.upfirdn(h, x, up, down), (H, ROWS))
+       for up, down in ((1, 1), (3, 1), (1, 4), (3, 2), (9, 2))},
+    "upfirdn along the first axis": (lambda of, h, x: of.upfirdn(h, x, 2, 3, axis=0), (H[:2], ROWS.T)),
+    **{f"resample_poly {up} {down}, {pad}": (
+        lambda of, x, up=up, down=down, pad=pad: of.resample_poly(x, up, down, padtype=pad), (X,))
+       for up, down, pad in ((2, 3, "constant"), (4, 6, "mean"), (5, 1, "median"), (1, 1, "mean"), (1, 2, "maximum"))},
+    "resample_poly by coefficients": (lambda of, x, h: of.resample_poly(x, 3, 2, axis=1, window=h), (ROWS, H)),
+    **{f"decimate {kind} {both}": (lambda of, x, kind=kind, both=both: of.decimate(x, 3, None, kind, 0, both),
+                                   (np.concatenate([ROWS.T, ROWS.T]),))
+       for kind in ("iir", "fir") for both in (True, False)},
+    "decimate, short": (lambda of, x: of.decimate(x, 2, 4), (X,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_rates(name: str) -> None:
+    call, args = RATES[name]
+    check_mirror(call, mirror, signal, *args, rtol=1e-9)
+
+
+def test_rates_refuse_what_they_cannot() -> None:
+    for call, message in (
+        (lambda x: mirror.firwin(8, x, pass_zero=False), "no response at Nyquist"),
+        (lambda x: mirror.firwin(9, x, pass_zero="bandpass"), "pass_zero='bandpass' with 1 frequencies"),
+        (lambda x: mirror.upfirdn(H, x * X, mode="wrap"), "extend the signal by np.pad"),
+        (lambda x: mirror.resample_poly(x * X, 2, 3, padtype="line"), "extend the signal by np.pad"),
+        (lambda x: mirror.decimate(x * X, 0), "q must be 1 at least"),
+    ):
+        with pytest.raises(primad.PrimadError, match=message):
+            primad.jit(call)(0.3)
+
+
 CONVOLUTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     f"{name} {mode} {' '.join(str(each.shape) for each in args)} {options}": (
         lambda of, x, k, name=name, mode=mode, options=options: getattr(of, name)(x, k, mode, **options), args)
