@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from pathlib import Path
 
 from .runs import Outcome
 from .table import Program
 
-BEGIN, END = "<!-- python -m tests.programs --report: begin -->", "<!-- end -->"
+BEGIN, END = "<!-- begin -->", "<!-- end -->"
+"""Marks on the page between which the table stands."""
 
 
 def heading() -> str:
@@ -31,10 +31,13 @@ def row(program: Program, outcomes: Sequence[Outcome]) -> str:
 def write_page(page: Path, found: Sequence[tuple[Program, Sequence[Outcome]]]) -> None:
     """Put the table, and what is known to fail, between two marks of a page."""
     lines = [heading(), *[row(program, outcomes) for program, outcomes in found]]
-    known = [f"- {program.name}, {name}: {reason}." for program, _ in found for name, reason in program.known.items()]
+    whys: dict[str, list[str]] = {}
+    for program, _ in found:
+        for name, reason in program.known.items():
+            whys.setdefault(f"{program.name}: {reason}", []).append(name.rpartition(".")[2].removeprefix("test_"))
+    known = [f"- {reason} ({', '.join(names)})." for reason, names in whys.items()]
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    said = f"Run on {datetime.date.today().isoformat()}."
-    body = "\n".join(["", *lines, "", said, *(["", "What fails:", "", *known] if known else []), ""])
+    body = "\n".join(["", "", *lines, "", "What does not run, always with an error:", "", *known, "", ""])
     page.write_text(before + BEGIN + body + END + after, encoding="utf-8")
