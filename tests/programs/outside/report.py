@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 from .runs import Outcome
-from .table import Program
+from .table import PROGRAMS, Program
 
 BEGIN, END = "<!-- begin -->", "<!-- end -->"
 """Marks on the page between which the table stands."""
@@ -29,15 +30,18 @@ def row(program: Program, outcomes: Sequence[Outcome]) -> str:
 
 
 def write_page(page: Path, found: Sequence[tuple[Program, Sequence[Outcome]]]) -> None:
-    """Put the table, and what is known to fail, between two marks of a page."""
-    lines = [heading(), *[row(program, outcomes) for program, outcomes in found]]
-    whys: dict[str, list[str]] = {}
-    for program, _ in found:
-        for name, reason in program.known.items():
-            whys.setdefault(f"{program.name}: {reason}", []).append(name.rpartition(".")[2].removeprefix("test_"))
-    known = [f"- {reason} ({', '.join(names)})." for reason, names in whys.items()]
+    """Put the lines of programs among those of a page, between two marks, with what is known to fail of all."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    body = "\n".join(["", "", *lines, "", "What does not run, always with an error:", "", *known, "", ""])
-    page.write_text(before + BEGIN + body + END + after, encoding="utf-8")
+    earlier, after = rest.split(END)
+    rows = {line.split(" | ")[0]: line for line in earlier.splitlines() if line.startswith("| ")}
+    rows |= {line.split(" | ")[0]: line for line in (row(program, outcomes) for program, outcomes in found)}
+    packages = [f"| {program.packages[0].replace('==', ' ')}" for program in PROGRAMS]
+    lines = [heading(), *[rows[package] for package in packages if package in rows]]
+    whys: dict[str, list[str]] = {}
+    for program in PROGRAMS:
+        for name, reason in program.known.items():
+            whys.setdefault(f"{program.name}: {reason}", []).append(name.rpartition(".")[2].removeprefix("test_"))
+    known = textwrap.wrap("; ".join(f"{reason} ({len(names)})" for reason, names in whys.items()), 118)
+    failing = ["What does not run, why, and in how many cases (no number is wrong):", "", *known]
+    page.write_text("\n".join([before + BEGIN, "", *lines, "", *failing, "", END + after]), encoding="utf-8")

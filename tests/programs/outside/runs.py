@@ -40,7 +40,7 @@ class Outcome:
 
 def judged(program: Program, outcome: Outcome) -> Outcome:
     """Return an outcome beside what the table says of it."""
-    listed = next((reason for name, reason in program.known.items() if outcome.name.startswith(name)), "")
+    listed = program.known.get(outcome.name, "")
     if listed and outcome.why:
         return Outcome(outcome.name, outcome.seconds, f"{listed} [{outcome.why}]", outcome.first)
     if listed:
