@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 
-from primad.recording.protocols import FUNCTIONS, REFUSED, UFUNCS
+from primad.recording.protocols import REFUSED
 
 NOTHING_TO_RECORD: dict[str, str] = {
     "It reads or writes files, text or buffers.": """
@@ -40,6 +40,6 @@ def numpys_own(taken: set[str]) -> list[str]:
     for reason, names in (*NOTHING_TO_RECORD.items(), *WRITING.items()):
         for name in names.split():
             function = getattr(np, name, None)
-            if function is not None and function not in FUNCTIONS and function not in UFUNCS:
+            if function is not None:
                 REFUSED[function] = reason
     return [name for name in np.__all__ if name not in taken and _own(name)]

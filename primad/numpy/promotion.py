@@ -257,7 +257,7 @@ def convert(x: TracedArray, dtype: Any) -> TracedArray:
         )
     if is_float(dtype):
         return cast(TracedArray, ops.cast(x, dtype=str(dtype)))
-    if dtype.kind == "b" and x.dtype.kind != "b":
+    if dtype.kind == "b":
         return cast(TracedArray, ~ops.equal(x, 0))
     return cast(TracedArray, ops.truncate(x, dtype=str(dtype)))
 

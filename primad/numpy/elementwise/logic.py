@@ -67,7 +67,7 @@ def _comparable(name: str, x: Any, y: Any) -> list[TracedArray]:
 
 def _in_range(x: Any, y: Any) -> Any:
     """Return x, or ±∞ for a Python integer beyond the range of the integers y."""
-    if type(x) is not int or not hasattr(y, "dtype") or y.dtype.kind not in "iu":
+    if type(x) is not int or y.dtype.kind not in "iu":
         return x
     info = np.iinfo(y.dtype)
     return x if info.min <= x <= info.max else math.copysign(math.inf, x)

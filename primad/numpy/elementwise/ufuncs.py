@@ -92,7 +92,7 @@ __all__ = [
 def agree(x: Any, y: Any, floats: bool) -> bool:
     """Say whether operands need no conversion: of one type (floats, if one is plain), or floats and a Python number."""
     if type(x) is not TracedArray:
-        return type(y) is TracedArray and _agrees(x, y.node.type)
+        return _agrees(x, y.node.type)
     type_ = x.node.type
     if type(y) is not TracedArray:
         return _agrees(y, type_)

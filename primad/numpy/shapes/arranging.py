@@ -215,7 +215,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     place = normalize_axis("insert", axis, x.ndim)
     length = x.shape[place]
     at = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
-    at = np.flatnonzero(at) if at.dtype.kind == "b" else at
+    at = np.flatnonzero(at) if at.dtype.kind == "b" else at if at.size else at.astype(np.int64)
     if at.size and (at.min() < -length or at.max() > length):
         raise ShapeError(f"insert: place {obj} is out of range for an axis of length {length}")
     new = convert(new, x.dtype)
