@@ -43,6 +43,11 @@ _WRITING: dict[Any, tuple[int, str]] = {
     np.put_along_axis: (2, "values"), np.putmask: (2, "values"),
 }  # fmt: skip
 """Functions of NumPy's that write into their first argument, and where they take what they write."""
+_FIRST: dict[Any, str] = {
+    np.copyto: "dst", np.fill_diagonal: "a", np.imag: "val", np.nan_to_num: "x", np.place: "arr", np.put: "a",
+    np.put_along_axis: "arr", np.putmask: "a", np.real: "val", np.real_if_close: "a",
+}  # fmt: skip
+"""Functions that do something else with an array that may be written to, and the name of the argument that it is."""
 _CASTING = {np.copyto: "same_kind", np.putmask: "safe"}
 """By which rule they cast, where it is not that of assignment."""
 _LIKE_UFUNCS = frozenset((np.clip, np.fix, np.isneginf, np.isposinf))
@@ -182,15 +187,18 @@ class WritableArray(ArrayView):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function in (np.shares_memory, np.may_share_memory):
             return function(*[x._view if type(x) is WritableArray else x for x in args], **kwargs)
+        if _FIRST.get(function) in kwargs:
+            kwargs = dict(kwargs)
+            args = (kwargs.pop(_FIRST[function]),)
         if function in _WRITING and type(args[0]) is WritableArray:
             return args[0]._write(function, args[1:], kwargs)
-        if function in (np.real, np.imag) and args and type(args[0]) is WritableArray:
+        if function in (np.real, np.imag):
             return args[0].imag if function is np.imag else args[0].real
-        if function is np.real_if_close and type(args[0]) is WritableArray:
+        if function is np.real_if_close:
             return function(settled(args[0]), *args[1:], **kwargs) if args[0].dtype.kind == "c" else args[0]
         if function is np.nan_to_num:
             copied, args, kwargs = _without(function, "copy", args, kwargs)
-            if copied is not None and not copied and type(args[0]) is WritableArray:
+            if copied is not None and not copied:
                 return args[0].take_over("nan_to_num", function(args[0], **kwargs))
         out, args, kwargs = _without(function, "out", args, kwargs)
         found = _called(function, args, kwargs, function in _VIEWS)
