@@ -176,7 +176,7 @@ def _of_product(node: Node, flops: int, machine: Machine, peak: float) -> float:
 
 def _by_lapack(node: Node, flops: int, peak: float) -> float:
     """Predict how many seconds LAPACK takes for a stack of matrices: the more rows, the more of it is products."""
-    rows = min(node.inputs[0].type.shape[-2:], default=1) or 1  # where there is none there are no flops either
+    rows = max(1, min(node.inputs[0].type.shape[-2:], default=1))  # where there is none there are no flops either
     share = (needs_lapack(node) or 1.0) * LAPACK_SHARE * rows / (rows + HALF_OF_IT)
     return _matrices_of(node) * LAPACK_SECONDS + flops / (share * peak)
 

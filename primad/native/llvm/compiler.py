@@ -225,10 +225,10 @@ def _version(package: str) -> str:
 
 def _folder(package: str) -> Path:
     """Return where the files of a package are, which is not imported for that."""
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    origin: str | None = getattr(find_spec(package), "origin", None)
+    if origin is None:
         raise ImportError(f"there is no {package}")
-    return Path(found.origin).parent
+    return Path(origin).parent
 
 
 _SAID_IN = {"scipy": "version.py", "llvmlite": "_version.py"}

@@ -21,8 +21,8 @@ _RELOCATION = struct.Struct("<QQq")
 _ADDRESS = struct.Struct("<Q")
 _KIND = b"\x7fELF\x02\x01\x01", 1, 62
 """The beginning of a file, its type and its machine: of 64 bits, the lowest byte first; to be linked; x86-64."""
-_OUTSIDE, _FIRST_SPECIAL = 0, 0xFF00
-"""Numbers of sections: of what is elsewhere, and from where on they are none."""
+_OUTSIDE = 0
+"""The number of the section of what is elsewhere."""
 
 
 class _Type(IntEnum):
@@ -137,7 +137,7 @@ def _placed(code: bytes, known: Mapping[str, int]) -> PlacedCode:
     (symbols,) = [section for section in every if section.type == _Type.SYMBOLS]
     found, functions = _addresses(code, symbols, every[symbols.link], addresses, known)
     for section in every:
-        if section.type == _Type.RELOCATIONS and section.info in offsets:
+        if section.type == _Type.RELOCATIONS:
             for place, about, addend in _RELOCATION.iter_unpack(code[section.offset : section.offset + section.size]):
                 if about & 0xFFFFFFFF != _Relocation.WHOLE_ADDRESS:
                     raise _OtherFileError
@@ -154,7 +154,7 @@ def _placed(code: bytes, known: Mapping[str, int]) -> PlacedCode:
             raise _OtherFileError
     begin = 0
     for protection, end in ends.items():
-        if end > begin and _protect()(base + begin, end - begin, protection):
+        if _protect()(base + begin, end - begin, protection):
             raise _OtherFileError
         begin = end
     return PlacedCode(memory, functions)
@@ -192,7 +192,7 @@ def _addresses(
         elif section in sections:
             found.append(sections[section] + value)
             own[name] = found[-1]
-        elif section < _FIRST_SPECIAL or not value:  # a section that is not placed, or the name of a file
+        elif not value:  # the name of a file, or of a section that is not placed
             found.append(0)
         else:
             raise _OtherFileError

@@ -111,7 +111,7 @@ def _needed(program: Program, wanted: Sequence[bool]) -> list[int]:
 
 def _stay_apart(stack: Dimension) -> bool:
     """Say whether what one member computes depends on nothing of another."""
-    held = any(node.op is CAPTURED for node in stack.axis) or any(node.op is project for node in stack.made)
+    held = any(node.op is CAPTURED for node in stack.axis)
     return not (held or stack.twice or stack.mixed or stack.summed or stack.whole)
 
 

@@ -76,12 +76,11 @@ class _Loop:
         carried, stacks = self.results[form.ends : form.first_stack], self.results[form.first_stack :]
         homes = [own if view is None else view for own, view in zip(self.first, carried, strict=True)]
         steps, begins = self._steps()
-        may_stop = form.lead or not form.length
         for start, home, view in zip(operands, homes, carried, strict=False):
-            if self.body.text is not None or (may_stop and view is not None):
+            if self.body.text is not None or (form.lead and view is not None):
                 copy(code, start, home)
         for k, view in enumerate(stacks):
-            if view is not None and may_stop and self._is_read_beyond(k):
+            if view is not None and form.lead and self._is_read_beyond(k):
                 copy(code, Splat(0, view.dtype), view)
         if form.ends and self.results[0] is not None:
             code.store("i64", 0, code.start(self.results[0]))

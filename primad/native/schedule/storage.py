@@ -65,7 +65,7 @@ def joined_in(node: Node) -> tuple[int, tuple[int, ...], tuple[int | None, ...]]
     if node.op is not ops.pad or any(params["interior"]):
         return None
     around = [i for i, widths in enumerate(zip(params["low"], params["high"], strict=True)) if any(widths)]
-    if len(around) != 1 or min(*params["low"], *params["high"]) < 0:
+    if len(around) != 1:
         return None
     (axis,) = around
     low, n = params["low"][axis], node.type.shape[axis]

@@ -107,10 +107,10 @@ def _may_be_outside(node: Node) -> bool:
     indices, n = node.inputs[1], length_of_axis(node)
     while indices.op in VIEWS:
         indices = indices.inputs[0]
-    source, which = application(indices)
+    source, _ = application(indices)
     if source.op is ops.argsort:
         return bool(source.type.shape[dict(source.params)["axis"]] > n)
-    if source.op is ops.lu and which == 1:
+    if source.op is ops.lu:  # its order of rows
         return bool(source.inputs[0].type.shape[-1] > n)
     return known_places(node) is None
 

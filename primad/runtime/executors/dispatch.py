@@ -149,7 +149,7 @@ def prepared_for_calls(
     def found_or_made(make: Callable[[], Executable | None], is_function: bool) -> Executable | None:
         found = None if kept is None else kept.plan(signature)
         if found is not None:
-            return found[1] if found[0] or not is_function else None
+            return found[1] if found[0] is is_function else None
         made = make()
         if kept is not None and made is not None:
             kept.keep(made, is_function)

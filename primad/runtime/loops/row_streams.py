@@ -121,7 +121,7 @@ class KeptStreams(NamedTuple):
 
     def _held(self, node: Node) -> Cut | None:
         """Return how a loop is gone back through whose rows are not all held; None for others."""
-        if node not in self.of or node.op.programs.loop is None:
+        if node not in self.of:
             return None
         types = _types(node)
         first = node.op.programs.loop(node).first_stack

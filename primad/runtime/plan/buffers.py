@@ -40,7 +40,7 @@ def makes_new_array(node: Node) -> bool:
     if isinstance(node.type, TupleType):
         return False
     if node.inputs and isinstance(node.inputs[0].type, TupleType):
-        return _is_known(node.inputs[0].op) and not node.inputs[0].op.memory.views
+        return _is_known(node.inputs[0].op)
     return (
         not isinstance(node.op, Leaf)
         and not node.op.memory.views

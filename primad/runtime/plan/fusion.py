@@ -149,7 +149,7 @@ class _Draft:
             x: dict(x.params)["axes"]
             for node in self.nodes
             for x in node.inputs
-            if x not in self._members and x.op is ops.broadcast and x.inputs[0].op is not LITERAL
+            if x not in self._members and x.op is ops.broadcast
         }
         self._through = {x: axes for x, axes in self._through.items() if self._space.admit(axes)}
         outside = dict.fromkeys(

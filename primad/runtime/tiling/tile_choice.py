@@ -110,7 +110,7 @@ def _written(
         assert layout is not None
         writer = ProgramWriter(layout, BUDGET.tile_text)
     heads = [unit.nodes[0] for unit in layout.units]
-    products = sum(node.op is ops.contract and node.op.cost(node).matmul_flops > 0 for node in heads)
+    products = sum(node.op is ops.contract for node in heads)
     try:
         return [length, products, len(heads) - products, writer.write().plain(program)]
     except TooLongError:

@@ -91,9 +91,8 @@ def hindrances(dimension: Dimension) -> set[Node]:
     """Return the uses of a dimension that neither map it nor sum over it into a value that has none of it."""
     found = {*dimension.twice, *[node for node, _ in dimension.mixed]}
     for node, _ in dimension.summed:
-        if node in dimension.axis or isinstance(node.type, TupleType) or _spreads_far(node, dimension):
+        if node in dimension.axis or _spreads_far(node, dimension):
             found.add(node)
-    found.update([node for node in dimension.made if node.op is project])  # another result may have none of it
     return found
 
 

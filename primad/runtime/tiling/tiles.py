@@ -44,9 +44,7 @@ class TilePlan(NamedTuple, Generic[Planned]):
         """
         try:
             return self.plan.run(slices)
-        except PrimadError as error:
-            if isinstance(self.plan, Plan) and self.plan.program is self.program:
-                fail_in_part(error, self.axis, start)
+        except PrimadError:
             try:  # again, step by step: then the error speaks of values whose axes are known
                 Plan(self.program).run(slices)
             except PrimadError as again:
