@@ -19,12 +19,16 @@ from primad.functional.control.while_loops import while_rows
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf
 from primad.ir.program import ClosedProgram, Program
+from primad.native.complex_numbers.complex_arithmetic import Parts
+from primad.native.complex_numbers.rules import rule_of
 from primad.native.cpython import entry_point, object_layout
 from primad.native.emit import scipy_functions
+from primad.native.emit.elementwise_loop import _in_turn
 from primad.native.emit.emit_context import Loops
 from primad.native.emit.op_table import Way, reason, short_length, way_of
 from primad.native.llvm import compiler as native
 from primad.native.llvm.compiler import _folder, compiler
+from primad.native.llvm.strided_views import View
 from primad.native.loops.batched_while import _stay_apart, _without_choices, member_of
 from primad.native.unrolled.unrolled_indexing import known_places
 from primad.recording.tracing import program_of
@@ -230,14 +234,16 @@ def test_windows_of_a_literal() -> None:
 
 
 def test_what_sums_over_an_axis_can_add_to_a_sum() -> None:
-    """So that native tiles can sum: what sums, as an op's record says, adds to what is there, and has one result."""
+    """So that native tiles can sum: what sums, as an op's record says, adds to what is there, and has one
+    result. All its operands have that axis, so that none of them is a sum over it itself."""
     for case in CASES.values():
         for seed in range(2):
             program = one_op(case.op, case.draw(Seeded(seed)), case.through)
             for node in [node for node in program.nodes if not isinstance(node.op, Leaf)]:
                 found = axis_map(node)
                 labels = {label for labels in found.operands for label in labels if label is not None}
-                sums = any(found.role(label) == "summed" for label in labels)
+                sums = {label for label in labels if found.role(label) == "summed"}
+                assert all(sums <= {*operand} for operand in found.operands), node.op.name
                 if isinstance(node.type, TupleType):
                     named = {label for labels in found.results for label in labels if label is not None}
                     assert not sums and named <= labels, node.op.name
@@ -360,3 +366,17 @@ def test_a_package_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("only_a_folder", "nowhere_at_all"):
         with pytest.raises(ImportError, match=name):
             _folder(name)
+
+
+def test_arrays_take_turns_in_pairs() -> None:
+    """Of three that begin one after the other, the second is of one pair only."""
+    views = [View("x", offset, (9,), (2,), np.dtype(float)) for offset in range(4)]
+    for count, pairs in ((1, []), (2, [(0, 1)]), (3, [(0, 1)]), (4, [(0, 1), (2, 3)])):
+        assert _in_turn(views[:count], [2] * count) == pairs
+
+
+def test_what_does_no_arithmetic_is_written_for_each_part_of_complex_numbers() -> None:
+    program = primad.trace(lambda z: primad.stop_gradient(z) * z)(1j)
+    (node,) = [node for node in program.nodes if node.op is ops.stop_gradient]
+    (real, imaginary) = rule_of(node)(Parts(2.0, 3.0))
+    assert (real, imaginary) == (2.0, 3.0)

@@ -16,6 +16,7 @@ from primad import numpy as pnp
 from primad.errors import ShapeError
 from primad.native.llvm.compiler import compiler
 from primad.runtime.cache import Cache
+from primad.runtime.loops import row_streams
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify
 
@@ -121,6 +122,40 @@ def test_what_is_donated_beside_tiles(first: str, monkeypatch: pytest.MonkeyPatc
                 np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14)
             for i in {0, 1} - {*donate}:
                 np.testing.assert_array_equal(given[i], (p, q)[i])
+
+
+def test_what_a_stream_is_computed_from_again_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are not held are made of the argument when the second loop asks for them."""
+    monkeypatch.setattr(row_streams, "SPARE_BYTES", 0)
+
+    def f(x: Any) -> Any:
+        last, rows = primad.scan(lambda c, row: (np.tanh(c + row), c * row), np.zeros(3), x)
+        return x * last, primad.scan(lambda c, row: (np.sin(c) + row, None), last, rows, reverse=True)[0]
+
+    x = RNG.normal(size=(50, 3))
+    recorded = primad.trace(f)(x)
+    program, more = simplify(recorded.hoisted()), recorded.source_values
+    wanted, plan = Plan(program).run([x, *more]), Plan(program, donated=((0, 0),))
+    assert plan.streams.of
+    given = x.copy()
+    found = plan.run([given, *more])
+    assert found[0] is given
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_arguments_that_share_memory() -> None:
+    """With one that is donated; the others may share theirs, and neighbours share nothing."""
+    function = primad.jit(lambda x, y, z: (x + 1.0, np.sum(y) + np.sum(z)), donate=0)
+    memory = np.ones((9, 2))
+    apart = np.ones((3, 2))
+    assert function(apart.copy(), memory[:5], memory[3:])[1] == 22.0
+    assert function(memory[:3], memory[3:6], memory[6:])[1] == 12.0
+    for x, y, z in ((memory[2:5], memory[:3], apart), (memory[:3], memory[2:5], apart), (memory[2:4], memory, apart)):
+        with pytest.raises(primad.TracingError, match="share memory"):
+            function(x, y, z)
+    with pytest.raises(primad.TracingError, match="z and x share memory"):
+        function(memory[6:], memory[:6], memory[5:8])
 
 
 def test_only_chosen_arguments_are_written() -> None:

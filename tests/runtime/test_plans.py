@@ -19,9 +19,10 @@ from primad.ops.blocked import blocked_products
 from primad.parallel import threads as chunks
 from primad.recording import tree
 from primad.recording.tracing import record, type_of
-from primad.runtime.plan import buffers, fusion, workspaces
+from primad.runtime.plan import buffers, fusion, memory_limit, workspaces
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.plan.interpreter import Plan
+from primad.runtime.plan.recompute import recompute
 from primad.runtime.tiling import tile_choice, tileable_axes, tiled_plan
 from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
@@ -268,3 +269,45 @@ def check(function: Callable[..., Any], arguments: list[Any], choose: Seeded, wh
             called = entry(*arguments)
             assert called is NotImplemented or bits(tree.leaves(called)) == kept, f"{what}: called from Python"
         yield kind
+
+
+# -- guards ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_value_and_all_that_only_it_used_move_together() -> None:
+    """Whatever the order of operands: each is repeated once, and taken out of its group once."""
+
+    def f(x: Any, y: Any, turned: bool) -> Any:
+        a = x * y
+        b = a + x
+        c = a * b if turned else b * a
+        d = b - c if turned else c - b
+        return d, d + x
+
+    for turned in (False, True):
+        program = primad.lower(primad.trace(lambda x, y, turned=turned: f(x, y, turned))(np.ones(9), np.ones(9)))
+        *first, last = [node for node in program.nodes if node.inputs]
+        steps = [*first, last]
+        assert recompute([first, [last]], steps, [last]) == [steps]
+        assert recompute([first, [last]], steps, [first[-1], last]) == [first, [last]]
+
+
+def test_a_program_without_a_tree_says_how_many_arguments_it_takes() -> None:
+    whole = primad.trace(lambda x, y: x + y)(1.0, 2.0)
+    program = primad.Program(whole.trace, whole.inputs, whole.outputs)
+    assert program.in_tree is None and program(1.0, 2.0) == 3.0
+    with pytest.raises(primad.ShapeError, match="takes 2 arguments"):
+        program(1.0)
+
+
+def test_limits_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the machine does not say how much it has there is none; what is no number of bytes is refused."""
+    plan = Plan(primad.lower(primad.trace(lambda x: np.cumsum(np.sin(x)))(np.ones(9))))
+    monkeypatch.setattr(memory_limit, "physical_memory", lambda: plan.peak_bytes - 1)
+    with pytest.raises(primad.PrimadError, match="would need"):
+        memory_limit.check_memory(plan)
+    monkeypatch.setattr(memory_limit, "physical_memory", lambda: None)
+    memory_limit.check_memory(plan)
+    for wrong in (1.5, "9", -1):
+        with pytest.raises(primad.ShapeError, match="positive number of bytes"):
+            primad.jit(np.sin, memory=wrong)(1.0)

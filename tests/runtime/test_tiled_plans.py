@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import primad
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Trace
 from primad.ir.program import Program
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_reductions
 from primad.parallel import threads as chunks
 from primad.runtime.plan import blocking, workspaces
@@ -570,3 +572,56 @@ def test_planning_leaves_the_collector_as_it_was(enabled):
     finally:
         (gc.enable if before else gc.disable)()
     assert states
+
+
+APART = {
+    "a literal": lambda x, c: (x * 2.0)[:, None] - (x + 2.0),
+    "a captured array": lambda x, c: (x * c)[:, None] - (x + c),
+    "an argument": lambda x, c: (x * x[0])[:, None] - (x + np.sin(x)),
+}
+
+
+@pytest.mark.parametrize("hoisted", [True, False])
+@pytest.mark.parametrize("name", APART)
+def test_what_both_indices_of_an_axis_read(name, hoisted, small_tiles, monkeypatch):
+    """Literals and arrays stand in the planned program where both indices need them."""
+    monkeypatch.setattr(tiled_plan, "is_pointwise", lambda nodes: False)
+    x, c = np.random.default_rng(0).normal(size=(2, 40))
+
+    def f(x):
+        return np.sum(APART[name](x, c) ** 2 * np.exp(-((x[:, None] - x) ** 2)))
+
+    recorded = primad.trace(f)(x)
+    program = simplify(recorded.hoisted(scalars=False) if hoisted else recorded)
+    arrays = [node.params[0][1].array for node in recorded.sources if node.op.name == "captured"]
+    plan = tiled_plan.make_plan(program)
+    assert tiled_plan.APART in plan.summary
+    assert plan.run([x, *(arrays if hoisted else [])])[0] == pytest.approx(f(x))
+    shown = [line for line in plan.details if not line.startswith("  ")]
+    lines = plan.planned.text().splitlines()[1:]
+    assert shown == [line.strip() for line in lines if " = " in line]
+    assert any("captured" in line for line in shown) == (name == "a captured array" and not hoisted)
+
+
+def test_steps_beside_tiles_that_take_donated_memory_are_no_parts(monkeypatch):
+    """Parts write where they like; a plan of steps writes into what is donated."""
+    monkeypatch.setattr(tiled_plan, "BUDGET", replace(BUDGET, worth_a_region=3))
+
+    def f(x):
+        return np.cumsum(np.sin(x) * x) + np.cos(x)
+
+    program = simplify(primad.trace(f)(np.ones(40)).hoisted())
+    plain, donated = (tiled_plan._outside(program, 1, donated) for donated in ((), ((0, 0),)))
+    assert plain is not None and donated.donated == ((0, 0),)
+
+
+def test_an_axis_that_is_named_is_cut_whatever_rows_loops_keep(small_tiles):
+    """Where many rows would be kept the plan is one of steps, unless an axis is asked for."""
+
+    def f(x, z):
+        rows = primad.scan(lambda c, row: (np.tanh(c * 0.9 + row), c), x[0], x)[1]
+        return np.sum(rows * x) + np.sum(np.tanh(z) * z)
+
+    program = simplify(primad.trace(primad.grad(f, argnums=(0, 1)))(np.ones((30, 8)), np.ones(40)).hoisted())
+    plans = [tiled_plan.make_plan(program, along=along, memory=100) for along in (None, (1, 0))]
+    assert [plan.memory if isinstance(plan, Plan) else None for plan in plans] == [100, None]

@@ -59,7 +59,7 @@ def write_scatter_add(site: Site) -> None:
     if site.counted is None:
         pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
     rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
-    ((n, *near), *longer) = merged(rows) or [(1, 1, 1)]
+    n, *near = (merged(rows) or [(1, 1, 1)])[0]
     short = near == [1, 1] and n <= lanes_of(out.dtype)  # one row: of several the first would not step by 1
     if short and own == len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape):
         _add_runs(site, n)

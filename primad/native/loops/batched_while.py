@@ -18,7 +18,6 @@ from primad.ir.walks import dependents
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.vectors import lanes_of
 from primad.native.loops.body_programs import step_program
-from primad.ops.record.primitive import project
 from primad.system.machine import CORE
 from primad.system.process import MOST_KEPT, made_once
 from primad.transforms.dimensions import Dimension, Dimensions

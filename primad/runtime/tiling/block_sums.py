@@ -179,10 +179,7 @@ def large_products(partition: TilePartition) -> dict[int, SumForm]:
     found = {
         i: form
         for i, node in enumerate(partition.sums)
-        if node.op is ops.contract
-        and node.type.nbytes > LARGE_SUM
-        and all(operand in axis for operand in node.inputs)
-        and (form := _form(node)) is not None
+        if node.op is ops.contract and node.type.nbytes > LARGE_SUM and (form := _form(node)) is not None
     }
     cut = [node for node in partition.program.nodes if node in axis or node in partition.sums]
     work = sum(_flops(node) for node in cut if not isinstance(node.op, Leaf))

@@ -170,7 +170,7 @@ class DistributedPlan:
         again = False
         for node in self.program.nodes:
             depth = max((level[operand] for operand in node.inputs if operand in level), default=0)
-            again = again or (depth > 0 and (node in axis or node in sums))
+            again = again or (depth > 0 and node in axis)
             level[node] = depth + (node in sums)
         return [node for node in self.program.nodes if node in sums and level[node] == 1] if again else []
 

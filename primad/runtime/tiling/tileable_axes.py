@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from primad import ops
-from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.ops.record.primitive import project
