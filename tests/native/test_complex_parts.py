@@ -10,12 +10,14 @@ import pytest
 
 import primad
 from primad import ops
+from primad.ir.array_types import ArrayType
 from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.complex_numbers.rules import NOT_WRITTEN, RULES, SOME
 from primad.native.llvm.compiler import compiler
 from primad.runtime.executors.dispatch import NATIVE
-from primad.runtime.executors.executor import PLAIN
+from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
+from primad.runtime.tiling import complex_plans, tile_choice, tiled_plan
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 
@@ -403,3 +405,33 @@ def test_what_has_no_native_code_lies_between_stages() -> None:
         plan = NATIVE.prepare(program_of(function, z), PLAIN)
         assert any(part.is_tiled for part, _ in plan.parts)
         np.testing.assert_allclose(plan.run([z])[0], function(z), rtol=1e-10, atol=1e-12)
+
+
+@needs_compiler
+def test_what_stages_of_complex_numbers_are_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where neither an axis nor memory is asked for; not around numbers of several results, nor of real ones alone."""
+    for name, value in {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0}.items():
+        monkeypatch.setattr(tiled_plan, name, value)
+    monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
+    monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4, 8))
+    monkeypatch.setattr(complex_plans, "WORTHWHILE_BYTES", 1)
+    z = np.random.default_rng(7).normal(size=(40, 7)) * (1 + 0.5j)
+
+    def f(z: Any) -> Any:
+        size = np.linalg.eigvalsh(np.abs(z).T @ np.abs(z))
+        waves = np.fft.fft(np.exp(z) * z, axis=1)
+        real = np.tanh(np.cos(np.abs(waves)) * np.sin(np.abs(waves)))
+        return np.cumsum(waves * np.exp(-z)) * np.sum(size), np.sin(real) * np.exp(-real)
+
+    program = program_of(f, z)
+    plan = complex_plans.complex_plan(program, PLAIN)
+    assert plan is not None
+    for found, wanted in zip(plan.run([z]), f(z), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    for options in (Options(memory=10**6), Options(along=(0, 0))):
+        assert complex_plans.complex_plan(program, options) is None
+    for part, _ in plan.parts:
+        types = [node.type for node in part.program.nodes if isinstance(node.type, ArrayType)]
+        assert not isinstance(part, complex_plans.PlanInParts) or any(type.is_complex for type in types)
+    monkeypatch.setattr(complex_plans, "compiler", lambda: None)
+    assert complex_plans.complex_plan(program, PLAIN) is None

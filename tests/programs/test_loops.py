@@ -27,6 +27,7 @@ from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
 from primad.runtime.loops import binomial_schedule, loop_executables, loop_runs, row_streams
+from primad.runtime.plan.interpreter import Plan
 from primad.simplify.own_definitions import is_cheap
 from primad.transforms import jvp, vjp, vmap
 from primad.transforms.lowering import inline
@@ -963,3 +964,16 @@ def test_a_loop_may_take_other_rows_than_a_stream_has() -> None:
         for x, y in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(x, y)
     assert "Rows" in streams
+
+
+def test_a_loop_that_does_not_end_says_so_however_its_rows_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return primad.while_loop(lambda c: c < c + c, lambda c: np.sin(c) * 1.5, x, max_steps=9)
+
+    recorded = primad.trace(primad.grad(f))(0.5)
+    for budget in (1, 24, 10**6):
+        monkeypatch.setattr(row_streams, "SPARE_BYTES", budget)
+        plan = Plan(primad.simplify(recorded.hoisted()))
+        assert bool(plan.streams.of) == (budget < 72)
+        with pytest.raises(primad.PrimadError, match="max_steps=9"):
+            plan.run([np.array(0.5), *recorded.source_values])

@@ -158,3 +158,22 @@ def test_what_fails_in_a_part_is_said_as_elsewhere():
             primad.jit(run, backend=backend)(x, i)
         found.append(caught.value.failure.place)
     assert found[0] == found[1]
+
+
+def test_a_result_goes_where_the_op_goes_that_has_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short run that is needed late only moves there as a whole."""
+    monkeypatch.setattr(native_regions, "FEWEST_STEPS", 4)
+    monkeypatch.setattr(native_regions, "WORTHWHILE_WORK", 10**9)
+
+    def f(x, y):
+        values, _ = np.linalg.eigh(x)
+        middle = ordered(y)
+        z = np.sin(middle) * values
+        return np.cos(z) * np.exp(z) + z * middle
+
+    x, y = np.diag([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
+    program = simplify(primad.trace(f)(x, y).hoisted())
+    plan = partitioned(program)
+    np.testing.assert_allclose(plan.run([x, y])[0], f(x, y), rtol=1e-12)
+    steps = [unit.op.name if not isinstance(unit, NativePart) else "part" for unit in plan.units]
+    assert steps[0] != "part", steps

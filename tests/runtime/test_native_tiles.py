@@ -746,3 +746,11 @@ def test_a_large_log_sum_exp_takes_memory_of_tiles(shape, axis):
         assert slope.tiles is not None and chunks.on_threads(2, lambda: slope.peak_bytes) <= 8e6 + room
     x = np.random.default_rng(0).normal(size=shape)
     np.testing.assert_allclose(plan.run([x]), [log_sum_exp(x, axis)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("width", "long"), [(32, False), (32, True), (64, False), (64, True)])
+def test_blas_is_as_wide_as_native_code_or_not(width, long, monkeypatch):
+    """Its vectors are half as long only beside the longest ones, where it has none of these."""
+    monkeypatch.setattr(tile_choice, "WIDTH_BYTES", width)
+    monkeypatch.setattr(tile_choice, "blas_has_long_vectors", lambda: long)
+    assert tile_choice.blas_is_as_wide() == (width == 32 or long)

@@ -20,6 +20,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.storage import VIEWS
+from primad.ops.record.primitive import application
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import PLAIN, Executable, Options
 from primad.runtime.plan.native_regions import alternating_runs
@@ -63,7 +64,7 @@ def _in_stages(program: Program, options: Options) -> Executable | None:
     leaves = any(isinstance(node.op, Leaf) and node.op is not INPUT for node in program.outputs)
     if leaves or sum(node.type.nbytes for node in steps) < WORTHWHILE_BYTES:
         return None
-    native = {node for node in steps if not has_body(node) and not reason_in_parts(node) and not _mixes_all(node)}
+    native = {node for node in steps if _is_native(application(node)[0])}  # results stay with their op
     free = {node for node in native if node.op in VIEWS and node not in program.outputs}
 
     def root(node: Node) -> Node:
@@ -156,6 +157,11 @@ def _whole(x: Any, type: ArrayType) -> Any:
 def _pays(run: Sequence[Node]) -> bool:
     """Say whether tiles gain more than what a stage costs: its results are new arrays."""
     return len(run) >= BUDGET.worth_a_region or any(work_of_element(node) > 1 for node in run)
+
+
+def _is_native(node: Node) -> bool:
+    """Say whether an op can be in a stage that runs in tiles of parts."""
+    return not has_body(node) and not reason_in_parts(node) and not _mixes_all(node)
 
 
 def _mixes_all(node: Node) -> bool:
