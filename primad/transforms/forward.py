@@ -115,7 +115,11 @@ def jvp(program: Program, active: Sequence[bool] | None = None, residuals: bool 
         }
     """
     active = [node.type.is_float for node in program.inputs] if active is None else active
-    program = with_rules(program, active)
+    return by_rules(with_rules(program, active), active, residuals)
+
+
+def by_rules(program: Program, active: Sequence[bool], residuals: bool = False) -> Program:
+    """Return what `jvp` does of a program whose ops on the path from active inputs all have rules, by these alone."""
     trace = Trace()
     primals, tangents = fresh_inputs(program, trace, active)
     outputs, out_tangents = push_tangents(program, trace, primals, tangents, residuals=residuals)

@@ -276,3 +276,29 @@ def test_the_triangle_that_is_read_has_the_derivative(triangle):
     assert not other.any() and gradient.any()
     whole = read if triangle == "L" else (lambda a: read(a.conj().T))
     assert np.allclose(gradient, primad.grad(lambda a: np.sum(np.abs(whole(a) @ whole(a)) ** 2))(a))
+
+
+WEIGHTED = {
+    "values": lambda w, v, x: w @ x,
+    "functions": lambda w, v, x: np.sum(np.exp(w * x)),
+    "matrices": lambda w, v, x: np.sum(((v * np.sin(w * x)) @ v.T) * np.outer(x, x)),
+    "an expectation": lambda w, v, x: np.sum((v.T @ x) ** 2 * np.tanh(x * w)),
+    "beside a vector": lambda w, v, x: w @ x + v[2, 1] ** 2,
+}
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["weights alone", "weights and matrix"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_of_single_values_have_derivatives_too(name, inside):
+    """They tell values apart, so that the ops are differentiated as what they stand for, where all values differ."""
+    base = with_values(np.array([0.5, 1.0, 2.0, 3.5]), False)
+
+    def f(x):
+        a = base + 0.1 * np.outer(x, x) if inside else base
+        return WEIGHTED[name](*np.linalg.eigh(a), x)
+
+    x, e, h = np.array([0.3, -0.5, 0.7, 0.2]), np.array([0.2, 0.4, -0.3, 0.6]), 1e-3
+    slope, curvature = primad.grad(f)(x), primad.hessian(f)(x) @ e
+    near = [f(x + k * h * e) for k in (-2, -1, 0, 1, 2)]
+    assert slope @ e == pytest.approx(np.dot([1, -8, 0, 8, -1], near) / (12 * h), rel=1e-7, abs=1e-8)
+    assert curvature @ e == pytest.approx(np.dot([-1, 16, -30, 16, -1], near) / (12 * h * h), rel=1e-5, abs=1e-6)

@@ -33,7 +33,7 @@ from primad.programs.spectra.divided_differences import divided_differences, slo
 from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import prepare
 from primad.transforms import batching, forward
-from primad.transforms.lowering import alone, apply_program_op, inline, lower
+from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
 
 
 def _made(name: str, jvp: Any, build: Any, infer: Any, transpose: Any, batch: Any, doc: str) -> Primitive:
@@ -124,7 +124,7 @@ def _by_definition(op: Primitive, tangents: Sequence[Any], operands: Sequence[An
     assert definition is not None
     program = program_of([x.type for x in operands], lambda *xs: [definition(*xs, **params)])
     active = [not isinstance(t, Zero) for t in tangents]
-    pushed = forward.jvp(program, active)
+    pushed = forward.by_rules(expand(program, active), active)  # and not by what would be found in it again
     return inline(pushed, [*operands, *(t for t in tangents if not isinstance(t, Zero))])[-1]
 
 
