@@ -126,7 +126,8 @@ def _passing(node: Node, wants: Wants, taken: Wants | None, alone: bool) -> Want
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
     several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
-    if several or node.op.programs.called or not (alone or node.op.domain is None) or node.op.axes.adapt is None:
+    fixed = node.op.axes.adapt is None and not node.op.axes.pointwise
+    if several or fixed or node.op.programs.called or not (alone or node.op.domain is None):
         return _all(node)
     map = axis_map(node)
     (after,) = map.results

@@ -35,7 +35,7 @@ def restricted(program: Program, output: int, argument: int, block: Block | None
 def _block_of(program: Program, output: int, block: Block) -> Program:
     """Return the program of a block of an output, which computes no more than that needs, however small it is."""
     of = program_of(program.in_types, lambda *xs: [take_block(inline(program, xs)[output], block)], program.names)
-    return windows_alone(expand(of))
+    return of if block == whole(program.out_types[output].shape) else windows_alone(expand(of))
 
 
 def _derivative_alone(derived: Program) -> Program:
