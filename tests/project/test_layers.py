@@ -29,6 +29,12 @@ LAZY = {
         "pde/geometry/domains.py",
         "primad.pde.geometry.constructive",
     ): "operators on domains make domains of classes that derive from theirs",
+    ("programs/compacting.py", "primad.programs.packing.packing"): "only long programs have scalar lines to pack",
+    ("programs/compacting.py", "primad.programs.loops.rerolling"): "steps of loops that are found are packed too",
+    (
+        "functional/derivatives/sparse_matrices.py",
+        "primad.functional.derivatives.matrix_pictures",
+    ): "it serves pictures only, with matplotlib",
 }
 """Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
 WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache")
