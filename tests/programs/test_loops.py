@@ -21,7 +21,9 @@ from primad.native.emit import op_table, vector_functions
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
 from primad.programs.loops import closed_bodies, residual_selection
+from primad.programs.loops.repeated_runs import same_value
 from primad.programs.loops.scan import scan as scan_op
+from primad.programs.loops.while_loop import while_loop as while_op
 from primad.recording import tree
 from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache
@@ -977,3 +979,31 @@ def test_a_loop_that_does_not_end_says_so_however_its_rows_are_held(monkeypatch:
         assert bool(plan.streams.of) == (budget < 72)
         with pytest.raises(primad.PrimadError, match="max_steps=9"):
             plan.run([np.array(0.5), *recorded.source_values])
+
+
+def test_a_stack_of_loops_says_first_which_of_them_go_on() -> None:
+    """By truth values with one axis; anything else that is carried first is refused."""
+    truth, number = ArrayType((), bool), ArrayType((), float)
+    for first, refused in (
+        (ArrayType((4,), bool), False),
+        (ArrayType((4,), float), True),
+        (ArrayType((4, 2), bool), True),
+    ):
+        program = program_of([first, number], lambda go, x: [go, x, np.any(go > 0)])
+        given = {"of": ClosedProgram(program), "carry": 2, "most": 9, "separate": True}
+        if refused:
+            with pytest.raises(primad.ShapeError):
+                while_op.infer(truth, first, number, **given)
+        else:
+            while_op.infer(truth, first, number, **given)
+
+
+def test_values_from_outside_of_a_run_are_one_where_they_are_the_same_literal() -> None:
+    traces = [primad.ir.node.Trace() for _ in range(2)]
+    wide, narrow = ArrayType((3,), np.dtype(float)), ArrayType((3,), np.dtype(np.float32))
+    one, again = (trace.literal(1.0, wide) for trace in traces)
+    x, y = (trace.input(wide) for trace in traces)
+    assert same_value(one, again) and same_value(x, x)
+    for other in (traces[1].literal(2.0, wide), traces[1].literal(1.0, narrow), traces[1].literal(-1.0, wide), y):
+        assert not same_value(one, other)
+    assert not same_value(x, y) and not same_value(traces[0].literal(0.0, wide), traces[1].literal(-0.0, wide))

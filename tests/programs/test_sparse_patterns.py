@@ -12,7 +12,8 @@ import primad
 import primad.numpy as pnp
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
-from primad.programs.sparsity.labels import listed, own
+from primad.programs.sparsity.labels import Sets, listed, own
+from primad.programs.sparsity.listed_places import Known, Listed
 from primad.transforms.lowering import lower
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial, run_floats
@@ -317,3 +318,21 @@ def test_long_loops_settle_or_are_taken_to_reach_everything() -> None:
 
     assert primad.jacobian(decay)(X).pattern().nnz == 12
     assert primad.jacobian(spread)(X).pattern().nnz == 144
+
+
+def test_lists_that_are_the_same() -> None:
+    """By their elements, and the axis or the input that they are of; not by what else there is."""
+    numbers, others = np.array([3, 1, 2], np.int32), np.array([3, 1, 0], np.int32)
+    listed = Listed("i", numbers)
+    assert listed == Listed("i", numbers.copy()) and listed.along("j") != listed
+    known = Known({0: numbers})
+    assert known == Known({0: numbers.copy()})
+    for other in (Listed("i", others), Listed("j", numbers), "i", None, known):
+        assert listed != other
+    for other in (Known({0: others}), Known({1: numbers}), "i", None, listed):
+        assert known != other
+    starts = np.array([0, 2, 3])
+    sets = Sets(starts, numbers)
+    assert sets.same(sets) and sets.same(Sets(starts.copy(), numbers.copy()))
+    for other in (None, Sets(starts, others), Sets(np.array([0, 1, 3]), numbers)):
+        assert not sets.same(other)

@@ -172,8 +172,12 @@ def grouped(
         traced = isinstance(weight, TracedArray)
         key = weight.node if traced else float(weight)
         if key not in (1.0, -1.0) and key not in operands:
-            plain = np.asarray(weight, type.dtype)[()] if not traced and trace is None else weight
-            operands[key] = plain if traced or trace is None else TracedArray(trace.literal(weight, number))
+            if traced:
+                operands[key] = weight
+            elif trace is None:
+                operands[key] = np.asarray(weight, type.dtype)[()]
+            else:
+                operands[key] = TracedArray(trace.literal(weight, number))
         found.setdefault(key, []).append(term)
     groups = tuple([(0 if key in operands else int(key), tuple(each)) for key, each in found.items()])
     return groups, list(operands.values())

@@ -100,7 +100,8 @@ class Seeds:
     @property
     def stacked(self) -> list[Index]:
         """The stacked indices, in the order in which they lead the array."""
-        return sorted([index for index in self.indices if index.rank is not None], key=lambda index: index.rank or 0)
+        ranked = [(index.rank, index) for index in self.indices if index.rank is not None]
+        return [index for _, index in sorted(ranked, key=lambda pair: pair[0])]
 
     @property
     def rows(self) -> int:

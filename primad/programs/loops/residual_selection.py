@@ -72,7 +72,7 @@ def loops_taken_again(wanted: Iterable[Node], nodes: Iterable[Node]) -> set[Node
             continue
         seen.add(node)
         loop, place = application(node)
-        form = None if isinstance(loop.op, Leaf) or loop.op.programs.loop is None else loop.op.programs.loop(loop)
+        form = None if loop.op.programs.loop is None else loop.op.programs.loop(loop)
         if form is not None and form.ends and place >= form.first_stack:
             loops.add(loop)
         waiting += node.inputs if is_cheap(node) else ()

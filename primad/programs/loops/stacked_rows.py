@@ -142,7 +142,7 @@ class _Parts:
 
     def _is_slice(self, start: Array, stop: Array) -> bool:
         """Say whether a part is a slice with steps of 1, in another shape."""
-        if len(start) != len(stop) or (stop > self.source.type.shape).any():
+        if (stop > self.source.type.shape).any():
             return False
         whole = np.empty(self.source.type.shape, np.int8)
         part = whole[tuple([slice(*ends) for ends in zip(start, stop, strict=True)])]

@@ -82,7 +82,7 @@ def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int, separate
         raise ShapeError(f"while_loop: its program takes ({wanted}), got ({got})")
     if of.out_types[: carry + 1] != [*of.program.in_types[:carry], TRUTH]:
         raise ShapeError(f"while_loop: a step takes {of.program.in_types[:carry]} and gives {of.out_types}")
-    if separate and not (carry and of.out_types[0].ndim == 1 and of.out_types[0].dtype == np.bool_):
+    if separate and not (of.out_types[0].ndim == 1 and of.out_types[0].dtype == np.bool_):
         raise ShapeError(f"while_loop: which of separate loops go on is the first carried value, got {of.out_types}")
     stacks = [body_transforms.stacked_type(type, most) for type in of.out_types[carry + 1 :]]
     return TupleType((COUNT, *of.out_types[:carry], *stacks))

@@ -291,7 +291,7 @@ def _steps_taken(node: Node, form: LoopForm, constants: Constants) -> int | None
     if form.ends or not form.lead:
         return None if form.ends else form.length
     count = constants.value(node.inputs[0])
-    if count is None or count.shape:
+    if count is None:
         return None
     constants.uses(node.inputs[0])
     return min(int(count), form.length)
