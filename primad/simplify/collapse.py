@@ -179,6 +179,9 @@ def _without(trace: Trace, node: Node, axes: Axes) -> Node:
     shape = tuple([n for axis, n in enumerate(node.type.shape) if axis not in axes])
     if node.op is LITERAL:
         return trace.literal(literal_value(node), ArrayType(shape, node.type.dtype))
+    if node.op is ops.broadcast and axes <= set(dict(node.params)["axes"]):
+        kept = _shift(frozenset(dict(node.params)["axes"]) - axes, axes)
+        return apply(trace, ops.broadcast, node.inputs[0], shape=shape, axes=tuple(sorted(kept)))
     stop = tuple([min(n, 1) if axis in axes else n for axis, n in enumerate(node.type.shape)])
     first = apply(trace, ops.slice_, node, start=(0,) * node.type.ndim, stop=stop, step=(1,) * node.type.ndim)
     return apply(trace, ops.reshape, first, shape=shape)
