@@ -182,6 +182,9 @@ def _without(trace: Trace, node: Node, axes: Axes) -> Node:
     if node.op is ops.broadcast and axes <= set(dict(node.params)["axes"]):
         kept = _shift(frozenset(dict(node.params)["axes"]) - axes, axes)
         return apply(trace, ops.broadcast, node.inputs[0], shape=shape, axes=tuple(sorted(kept)))
+    if node.op is ops.broadcast:  # what else makes an axis along which a value is constant?
+        kept = _shift(frozenset(dict(node.params)["axes"]) - axes, axes)
+        return apply(trace, ops.broadcast, node.inputs[0], shape=shape, axes=tuple(sorted(kept)))
     stop = tuple([min(n, 1) if axis in axes else n for axis, n in enumerate(node.type.shape)])
     first = apply(trace, ops.slice_, node, start=(0,) * node.type.ndim, stop=stop, step=(1,) * node.type.ndim)
     return apply(trace, ops.reshape, first, shape=shape)
