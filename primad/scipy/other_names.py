@@ -107,9 +107,6 @@ UNRECORDED = {
         "It is a wave with a formula: np.sin, np.mod and np.where of time are recorded.": (
             r"chirp|gausspulse|sawtooth|square|sweep_poly"
         ),
-        "It takes every so many-th sample of a filtered signal: lfilter and slices with steps are recorded.": (
-            r"decimate|resample_poly|upfirdn"
-        ),
         "It divides polynomials, or says where a filter begins: lfilter with zi= is recorded.": r"deconvolve|lfiltic",
         "It changes a Fourier transform and goes back: hilbert and numpy.fft are recorded.": (
             r"envelope|hilbert2|minimum_phase"

@@ -193,6 +193,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, x: n.sort(x, axis=0), (distinct(3, 2),)),
         (lambda n, x: n.sort(x, axis=None), (distinct(3, 2),)),
     ],
+    "sort_complex": [(lambda n, x: n.sort_complex(x).real, (distinct(2, 4),))],
     "argsort": [(lambda n, x: n.argsort(x), (distinct(2, 4),)), (lambda n, x: n.argsort(x, axis=0), (distinct(3, 2),))],
     "argmax": [
         (lambda n, x: n.argmax(x), (distinct(2, 3),)),

@@ -16,6 +16,7 @@ from primad import numpy as pn
 from primad.functional.control.mapping import vmap
 from primad.integrate import quad
 from primad.numpy import special
+from primad.numpy.elementwise.ufuncs import defined_where
 
 Function = Callable[..., Any]
 
@@ -86,8 +87,8 @@ def power_mean(family: Any, order: int, shapes: list[Any], origin: Any = 0.0, un
     rest = above + below if two_sided else above
     lower, upper = parts_of(family, power, shapes, known=finite)
     unsure = pn.exp(-REACH / tail) * (pn.abs(above) + pn.abs(below)) > UNSURE * (pn.abs(lower) + pn.abs(upper))
-    found = lower + upper + rest
-    return pn.where(finite, pn.where(unsure, math.nan, found), math.nan if two_sided and order % 2 else math.inf)
+    found = defined_where(pn.logical_not(unsure), lower + upper + rest)
+    return defined_where(finite, found) if two_sided and order % 2 else pn.where(finite, found, math.inf)
 
 
 def _is_whole_line(low: Any, high: Any) -> bool:
