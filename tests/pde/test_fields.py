@@ -133,6 +133,40 @@ def test_a_function_that_couples_points_is_refused(op):
     assert "test_fields.py" in str(caught.value)
 
 
+BATCHED = {
+    "of one coordinate alone": (lambda x, y: 2 * x, True),
+    "a coordinate itself": (lambda x, y: y, True),
+    "a number": (lambda x, y: np.ones(len(x)), True),
+    "components": (lambda x, y: np.outer(x, np.ones(3)) * np.cos(y)[:, None], True),
+    "components that were one axis": (lambda x, y: np.outer(x, np.ones(len(x))).reshape(-1).reshape(len(x), -1), True),
+    "one point for all": (lambda x, y: x[0] * np.ones(len(y)), False),
+    "points in reverse": (lambda x, y: x[::-1], False),
+    "points by their numbers": (lambda x, y: x[np.arange(len(y))[::-1]], False),
+    "points as components": (lambda x, y: np.outer(x, np.ones(len(x))).T, False),
+    "coordinates as points": (lambda x, y: np.stack([x, y, x][: len(x)]), False),
+    "a mean for all": (lambda x, y: np.mean(x) * np.ones(len(y)), False),
+    "one of each": (lambda x, y: np.concatenate([x[:1], y[1:]]), False),
+}
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("name", BATCHED)
+def test_a_batched_function_is_taken_just_where_its_points_are_alone(name, count):
+    function, apart = BATCHED[name]
+    u = pde.Field(function, "x y", batched=True)
+    x, y = RNG.normal(size=(2, count))
+    if not apart:
+        with pytest.raises(primad.NotDifferentiableError, match="couples points"):
+            u(x, y)
+        return
+    for along in "xy":
+        moved = [
+            (function(x + h * (along == "x"), y + h * (along == "y")) - function(x, y))[i] / 1e-6
+            for i, h in enumerate(1e-6 * np.eye(count))
+        ]
+        assert_allclose(u(x, y).d(along), moved, rtol=1e-5, atol=1e-5)
+
+
 def test_statistics_of_other_data_couple_nothing():
     data = RNG.normal(size=5)
     u = pde.Field(lambda x: x * np.mean(data) + np.sum(np.sin(x[:, None] * data), axis=1), "x", batched=True)

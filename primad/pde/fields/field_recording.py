@@ -9,6 +9,7 @@ from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.control.mapping import vmap
 from primad.functional.derived_calls import Call
+from primad.ir.walks import dependents
 from primad.transforms.dimensions import couplings, result_axes
 from primad.transforms.lowering import lower, without_calls
 
@@ -49,8 +50,9 @@ def _check_apart(field: Field, call: Call) -> None:
     """Raise if the values at a point depend on other points."""
     program = lower(without_calls(call.program))
     chosen = [True] * len(program.inputs)
-    axis = result_axes(program, chosen)[0][0]
-    if not axis.happens and all(axis.inputs.get(place) == 0 for place in range(len(chosen)) if axis.inputs):
+    axis, (output,) = result_axes(program, chosen)[0][0], program.outputs
+    used = [place for place, node in enumerate(program.inputs) if output in dependents(program.nodes, [node])]
+    if not axis.happens and all(axis.inputs.get(place) == 0 for place in used):
         return
     where = [(what, node) for what, node in couplings(program, chosen)]
     what, node = where[0] if where else ("mixes", program.outputs[0])
