@@ -70,7 +70,7 @@ def _flux(u: Any, weight: Any, space: Symbols) -> Any:
 
 def _vector(values: Any, space: Symbols, what: str) -> list[Any]:
     found = [_coefficient(value) for value in (values if isinstance(values, (list, tuple)) else [values])]
-    if len(found) == 1 and len(space) > 1 and found[0] == 0:
+    if len(found) == 1 and found[0] == 0:
         return found * len(space)
     if len(found) != len(space):
         raise ShapeError(

@@ -87,7 +87,7 @@ class Equation:
         for each in self._flat:
             expression = each.doit(integrals=False)
             derivatives = sorted(expression.atoms(sympy.Derivative), key=str)
-            own = [d for d in derivatives if isinstance(d.expr, AppliedUndef) and d.expr in self.unknowns]
+            own = [d for d in derivatives if d.expr in self.unknowns]
             for atom in (*own, *self.unknowns):  # derivatives first, which contain the functions
                 base = atom.expr if isinstance(atom, sympy.Derivative) else atom
                 atoms.setdefault(atom, sympy.Dummy(str(atom), **number_kind(base.func)))

@@ -154,8 +154,8 @@ class Domain(ABC):
             return joined([self.boundary(p, int(n), how, seed) for p, n in zip(self.parts, shares, strict=True)])
         self.check_part(part)
         spread = self.edge_spread(part)
-        if spread == 0 and count > 0:
-            count = 1
+        if spread == 0:
+            count = min(count, 1)
 
         def image(unit: Array) -> Image:
             return self.edge(part, unit)

@@ -87,7 +87,7 @@ def moved(point: Point, name: str, value: Any) -> Point:
 
 def as_vector(point: Point, names: tuple[str, ...]) -> Any:
     """Return coordinates of a point as one array."""
-    if isinstance(point, Place) and names and names[0] in point.names:
+    if isinstance(point, Place):
         start = point.names.index(names[0])
         if point.names[start : start + len(names)] == names:
             whole = len(names) == len(point.names)

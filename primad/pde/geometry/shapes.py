@@ -171,10 +171,11 @@ class Polygon(Domain):
                 "the corners of a polygon lie on a line: it is empty",
                 fix="give corners that go around an area.",
             )
-        self.corners = at if area > 0 else at[::-1]
         self.names, self.measure = names, abs(area)
         self.parts = tuple([f"edge {i}" for i in range(len(at))])
-        self._order = range(len(at)) if area > 0 else [*range(len(at) - 2, -1, -1), len(at) - 1]
+        way = int(np.sign(area))  # 1 if the corners turn left
+        *inner, last = range(len(at))
+        self.corners, self._order = at[::way], [*inner[::way], last]
         self.bounds = np.stack([at.min(axis=0), at.max(axis=0)], axis=1)
         _check_simple(self.corners)
         self._triangles = _triangulated(self.corners)

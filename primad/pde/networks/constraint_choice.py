@@ -162,16 +162,21 @@ def _obstacle(found: Imposed) -> str:
         for row in _tried(domain, part).at:
             point = _point(domain, row)
             wanted, have = number(value(point)), number(found.around(lambda: 1.0, point))
-            if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
+            if not _meet(wanted, have):
                 return f"the conditions do not meet at the edge of {part!r} ({have:.3g} is not {wanted:.3g})"
     for part, slope in found.slopes.items():
         edge = _tried(domain, part)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
             point = {**dict(zip(domain.names, row, strict=True)), "n": as_normal(normal, domain.names)}
             wanted, have = number(slope(point)), _slope(found, row, normal)
-            if not abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted)):
+            if not _meet(wanted, have):
                 return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"
     return ""
+
+
+def _meet(wanted: float | complex, have: float | complex) -> bool:
+    """Say whether two numbers are equal up to rounding; NaN is equal to none."""
+    return abs(wanted - have) <= 1e-8 * max(1.0, abs(wanted))
 
 
 def _jump(found: Imposed, periodic: Sequence[str]) -> str:

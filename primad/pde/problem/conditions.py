@@ -308,7 +308,7 @@ class Data(Condition):
                 "data columns have different lengths: " + ", ".join(f"{key} {n}" for key, n in lengths.items()),
                 fix="for a grid, pass np.meshgrid(…) with every array raveled.",
             )
-        self.columns, self.name = found, name or "data"
+        self.columns, self.name = found, name
         self._place(None, weight)
 
     @property

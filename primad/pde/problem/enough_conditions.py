@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.errors import ProblemError, warn
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import space_of, time_of
+from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.problem.boundary_checks import concerned
 from primad.pde.problem.conditions import Condition, Data, Dirichlet, Free, Initial, Periodic
 from primad.pde.problem.inner_conditions import Integral, Interface
@@ -59,7 +59,7 @@ def check_handed_on(problem: Problem) -> None:
             why="A window begins with what one solution is at the end of the one before.",
             fix="solve the family over the whole time, or march for one function, without family=.",
         )
-    time = time_of(problem.domain) or ""
+    time = clock(problem.domain).names[0]
     for name in problem.unknowns:
         order = _order(problem, name, time)
         if order > 1 or any(isinstance(one, Initial) and one.order for one in _of(problem, name)):
@@ -197,7 +197,7 @@ def _check_time(problem: Problem, name: str) -> None:
         known = one.order if isinstance(one, Initial) else 0 if isinstance(one, Dirichlet) else None
         found += [known for part in one.parts(problem.domain) if _is_at_a_time(problem.domain, part, time)]
     # A condition of one's own may say several things.
-    if None in found or len([one for one in found if one is not None and one < order]) >= order:
+    if None in found or sum(one in range(order) for one in found) >= order:
         return
     missing = 0 if 0 not in found else 1 if 1 not in found else order - 1
     derivative = " ".join([time] * missing)
@@ -216,7 +216,7 @@ def _check_time(problem: Problem, name: str) -> None:
 
 def _is_at_a_time(domain: Domain, part: str, time: str) -> bool:
     """Say whether a part of the boundary is at one time."""
-    return part == "initial" or bool(np.ptp(domain.boundary(part, TRIED).at[:, domain.names.index(time)]) == 0)
+    return bool(np.ptp(domain.boundary(part, TRIED).at[:, domain.names.index(time)]) == 0)
 
 
 def _held(problem: Problem, name: str) -> list[str]:
@@ -289,7 +289,7 @@ def _check_constant(problem: Problem, name: str) -> None:
     """Warn if a constant may be added to an unknown."""
     asked = [found[name] for found in problem.asked.values()]
     held = any(isinstance(one, Dirichlet) or (isinstance(one, Initial) and not one.order) for one in _of(problem, name))
-    if any(asked) and not held and not any(() in each for each in asked):
+    if not held and not any(() in each for each in asked):
         warn(
             f"a constant may be added to {name}: only derivatives of it occur, and no condition gives it a value. Give "
             f"pde.Integral(lambda {name}: {name}.value, 0), or a value somewhere; or say that it is meant: "

@@ -84,7 +84,7 @@ class Integral(Condition):
                 f"an integral needs at least one point, got order={order}",
                 fix="leave `order` out, or ask for 20.",
             )
-        super().__init__(integrand, on, weight=weight, name=name or "integral")
+        super().__init__(integrand, on, weight=weight, name=name)
         self.value, self.order = float(value), order
 
     def points(self, domain: Domain) -> Points:

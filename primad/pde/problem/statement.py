@@ -329,7 +329,7 @@ def _derivative_meant(condition: Condition, name: str, domain: Domain, networks:
     """Return what to write for a condition whose unknown is written as a derivative, u_t or du_dx; "" if it is none."""
     for unknown in networks:
         rest = name.removeprefix("d").removeprefix("2").removeprefix(unknown)
-        meant = likely(rest.strip("_"), coordinates(domain.names)) if rest != name or name.startswith("d") else ""
+        meant = likely(rest.strip("_"), coordinates(domain.names)) if rest != name else ""
         if not meant:
             continue
         if isinstance(condition, Initial) and meant == time_of(domain):

@@ -144,13 +144,14 @@ def _inside(name: str, value: Any, bounds: Array) -> float:
             f"{name} is fixed at one value, got an array of shape {number.shape}",
             fix=f'for several write plot_slices("{name}", at=[…]).',
         )
-    if not low - ROUNDING * (high - low) <= float(number) <= high + ROUNDING * (high - low):
+    nearest = min(max(float(number), low), high)
+    if not abs(float(number) - nearest) <= ROUNDING * (high - low):
         raise ProblemError(
             f"there is nothing to show at {name} = {float(number):g}: the domain goes from {low:g} to {high:g}",
             why="Outside of it no equation holds.",
             fix=f"fix {name} between them.",
         )
-    return min(max(float(number), low), high)
+    return nearest
 
 
 def _shown(left: Sequence[str], domain: Domain, most: int) -> tuple[str, ...]:

@@ -318,11 +318,11 @@ def animate(
     margin = 0.05 * (high - low or 1.0)
     if len(where[0].axes) == 1:
         x = where[0].columns[where[0].axes[0]]
-        right = None
+        lines: list[tuple[Any, list[Array]]] = []
         if exact is not None:
-            first = _sized(name, where[0].exact(exact))[1]
-            (right,) = axes.plot(x, first, color="C1", linewidth=4, alpha=0.4, label="exact")
-        (line,) = axes.plot(x, shown[0], label=label)
+            right = [_sized(name, one.exact(exact))[1] for one in where]
+            lines += [(axes.plot(x, right[0], color="C1", linewidth=4, alpha=0.4, label="exact")[0], right)]
+        lines += [(axes.plot(x, shown[0], label=label)[0], shown)]
         axes.set(xlabel=where[0].axes[0], ylabel=label, ylim=(low - margin, high + margin))
     else:
         mesh = coloured(axes, where[0], shown[0])
@@ -339,10 +339,9 @@ def animate(
             if where[i].edges:
                 cover_outside(axes, where[i])
             return [mesh]
-        line.set_ydata(shown[i])
-        if right is not None and exact is not None:
-            right.set_ydata(_sized(name, where[i].exact(exact))[1])
-        return [line]
+        for line, heights in lines:
+            line.set_ydata(heights[i])
+        return [line for line, _ in lines]
 
     return needed("matplotlib.animation", "plot", "pictures").FuncAnimation(figure, frame, frames, interval=50)
 

@@ -373,7 +373,7 @@ def march(
 def _continued(window: Problem, solution: Solution, name: str, end: float, nodes: int) -> Function:
     """Return what an unknown is at the end of a window, as a function."""
     domain = window.domain
-    time = domain.names.index(time_of(domain) or "")
+    time = domain.names.index(clock(domain).names[0])
     names = [each for i, each in enumerate(domain.names) if i != time]
     repeats = next(group.inputs.periodic for group in window.groups if name in group.names)
     bounds = {each: pair.tolist() for each, pair in zip(domain.names, domain.bounds, strict=True)}

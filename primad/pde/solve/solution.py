@@ -157,7 +157,7 @@ class Solution:
         return self.history.seconds[-1] if self.history.seconds else 0.0
 
     def __getattr__(self, name: str) -> Unknown:
-        if name.startswith("_") or "history" not in self.__dict__:
+        if name.startswith("_"):
             raise AttributeError(name)
         if name in self.unknowns:
             return Unknown(self, name)

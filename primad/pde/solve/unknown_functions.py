@@ -67,7 +67,7 @@ class Unknown:
         return Unknown(self._solution, self.name, derivative_text(derivative, self._solution.coordinates))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "_solution" not in self.__dict__:
+        if name.startswith("_"):
             raise AttributeError(name)
         known = coordinate_names(self._solution.coordinates)
         try:
