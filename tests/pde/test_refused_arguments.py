@@ -10,15 +10,20 @@ import pytest
 
 from primad import pde
 from primad.errors import PrimadError
+from primad.pde.fields.coordinate_names import MOST_PARTS, coordinates
 from primad.pde.references import periodic
+from primad.pde.solve.confidence import Confidence
 
 POINTS, CELLS = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], [(0, 1, 2)]
 ROWS = np.ones((3, 20))
 LINE = pde.Interval(0, 1)
+SQUARE = pde.Box(x=(0, 1), y=(0, 1))
+FREE = pde.Free("u", on="x-")
+STARTS = pde.Dirichlet(u=0), pde.Initial(u=0), pde.Initial(u=0, order=1)
 
 
-def _problem(*conditions: Any, domain: Any = LINE, **more: Any) -> pde.Problem:
-    return pde.Problem(lambda u: u.xx - u.value, domain, conditions or [pde.Dirichlet(u=0)], **more)
+def _problem(*conditions: Any, domain: Any = LINE, equations: Any = lambda u: u.xx - u.value, **more: Any) -> Any:
+    return pde.Problem(equations, domain, conditions or [pde.Dirichlet(u=0)], **more)
 
 
 def _field(coordinates: Any = "x y", *more: Any, **how: Any) -> pde.Field:
@@ -38,16 +43,20 @@ def _solution(**more: Any) -> pde.Solution:
     return pde.Solution(one, one.init(), None, one.points(9), pde.History(()))
 
 
-def _march(times: Any, domain: Any = LINE, start: Any = 0.0) -> Any:
+def _march(times: Any, domain: Any = LINE, start: Any = 0.0, starts: Any = None) -> Any:
     heat = lambda time, start: pde.Problem(  # noqa: E731
         lambda u: u.t - u.xx, domain * time, [pde.Initial(u=lambda x: x), pde.Free("u")]
     )
-    return pde.march(heat, {"u": start}, times, steps=1, points=9, progress=False)
+    return pde.march(heat, {"u": start, **(starts or {})}, times, steps=1, points=9, progress=False)
 
 
 def _periodic(times: Any) -> Any:
     x = np.linspace(0, 2 * np.pi, 8, endpoint=False)
     return periodic(np.sin(x), 2 * np.pi, np.array(times), lambda k: -(k**2), lambda u: 0 * u)
+
+
+def _confidence() -> Confidence:
+    return Confidence({"k": 1.0}, {"k": np.float64(0.1)}, 5.0, ())
 
 
 def _settings(**values: Any) -> Callable[[], Any]:
@@ -81,7 +90,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no cells": (lambda: pde.Mesh(POINTS, np.zeros((0, 3), int)), "consists of triangles"),
     "cells with two corners": (lambda: pde.Mesh(POINTS, [(0, 1)]), "consists of triangles"),
     "cells of numbers with a point": (lambda: pde.Mesh(POINTS, [(0.0, 1.0, 2.0)]), "consists of triangles"),
+    "ranges of unlike lengths": (lambda: pde.Box((1, 0), (0, 1, 2)), "the range of y is a pair"),
+    "a coordinate that is a number": (lambda: pde.Disk(names=("x", 1)), "needs a name that can be an argument"),
+    "no points of an end": (lambda: LINE.boundary("x-", 0), "at least one point, got 0"),
     # fields
+    "a derivative of very many parts": (lambda: coordinates("x y").split("x" * (MOST_PARTS + 1)), "no coordinate"),
+    "an operator of a solution": (lambda: pde.laplacian(_solution()), "of a solution, add up derivatives"),
+    "a component of a component as an attribute": (lambda: _vector().u.v, "has no attribute 'v'"),
+    "a slip in an attribute": (lambda: _scalar().valeu, "value"),
+    "an element of an axis too many": (lambda: _scalar()[None, 0, ..., 0], "is indexed as a matrix"),
+    "a name that is nowhere": (lambda: pde.qwertz, r"dir\(primad.pde\) lists"),
+    # equations and networks
+    "no coordinates of space": (lambda: pde.poisson(coordinates=""), "the coordinates of space"),
+    "time among those of space": (lambda: pde.poisson(coordinates="x t"), "the coordinates of space"),
+    "a number for a velocity": (lambda: pde.advection_diffusion(1, 1, coordinates="x y"), "1 component in 2"),
+    "an equation in two lists": (lambda: _problem(equations={"heat": [lambda u: u.xx]}), "got list"),
+    "an equation of nothing": (lambda: _problem(equations={"heat": []}), "got list"),
+    "a yes for a width": (lambda: pde.MLP(True), "a positive integer, got True"),
+    "a basis alone": (lambda: pde.Mixture(pde.MLP()), "needs networks in a list"),  # type: ignore[arg-type]
+    "no bases": (lambda: pde.Mixture(()), "needs networks in a list"),
     "coordinates without a name": (lambda: _field("() x"), "empty place"),
     "no coordinates": (lambda: _field(""), "empty place"),
     "a coordinate twice": (lambda: _field("x x"), "x twice"),
@@ -143,7 +170,29 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "an unknown that is a number": (lambda: _problem(unknowns=[1]), "unknowns need names"),
     "an unknown that is no name": (lambda: _problem(unknowns=["1u"]), "unknowns need names"),
     "a part that is not there": (lambda: _problem(pde.Integral(lambda u: u.value, 1.0, on="y-")), "y-"),
+    "an end that is free and is not": (lambda: _problem(FREE, pde.Dirichlet(u=0)), "contradict each other"),
+    "an end that is given and free": (lambda: _problem(pde.Dirichlet(u=0), FREE), "contradict each other"),
+    "an unknown of data alone": (
+        lambda: _problem(pde.Dirichlet(u=0), pde.Data(x=[0.5], v=[1.0]), unknowns="u v"),
+        "nothing is said of v",
+    ),
+    "a slope at the start": (lambda: _problem(pde.Initial(u_x=0), domain=LINE * pde.Time(0, 1)), "write Neumann"),
+    "periods of two pieces apart": (
+        lambda: _problem(pde.Periodic("x"), domain=SQUARE | pde.Box(x=(2, 3), y=(0, 1))),
+        "'x' cannot be periodic",
+    ),
+    "two conditions for three derivatives in time": (
+        lambda: _problem(*STARTS, equations=lambda u: u.d("t t t") - u.xx, domain=LINE * pde.Time(0, 1)),
+        r"pde.Condition\(lambda u: u.d\('t t'\)",
+    ),
     # families
+    "just too few sensors": (lambda: pde.GaussianProcess("x", sensors=3), "3 sensors are too few"),
+    "functions in three dimensions": (
+        lambda: _problem(equations=lambda u, f: u.xx - f.value, family={"f": pde.GaussianProcess("x")}).family.rows(
+            {"f": np.ones((1, 2, 50))}
+        ),
+        "has values of the shape",
+    ),
     "functions of a number": (lambda: pde.GaussianProcess(1), "of one coordinate, by name"),
     "a yes for a length": (lambda: pde.GaussianProcess("x", length=True), "must be a positive number"),
     "a word for a length": (lambda: pde.GaussianProcess("x", length="1"), "must be a positive number"),
@@ -169,6 +218,26 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "one to three coordinates of space",
     ),
     "a start that nothing begins with": (lambda: _march([0, 1, 2], start=lambda x: x), "makes no use of start"),
+    "a window without time": (
+        lambda: pde.march(lambda time, start: _problem(pde.Free("u"), domain=SQUARE), {"u": 0.0}, [0, 1]),
+        "time and one to three coordinates",
+    ),
+    "a march of velocities": (
+        lambda: pde.march(
+            lambda time, start: _problem(*STARTS, equations=lambda u: u.t - u.xx, domain=LINE * time), {"u": 0}, [0, 1]
+        ),
+        "is of order 2 in t",
+    ),
+    "a picture along nothing": (lambda: _solution().plot(along=()), "no picture along no coordinate with fixed none"),
+    "a picture of a point": (lambda: _solution().plot(x=0.5, y=0.5), "no picture along no coordinate with fixed x, y"),
+    "a picture along three": (lambda: _solution().plot(along="x y x"), "no picture along x, y, x"),
+    "a picture of what is fixed": (lambda: _solution().plot(along="x", x=0.5), "no picture along x with fixed x"),
+    "no confidence at all": (lambda: _confidence().intervals(0), "is a probability"),
+    "all confidence": (lambda: _confidence().intervals(1), "is a probability"),
+    "a weight of 0 in a search": (
+        lambda: _problem().solve(steps=1, points=9, progress=False, weights={"equation": 0}),
+        "must be positive",
+    ),
     "times of a reference in a matrix": (lambda: _periodic([[0.0, 1.0]]), "must increase"),
     "no times of a reference": (lambda: _periodic([]), "must increase"),
     "times of a reference that stand": (lambda: _periodic([0.0, 0.0]), "must increase"),
@@ -210,6 +279,9 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "one step": _settings(steps=1, points=1, boundary_points=1, patience=1),
     "a component from the end": lambda: _vector()[-2],
     "the last component": lambda: _vector()[1],
+    "as many parts of a derivative as there may be": lambda: coordinates("x y").split("x" * MOST_PARTS),
+    "times of a reference from 0 on": lambda: _periodic([0.0, 0.5]),
+    "a window that is given more than it takes": lambda: _march([0, 1], starts={"k": np.sin}),
     "components by their name": lambda: pde.Field(lambda x: x, "x", None),
 }
 

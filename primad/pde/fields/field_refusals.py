@@ -77,6 +77,11 @@ def of_values(error: PrimadError, known: Coordinates) -> PrimadError:
     )
 
 
+def axes_taken(index: Any) -> int:
+    """Return along how many axes an index of several parts takes elements; 0 for one of a single part."""
+    return sum(part is not None and part is not ... for part in index) if isinstance(index, tuple) else 0
+
+
 def no_component(index: Any, names: Coordinates) -> PrimadError:
     """Return the error for an index of a field whose values are numbers, one at each point."""
     if isinstance(index, str):

@@ -16,7 +16,7 @@ from primad.functional.derived_calls import Call
 from primad.pde.fields import field_display
 from primad.pde.fields.coordinate_names import Coordinates, coordinates, derivative_text
 from primad.pde.fields.field_recording import recorded
-from primad.pde.fields.field_refusals import called, likely, no_component, written
+from primad.pde.fields.field_refusals import axes_taken, called, likely, no_component, written
 from primad.pde.written_names import names_in
 from primad.programs.jacobians.differential_operators import Term, grouped, partial_
 from primad.recording.traced_array import is_traced
@@ -213,7 +213,7 @@ class FieldAt:
     def __getitem__(self, index: Any) -> Any:
         """Return a component by its number or name; of a field without components, elements of its values."""
         if self.component is not None or not self._has_components:
-            if isinstance(index, str) or (isinstance(index, tuple) and len(index) > self.ndim):
+            if isinstance(index, str) or axes_taken(index) > self.ndim:
                 raise no_component(index, self.field.coordinates)
             return self.value[index]
         if isinstance(index, str):
