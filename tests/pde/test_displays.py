@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import sympy
 
+import primad
 from primad import pde
+from primad.pde.fields import field_display
+from primad.pde.fields.coordinate_names import coordinates
+from primad.pde.fields.field_refusals import likely
+from primad.pde.fields.problem_formulas import latex_of
+from primad.pde.report import pages
+from primad.pde.report.summary import SAMPLE, brief, summary
+from primad.pde.solve.confidence import Confidence
+from primad.pde.solve.run_checkpoints import _short as short_value
+from primad.pde.solve.solution_files import SHOWN
+from primad.pde.solve.solution_files import _short as short_text
 from primad.symbolic.program_formulas import LONGEST
 
 
@@ -48,3 +62,143 @@ def test_a_field_at_points_says_how_many_and_how_large(shape: tuple[int, ...]) -
     page = pde.Field(wave, "x y")(x, x)._repr_html_()
     assert f"shape ({', '.join(map(str, shape))})" in page
     assert ("from" in page) == bool(x.size)
+
+
+def test_a_field_that_is_recorded_shows_no_values() -> None:
+    shown = []
+
+    def function(x):
+        shown.append(pde.Field(wave, "x y")(x, x)._repr_html_())
+        return x
+
+    primad.jit(function)(np.ones(3))
+    assert "shape (3)" in shown[0] and "from" not in shown[0]
+
+
+def test_a_formula_is_shown_up_to_a_length(monkeypatch) -> None:
+    field = pde.Field(wave, "x y")
+    monkeypatch.setattr(field_display, "LONGEST", sum(len(sympy.latex(one)) for one in field_display.equations(field)))
+    assert field._repr_latex_() is not None and "<math" in field._repr_html_()
+    monkeypatch.setattr(field_display, "LONGEST", field_display.LONGEST - 1)
+    assert field._repr_latex_() is None and "<math" not in field._repr_html_()
+
+
+X = sympy.Symbol("x")
+U = sympy.Function("u")
+FORMULAS = {
+    "a derivative": (U(X).diff(X, 2), "u_{xx} = 0"),
+    "that of a square": (sympy.Derivative(U(X) ** 2, X), r"\frac{d}{d x} u^{2} = 0"),
+    "a value elsewhere": (U(X).diff(X) + U(0), r"u_{x} + u{\left(0 \right)} = 0"),
+    "two equations": ([U(X), X], "u = 0"),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_have_derivatives_of_unknowns_as_indices(name: str) -> None:
+    given, first = FORMULAS[name]
+    assert latex_of(given, None, pde.Interval(0, 1), ("u",), {})[0] == first
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("d2x", "xx"), ("dx2", "xx"), ("u_xx", "xx"), ("dudx2", "xx"), ("d2u_dx2", "xx"), ("du_dy", "y"), ("uxx", "")],
+)
+def test_derivatives_as_others_write_them_are_understood(written: str, meant: str) -> None:
+    assert likely(written, coordinates("x y")) == meant
+
+
+def test_balls_show_four_coordinates_of_their_centre() -> None:
+    assert [("…" in repr(pde.Ball((0,) * size))) for size in (3, 4, 5)] == [False, False, True]
+
+
+@pytest.mark.parametrize(("short", "most", "quoted"), [(short_text, SHOWN, 0), (short_value, 60, 2)])
+def test_long_texts_are_cut(short: Any, most: int, quoted: int) -> None:
+    kept, cut = short("a" * (most - quoted)), short("a" * (most + 1))
+    assert len(kept) == most and "…" not in kept
+    assert len(cut) <= most and cut.endswith("…")
+
+
+# -- reports and summaries ---------------------------------------------------------------------------------------------
+
+
+def _rough(u, x):
+    """The second derivative, sorted."""
+    return np.sort(np.stack([u.xx, x]), axis=0)[0]
+
+
+LINE = pde.Interval(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("equation", "words"),
+    [(_rough, "The second derivative, sorted."), (lambda u, x: _rough(u, x), "heat"), (lambda u: u.xx, "<math")],
+)
+def test_a_report_has_of_each_equation_its_formula_or_what_is_said_of_it(equation: Any, words: str) -> None:
+    shown = pages.equations(pde.Problem({"heat": equation}, LINE, pde.Dirichlet(u=0)))
+    assert words in shown[0] and ("<math" in shown[0]) == (words == "<math")
+
+
+def test_tables_have_numbers_at_the_right() -> None:
+    assert pages.table([("a", True, 2000, 0.5)]).count('class="number"') == 2
+    assert "True" in pages.table([("a", True)])
+
+
+def _learning() -> pde.Solution:
+    """Return a solution with steps, of a coefficient that is a number and one that is an array."""
+    data = pde.Data(x=np.linspace(0, 1, SAMPLE + 1), u=np.linspace(0, 1, SAMPLE + 1))
+    problem = pde.Problem(
+        lambda u, k, c, x: u.xx - k - c[0] * x,
+        LINE,
+        [pde.Free("u"), data],
+        coefficients={"k": 1.0, "c": [1.0, 2.0]},
+        network=pde.MLP(4, 1),
+    )
+    history, params = pde.History(("equation", "data")), problem.init()
+    for step in range(3):
+        history.add([0.5, 0.5], 1.0 / (step + 1), float(step), params)
+    return pde.Solution(problem, params, None, problem.points(9), history)
+
+
+def test_a_report_says_how_sure_coefficients_are(monkeypatch) -> None:
+    """Of numbers; nothing where there are doubts, and no doubts where there are none."""
+    solution = _learning()
+    found = Confidence(solution.coefficients, {"k": np.float64(0.1), "c": np.ones(2)}, 5.0, ())
+    monkeypatch.setattr(pages, "confidence", lambda _: found)
+    shown = "".join(pages.results(solution, {}))
+    low, high = found.intervals(0.95)["k"]
+    assert f"{low:.6g} to {high:.6g}" in shown and shown.count(" to ") == 1 and "No confidence" not in shown
+    assert " to " not in "".join(pages.results(solution, {}, bands=False))
+    doubted = Confidence(found.values, found.deviations, 5.0, ("nothing fits",))
+    monkeypatch.setattr(pages, "confidence", lambda _: doubted)
+    shown = "".join(pages.results(solution, {}))
+    assert " to " not in shown and "No confidence: nothing fits." in shown
+
+
+def test_a_summary_counts_the_points_that_a_run_will_have() -> None:
+    """Of data all of them, of an end one, of what is fitted on a larger part as many as are asked for."""
+    long = np.linspace(0, 1, SAMPLE + 1)
+    square = pde.Box(x=(0, 1), y=(0, 1))
+    conditions = [pde.Condition(lambda u: u.x, on="x-"), pde.Free("u"), pde.Data(x=long, y=long, u=long)]
+    flat = pde.Problem(lambda u: u.xx + u.yy, square, conditions, network=pde.MLP(3, 1))
+    end = pde.Problem(lambda u: u.xx, LINE, [pde.Condition(lambda u: u.x, on="x-"), pde.Free("u")])
+    for problem, counts in ((flat, (100, 70, SAMPLE + 1)), (end, (100, 1))):
+        settings = pde.Settings(points=100, boundary_points=70, weights="gradient")
+        found = summary(problem, settings, settings.optimizer)
+        assert tuple(term.points for term in found.terms) == counts
+        assert dict(found._facts())["by construction"] == "nothing"
+    found = summary(flat, pde.Settings(points=500), None)
+    assert [term.points for term in found.terms] == [500, 100, SAMPLE + 1]
+
+
+@dataclass
+class Table:
+    """A record with an array."""
+
+    values: np.ndarray
+    scale: float = 1.0
+
+
+def test_a_record_is_shown_with_what_is_not_by_default() -> None:
+    assert brief(Table(np.zeros(2))) == "Table(values=array([0., 0.]))"
+    assert brief(Table(np.zeros(1), 2.0)) == "Table(values=array([0.]), scale=2.0)"
+    assert brief(pde.MLP(4)) == "MLP(width=4)"

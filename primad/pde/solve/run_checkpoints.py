@@ -137,4 +137,4 @@ def restored(arrays: Mapping[str, Array], name: str, like: Tree, *, sizes: bool 
 
 def _short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) < 60 else text[:57] + "…"
+    return text if len(text) <= 60 else f"{text[:59]}…"
