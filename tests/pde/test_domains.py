@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from primad import pde
 from primad.errors import ProblemError, ShapeError
-from primad.pde.geometry.sampling import Sequences
+from primad.pde.geometry import domains, sampling
+from primad.pde.geometry.sampling import Sequences, generator, unit_points
 
 SQUARE = pde.Box(x=(0, 2), y=(-1, 1))
 L_SHAPE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]
@@ -280,3 +282,108 @@ def test_points_are_taken_in_every_form_and_of_other_coordinates_refused(name: s
     for wrong in (np.zeros((3, len(domain.names) + 1)), np.zeros((2, 3, len(domain.names))), 0.5):
         with pytest.raises(ShapeError, match="where each row is one of"):
             domain.contains(wrong)
+
+
+RINGS = {
+    "an L": L_SHAPE,
+    "a square with corners within its sides": [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2), (0, 2), (0, 1)],
+    "a comb": [(0, 0), (6, 0), (6, 3), (5, 3), (5, 1), (4, 1), (4, 3), (3, 3), (3, 1), (2, 1), (2, 3), (0, 3)],
+    "a spiral": [(0, 0), (5, 0), (5, 5), (1, 5), (1, 2), (3, 2), (3, 3), (2, 3), (2, 4), (4, 4), (4, 1), (0, 1)],
+    "a corner on an edge": [(0, 0), (4, 0), (4, 2), (2, 0), (0, 2)],
+    "an edge on an edge": [(0, 0), (3, 0), (3, 1), (2, 1), (2, 0), (1, 0), (1, 1), (0, 1)],
+    "a corner on the diagonal": [(0, 0), (2, 0), (4, 0), (4, 4), (2, 2), (0, 4)],
+    "a wide mouth": [(0, 0), (4, 0), (4, 4), (3, 1), (1, 1), (0, 4)],
+    "a U": [(0, 0), (4, 0), (4, 4), (0, 4), (0, 3), (3, 3), (3, 1), (0, 1)],
+    "an hourglass on its side": [(0, 0), (6, 0), (3, 1), (6, 2), (0, 2), (2, 1)],
+}
+
+
+@pytest.mark.parametrize("name", RINGS)
+def test_a_polygon_is_cut_into_triangles_from_every_corner_and_both_ways(name: str) -> None:
+    """What they have together is the area, and each has some; edges keep the numbers of their corners."""
+    ring = np.array(RINGS[name], float)
+    x, y = ring.T
+    area = abs(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
+    for way in (1, -1):
+        for start in range(len(ring)):
+            corners = np.roll(ring[::way], start, axis=0)
+            found = pde.Polygon(corners)
+            assert np.all(found._areas > 0) and found._areas.sum() == pytest.approx(area) == found.measure
+            assert np.sum(found.quadrature(6).weights) == pytest.approx(area)
+            for i, (a, b) in enumerate(zip(corners, np.roll(corners, -1, axis=0), strict=True)):
+                assert found.part_measure(f"edge {i}") == pytest.approx(np.linalg.norm(b - a))
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_in_more_dimensions_than_sobol_has_points_are_drawn(dimension: int, monkeypatch) -> None:
+    """His sequence has one point in each of as many equal slices; independent draws do not."""
+    monkeypatch.setattr(sampling, "SOBOL_MOST", 2)
+    found = unit_points("sobol", 64, dimension, generator(0))
+    each = [len(np.unique(np.floor(64 * column))) for column in found.T]
+    assert found.shape == (64, dimension) and (min(each) == 64) == (dimension == 2)
+
+
+def test_a_part_without_points_is_looked_for_only_so_long(monkeypatch) -> None:
+    monkeypatch.setattr(domains, "MOST_DRAWN", 256)
+    piece = pde.Box(x=(0, 1), y=(0, 1)).named(piece=lambda x, y: (x == 0) & (y > 0.99))
+    assert len(piece.boundary("piece", 1)) == 1
+    with pytest.raises(ProblemError, match="no 9 points were found among 256"):
+        piece.boundary("piece", 9)
+
+
+@pytest.mark.parametrize(("count", "known"), [(domains.MOST_FACTORS, True), (domains.MOST_FACTORS + 1, False)])
+def test_products_of_many_factors_are_none(count: int, known: bool) -> None:
+    names = [f"x{i}" for i in range(count)]
+    cube = pde.Box(**dict.fromkeys(names, (0, 1)))
+    assert (cube.vanishing(cube.parts, dict.fromkeys(names, 0.5)) is not None) == known
+
+
+@pytest.mark.parametrize(("count", "known"), [(domains.FEW_FACTORS, True), (domains.FEW_FACTORS + 1, False)])
+def test_values_on_many_factors_have_no_extension(count: int, known: bool) -> None:
+    names = [f"x{i}" for i in range(count)]
+    cube = pde.Box(**dict.fromkeys(names, (0, 1)))
+    values = {part: lambda point, i=i: i * point["x0"] for i, part in enumerate(cube.parts)}
+    assert (cube.extended(values, dict.fromkeys(names, 0.5)) is not None) == known
+
+
+def _read(monkeypatch, **content) -> pde.Mesh:
+    """Return the mesh of a file, as meshio would have read it."""
+    kinds = content.pop("cells", [("line", [(0, 1), (1, 2), (6, 7)]), ("triangle", CELLS)])
+    cells = {kind: np.array(each) for kind, each in kinds}
+    file = SimpleNamespace(
+        points=np.array([(*point, 0.0) for point in GRID]),
+        cells=[SimpleNamespace(type=kind, data=each) for kind, each in cells.items()],
+        cells_dict=cells,
+        **{"cell_sets_dict": {}, "cell_data_dict": {}, "field_data": None, **content},
+    )
+    monkeypatch.setitem(sys.modules, "meshio", SimpleNamespace(read=lambda path: file, ReadError=ValueError))
+    return pde.Mesh.read("file")
+
+
+TAGS = {"gmsh:physical": {"line": np.array([1, 1, 2])}}
+NUMBERS = {"inlet": (1, 1), "outlet": (2, 1), "fluid": (1, 2), "none": (7, 1)}
+GROUPS = {
+    "sets": ({"cell_sets_dict": {"inlet": {"line": [0, 1]}, "gmsh:bounding": {"line": [2]}}}, {"inlet": 2.0}),
+    "sets of something else": ({"cell_sets_dict": {"fluid": {"triangle": [0, 1]}}}, {}),
+    "an empty set": ({"cell_sets_dict": {"inlet": {"line": []}}}, {}),
+    "numbers": ({"cell_data_dict": TAGS, "field_data": NUMBERS}, {"inlet": 2.0, "outlet": 1.0}),
+    "names without numbers": ({"field_data": NUMBERS}, {}),
+    "both": (
+        {"cell_data_dict": TAGS, "field_data": NUMBERS, "cell_sets_dict": {"inlet": {"line": [0]}}},
+        {"inlet": 1.0, "outlet": 1.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_parts_of_the_boundary_are_the_named_groups_of_a_file(name: str, monkeypatch) -> None:
+    content, lengths = GROUPS[name]
+    mesh = _read(monkeypatch, **content)
+    assert mesh.measure == 4.0
+    assert {part: mesh.part_measure(part) for part in mesh.parts if part != "boundary"} == lengths
+
+
+@pytest.mark.parametrize(("cells", "words"), [([("line", [(0, 1)])], "are line"), ([], "are none")])
+def test_a_file_without_an_area_is_refused(cells, words: str, monkeypatch) -> None:
+    with pytest.raises(ProblemError, match=rf"(?s)has no triangles or tetrahedra.*Its cells {words}"):
+        _read(monkeypatch, cells=cells)

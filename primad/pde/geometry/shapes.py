@@ -285,15 +285,14 @@ def _check_simple(corners: Array) -> None:
 def _triangulated(corners: Array) -> Array:
     """Cut a polygon, whose corners turn left, into triangles by cutting off ears."""
     left, found = list(range(len(corners))), []
-    while len(left) > 3:
+    while left[2:]:
         for i in range(len(left)):
             a, b, c = (corners[left[j % len(left)]] for j in (i - 1, i, i + 1))
             area = _cross(a, b, c)
             others = [corners[k] for k in left if not any(np.array_equal(corners[k], v) for v in (a, b, c))]
             inside = any(_cross(a, b, p) >= 0 and _cross(b, c, p) >= 0 and _cross(c, a, p) >= 0 for p in others)
-            if area >= 0 and not (inside and area > 0):
-                if area > 0:
-                    found.append([a, b, c])
+            if not inside if area > 0 else not area:
+                found += [[a, b, c]] * (area > 0)
                 del left[i]
                 break
         else:
@@ -301,5 +300,4 @@ def _triangulated(corners: Array) -> Array:
                 "a polygon touches itself and cannot be cut into triangles",
                 fix="give the corners in the order in which the edge runs, each once.",
             )
-    found.append([corners[k] for k in left])
     return np.array(found)
