@@ -229,3 +229,60 @@ def test_derivatives_of_random_programs(seed: int) -> None:
     primad.check_grads(lambda x: bounded(x, 1), (X,), rtol=1e-4, atol=1e-5)
     jacobians = [run(bounded)(X, 1)[:] for run in (primad.jacobian, traced_jacobian)]
     assert np.allclose(*jacobians, rtol=1e-5, atol=1e-5)  # some of it is computed in float32
+
+
+def inner(a: Any, u: Any) -> None:
+    u[1:-1, 1:-1] += 2.0 * a[2:, 1:-1] - a[1:-1, :-2]
+
+
+def edges(a: Any, u: Any) -> None:
+    inner(a, u)
+    u[0], u[-1] = u[1] * 2.0, u[-2]
+    u[:, 0], u[:, -1] = u[:, -2], 3.0
+
+
+def columns(a: Any, u: Any) -> None:
+    for k in range(1, 5):
+        u[:, k] = a[:, k] * u[:, k - 1]
+
+
+def turned(a: Any, u: Any) -> None:
+    u.T[1:3, ::-1] = a.T[1:3] * 2.0
+    u[1:3, 3:] = a[::-1, ::-1][:2, :2] * 3.0
+
+
+def every_other(a: Any, u: Any) -> None:
+    u[::2, 1::2] = 2.0 * a[::2, 1::2]
+
+
+def crossing(a: Any, u: Any) -> None:
+    u[1:3, :2], u[2:, 1:4] = 2.0 * a[1:3, :2], 3.0 * a[2:, 1:4]
+
+
+@pytest.mark.parametrize("start", ["traced", "numbers"])
+@pytest.mark.parametrize(
+    ("write", "gathers"),
+    [(inner, False), (edges, False), (columns, False), (turned, False), (crossing, False), (every_other, True)],
+)
+def test_boxes_are_joined_and_what_is_strewn_is_gathered(write: Any, gathers: bool, start: str) -> None:
+    a = np.random.default_rng(0).normal(size=(4, 5))
+
+    def run(a: Any, np_: Any) -> Any:
+        u = np_.array(3.0 * a) if start == "traced" else np_.array(np.arange(20.0).reshape(4, 5))
+        write(a, u)
+        return np.sin(u) * a
+
+    program = primad.trace(lambda a: run(a, primad.numpy))(a)
+    np.testing.assert_allclose(program(a), run(a, np), rtol=1e-15)
+    assert any(node.op.name == "gather" for node in program.nodes) == gathers
+
+
+def test_steps_that_write_into_the_inside_keep_what_is_around_it_as_it_is() -> None:
+    def steps(u: Any) -> Any:
+        u = primad.numpy.array(u)
+        for _ in range(20):
+            u[1:-1, 1:-1, 1:-1] = 0.5 * u[2:, 1:-1, 1:-1] + u[1:-1, :-2, 1:-1] * u[1:-1, 1:-1, 2:]
+        return u
+
+    names = {node.op.name for node in primad.trace(steps)(np.ones((12, 10, 14))).nodes}
+    assert "concatenate" in names and not names & {"gather", "permute", "reshape"}

@@ -7,10 +7,9 @@ NumPy's own views of the numbers, so NumPy says what is a view, which elements a
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from contextlib import suppress
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ import numpy as np
 from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import Trace
+from primad.numpy.inplace.pieces import assembled, flat, part, picked
 from primad.numpy.promotion import as_traced, expand
-from primad.numpy.shapes.indexing import getitem, set_at
-from primad.numpy.shapes.shaping import concatenate, reshape, transpose
+from primad.numpy.shapes.indexing import set_at
+from primad.numpy.shapes.shaping import reshape
 from primad.recording.traced_array import TracedArray, settled
 
 Numbers = np.ndarray[Any, Any]
@@ -133,8 +133,10 @@ class ArrayMemory(_Memory):
         """Return elements of a view: a copy of plain numbers, or a traced array if one of them is traced."""
         while self.pieces:
             if self.places is None and is_basic(index):
-                part = view[with_dots(index)]
-                found = _part(self.pieces[0], self._start(part), self._steps(part), part.shape) if part.size else None
+                shown = view[with_dots(index)]
+                found = (
+                    part(self.pieces[0], self._start(shown), self._steps(shown), shown.shape) if shown.size else None
+                )
                 if found is not None:
                     return found
             row = np.arange(self.numbers.size) if self.places is None else self.places
@@ -144,7 +146,7 @@ class ArrayMemory(_Memory):
             places = _in_pieces(given)
             last = bisect_right(self.starts, int(places.max())) - 1
             if places.min() >= self.starts[last]:
-                return _picked(self.pieces[last], places - self.starts[last])
+                return picked(self.pieces[last], places - self.starts[last])
             if 2 * given.size < self.numbers.size:
                 return self._of_several(view, index, given)
             self._join()
@@ -153,7 +155,7 @@ class ArrayMemory(_Memory):
 
     def _of_several(self, view: Numbers, index: Any, given: Numbers) -> TracedArray:
         """Return elements that stand in several pieces; a part of the array that is read is one piece from then on."""
-        found: TracedArray = reshape(self._assembled(_in_pieces(given).reshape(-1), view[index]), given.shape)
+        found = self._assembled(_in_pieces(given), view[index])
         if is_basic(index):
             places = self._added(found)
             self._own_places(view)[index] = np.where(given < 0, -2 - places, places)
@@ -163,33 +165,20 @@ class ArrayMemory(_Memory):
         """Make one piece of all elements."""
         assert self.places is not None
         known = self.places < 0
-        whole = self._assembled(_in_pieces(self.places), self.numbers)
-        self._refill(reshape(whole, self.numbers.shape))
+        self._refill(self._assembled(_in_pieces(self.places).reshape(self.numbers.shape), self.numbers))
         if known.any():
             numbers = np.arange(known.size)
             self.places = np.where(known, -2 - numbers, numbers)
 
-    def _assembled(self, places: Numbers, numbers: Numbers) -> Any:
-        """Return elements in a row: those at places in the pieces, and plain numbers where there is none."""
-        row, order = numbers.reshape(-1), None
-        owner = self._owners(places)
-        follows = (owner[1:] == owner[:-1]) & ((owner[1:] < 0) | (np.diff(places) == 1))
-        if np.count_nonzero(~follows) > 2 * len(np.unique(owner)):  # they do not stand in a row, nor nearly
-            order = np.lexsort((places, owner))
-            places, owner, row = places[order], owner[order], row[order]
-            follows = owner[1:] == owner[:-1]
-        parts = []
-        for begin, end in pairwise([0, *(1 + np.flatnonzero(~follows)), places.size]):
-            piece = owner[begin]
-            at = places[begin:end] - (0 if piece < 0 else self.starts[piece])
-            parts.append(row[begin:end] if piece < 0 else _picked(self.pieces[piece], at))
-        whole = concatenate(parts)
-        return whole if order is None else getitem(whole, np.argsort(order))
+    def _assembled(self, places: Numbers, numbers: Numbers) -> TracedArray:
+        """Return elements: those at places in the pieces, and plain numbers where there is none."""
+        return assembled(places, self._owners(places), numbers, self.pieces, self.starts)
 
     def _owners(self, places: Numbers) -> Numbers:
         """Return the number of the piece in which each place is; −1 for none."""
         if places.size < len(self.starts):
-            return np.array([bisect_right(self.starts, place) - 1 for place in places.tolist()])
+            found = [bisect_right(self.starts, place) - 1 for place in places.reshape(-1).tolist()]
+            return np.array(found).reshape(places.shape)
         return np.searchsorted(self.starts, places, "right") - 1
 
 
@@ -224,12 +213,12 @@ class ChosenMemory(_Memory):
 
     def get(self, view: Numbers, index: Any) -> Any:
         """Return what the elements of a view are now."""
-        return _picked(TracedArray(self.array.node)[self.index], self._places(view, index))
+        return picked(TracedArray(self.array.node)[self.index], self._places(view, index))
 
     def put(self, view: Numbers, index: Any, piece: Any) -> None:
         """Write a value at an index of a view."""
         now = TracedArray(self.array.node)[self.index]
-        self.array[self.index] = reshape(set_at(_flat(now), self._places(view, index), piece), now.shape)
+        self.array[self.index] = reshape(set_at(flat(now), self._places(view, index), piece), now.shape)
 
     def put_numbers(self, view: Numbers, index: Any, value: Any) -> None:
         """Write plain numbers at an index of a view."""
@@ -342,54 +331,3 @@ def with_dots(index: Any) -> tuple[Any, ...]:
 
 def _address(array: Numbers) -> int:
     return int(array.__array_interface__["data"][0])
-
-
-def _flat(piece: TracedArray) -> Any:
-    return piece if piece.ndim == 1 else reshape(piece, (piece.size,))
-
-
-def _picked(piece: TracedArray, at: Numbers) -> Any:
-    """Return the elements of a piece at places in its row."""
-    if not at.shape:
-        return getitem(piece, tuple([int(i) for i in np.unravel_index(int(at), piece.shape)]))
-    if not at.size:
-        return getitem(_flat(piece), at)
-    start = int(at.flat[0])
-    steps = [int(at.take(1, axis).flat[0]) - start if n > 1 else 0 for axis, n in enumerate(at.shape)]
-    even = start + sum(
-        (np.arange(n) * step).reshape((-1,) + (1,) * (at.ndim - axis - 1))
-        for axis, (n, step) in enumerate(zip(at.shape, steps, strict=True))
-    )
-    if np.array_equal(even, at):
-        for elements in (piece, _flat(piece)):
-            found = _part(elements, start, steps, at.shape)
-            if found is not None:
-                return found
-    return getitem(_flat(piece), at)
-
-
-def _part(piece: TracedArray, start: int, steps: list[int], shape: tuple[int, ...]) -> TracedArray | None:
-    """Return the elements of a piece that start at a place of its row and go on by steps; None if no slices do that."""
-    own = piece.shape
-    strides = [math.prod(own[axis + 1 :]) for axis in range(len(own))]
-    if shape == own and start == 0 and all(n == 1 or a == b for n, a, b in zip(own, steps, strides, strict=True)):
-        return piece
-    begin = [int(number) for number in np.unravel_index(start, own)] if own else []
-    index: list[Any] = [slice(number, number + 1) for number in begin]
-    order: list[int] = []
-    once = tuple([1 if step == 0 else n for n, step in zip(shape, steps, strict=True)])
-    for n, step in zip(once, steps, strict=True):
-        if n == 1:
-            continue
-        axis = next((a for a, stride in enumerate(strides) if own[a] > 1 and stride <= abs(step)), -1)
-        if axis < 0 or axis in order or step % strides[axis]:
-            return None
-        by = step // strides[axis]
-        end = begin[axis] + by * (n - 1)
-        if not 0 <= end < own[axis]:
-            return None
-        index[axis] = slice(begin[axis], end + by if end + by >= 0 else None, by)
-        order.append(axis)
-    found = getitem(piece, tuple(index))
-    rest = [axis for axis in range(len(own)) if axis not in order]
-    return expand(reshape(transpose(found, [*order, *rest]), once), shape)
