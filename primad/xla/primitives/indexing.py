@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import TracingError
 from primad.numpy.promotion import as_traced
 from primad.recording.traced_array import TracedArray
 from primad.xla.primitives.elementwise import dtype_of
@@ -239,32 +238,59 @@ def _put(x: Any, places: Any, updates: Any, there: Any, unique: bool) -> Any:
 
 def _last_of_equal(places: Any, shape: Shape, there: Any, out: Shape, by: Any = None) -> Any:
     """Say which updates are the last of those at their place, or the largest by a value; none that is not there."""
-    numbers: Any = np.zeros(out, int)
-    for place, n in zip(places, shape, strict=False):
-        aligned = pnp.reshape(place, place.shape + (1,) * (len(out) - place.ndim))
-        numbers = numbers * n + aligned
     count = math.prod(out)
-    if there is not None:
-        aligned = pnp.reshape(there, there.shape[: len(out)] + (1,) * (len(out) - there.ndim))
-        numbers = pnp.where(aligned, numbers, math.prod(shape) + np.arange(count).reshape(out))
-    numbers = pnp.reshape(numbers, (count,))
+    numbers = _numbers(places, shape, out, there)
     first = np.arange(count) if by is None else pnp.argsort(pnp.reshape(by, (count,)), kind="stable")
     order = _at(first, (pnp.argsort(_at(numbers, (first,)), kind="stable"),))
     ordered = _at(numbers, (order,))
     is_last = pnp.concatenate([ordered[1:] != ordered[:-1], np.ones(min(count, 1), bool)])
     found = pnp.reshape(_at(is_last, (pnp.argsort(order),)), out)
-    return found if there is None else found & aligned
+    return found if there is None else found & pnp.reshape(there, there.shape[: len(out)] + (1,) * (len(out) - there.ndim))
+
+
+def _numbers(places: Any, shape: Shape, out: Shape, there: Any) -> Any:
+    """Return a number for each update, the same for those at one place; another one for each that is not there."""
+    numbers: Any = np.zeros(out, int)
+    for place, n in zip(places, shape, strict=False):
+        aligned = pnp.reshape(place, place.shape + (1,) * (len(out) - place.ndim))
+        numbers = numbers * n + aligned
+    if there is not None:
+        aligned = pnp.reshape(there, there.shape[: len(out)] + (1,) * (len(out) - there.ndim))
+        numbers = pnp.where(aligned, numbers, math.prod(shape) + np.arange(math.prod(out)).reshape(out))
+    return pnp.reshape(numbers, (math.prod(out),))
 
 
 def _scaled(x: Any, places: Any, updates: Any, there: Any, unique: bool) -> Any:
-    """Multiply elements by updates, each of which has an element of its own."""
-    if not unique:
-        raise TracingError(
-            "scatter-mul: the product of several updates of one element has no op",
-            fix="say that the indices differ: x.at[i].multiply(v, unique_indices=True).",
-        )
+    """Multiply elements by their updates."""
     kept = updates if there is None else pnp.where(there, updates, pnp.ones_like(updates))
-    return _put(x, places, _at(x, places) * kept, there, unique)
+    if not unique:
+        out = np.broadcast_shapes(*[place.shape for place in places])
+        kept = _products_of_equal(places, x.shape, kept, out)
+        there = _last_of_equal(places, x.shape, there, out)
+        there = pnp.reshape(there, there.shape + (1,) * (updates.ndim - there.ndim))
+    return _put(x, places, _at(x, places) * kept, there, True)
+
+
+def _products_of_equal(places: Any, shape: Shape, updates: Any, out: Shape) -> Any:
+    """Return the product of each update with the earlier ones of its place.
+
+    In the order of places, where equal ones are neighbours, it is a prefix product of doubled steps, which divides by
+    nothing.
+
+    Source: W. D. Hillis, G. L. Steele, Data parallel algorithms, Communications of the ACM 29, 1986.
+    """
+    count = math.prod(out)
+    numbers = _numbers(places, shape, out, None)
+    order = pnp.argsort(numbers, kind="stable")
+    ordered = _at(numbers, (order,))
+    found = _at(pnp.reshape(updates, (count, *updates.shape[len(out) :])), (order,))
+    step = 1
+    while step < count:
+        same = pnp.reshape(ordered[step:] == ordered[:-step], (count - step,) + (1,) * (found.ndim - 1))
+        before = pnp.where(same, found[:-step], pnp.ones_like(found[:-step]))
+        found = pnp.concatenate([found[:step], found[step:] * before])
+        step *= 2
+    return pnp.reshape(_at(found, (pnp.argsort(order),)), updates.shape)
 
 
 def _extreme(sign: int, choose: Function) -> Function:
@@ -273,7 +299,10 @@ def _extreme(sign: int, choose: Function) -> Function:
     def combine(x: Any, places: Any, updates: Any, there: Any, unique: bool) -> Any:
         rest = range(updates.ndim - (x.ndim - len(places)), updates.ndim)
         wide = [pnp.reshape(place, place.shape + (1,) * len(rest)) for place in places]
-        along = [np.arange(n).reshape([-1] + [1] * (len(rest) - 1 - i)) for i, n in enumerate(x.shape[len(places) :])]
+        along = [
+            np.arange(n).reshape([-1 if axis == own else 1 for axis in range(updates.ndim)])
+            for own, n in zip(rest, x.shape[len(places) :], strict=True)
+        ]
         where = (*wide, *along)
         if not unique:
             there = _last_of_equal(where, x.shape, there, updates.shape, updates * sign)
@@ -282,12 +311,17 @@ def _extreme(sign: int, choose: Function) -> Function:
     return combine
 
 
+replace_at = _scatter(_put)
+"""Elements at indices are replaced: JAX's scatter without a function of its own."""
+
+add_at = _scatter(_add)
+"""Updates are added to elements at indices."""
+
 INDEXING: dict[str, Function] = {
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
     "gather": _gather,
-    "scatter": _scatter(_put),
-    "scatter-add": _scatter(_add),
+    "scatter-add": add_at,
     "scatter-sub": _scatter(lambda x, places, updates, *rest: _add(x, places, -updates, *rest)),
     "scatter-mul": _scatter(_scaled),
     "scatter-max": _scatter(_extreme(1, pnp.maximum)),
