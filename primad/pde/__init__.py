@@ -2,6 +2,9 @@
 
 from primad.pde import references as references
 from primad.pde.deepxde_names import missing
+from primad.pde.elements import discretisation, element_solution
+from primad.pde.elements.discretisation import *
+from primad.pde.elements.element_solution import *
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
@@ -73,6 +76,8 @@ __all__ = [
 ]
 __all__ += comparison.__all__
 __all__ += conditions.__all__
+__all__ += discretisation.__all__
+__all__ += element_solution.__all__
 __all__ += domains.__all__
 __all__ += catalog.__all__
 __all__ += history.__all__

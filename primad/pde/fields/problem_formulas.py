@@ -13,9 +13,9 @@ from primad.errors import PrimadError
 from primad.numpy.shapes.shaping import stack
 from primad.pde.equations.symbolic_equations import Equation
 from primad.pde.fields.field_display import mathml
-from primad.pde.fields.named_fields import TIME, Field, FieldAt
+from primad.pde.fields.given_fields import GivenField
+from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.problem.named_arguments import by_name
 from primad.recording import tree
 from primad.symbolic.program_formulas import to_sympy
@@ -28,33 +28,6 @@ def is_symbolic(equation: Any) -> bool:
     if isinstance(equation, (list, tuple)):
         return bool(equation) and all(is_symbolic(one) for one in equation)
     return isinstance(equation, (sympy.Basic, sympy.MatrixBase, bool))
-
-
-class _Symbolic(FieldAt):
-    """An unknown whose derivatives are symbols."""
-
-    def __init__(self, name: str, of: Domain, take: Callable[[str, tuple[str, ...]], Any]) -> None:
-        self.field = Field(lambda *point: point[0], of.names, space=space_of(of), time=time_of(of) or TIME)
-        self.component, self.shape_of_points, self._name, self._take = None, (), name, take
-        self._known = {}
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return ()
-
-    @property
-    def _has_components(self) -> bool:
-        return False
-
-    def _derivative(self, names: tuple[str, ...]) -> Any:
-        return self._take(self._name, names)
-
-    def combination(self, terms: Sequence[tuple[float, Sequence[str]]]) -> Any:
-        order = self.field.coordinates.names.index
-        return sum(number * self._take(self._name, tuple(sorted(names, key=order))) for number, names in terms)
-
-    def coordinate(self, name: str) -> Any:
-        return self._take("", (name,))
 
 
 def formulas(function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]) -> list[Any]:
@@ -81,7 +54,7 @@ def formulas(function: Function, domain: Domain, unknowns: Sequence[str], number
         return 0.5
 
     def called(values: Mapping[str, Any], take: Callable[[str, tuple[str, ...]], Any]) -> Any:
-        fields = {name: _Symbolic(name, domain, take) for name in unknowns}
+        fields = {name: GivenField(name, domain, take) for name in unknowns}
         points = stack([values[name] for name in coordinates])
         result = by_name(function, {**numbers, **values, **fields, "points": points})
         return tree.map(lambda leaf: leaf.value if isinstance(leaf, FieldAt) else leaf, result)

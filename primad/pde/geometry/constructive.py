@@ -144,7 +144,7 @@ class Named(Domain):
         for name in [*where, ""]:
             for part in domain.parts:
                 image = domain.edge(part, unit_points("sobol", 1024, domain.edge_spread(part), generator(0)))
-                share = float(np.mean((self._piece(image.at) == name)[image.keeps]))
+                share = float(np.mean((self.piece(image.at) == name)[image.keeps]))
                 if share:
                     self._pieces.setdefault(name or part, {})[part] = share
         for name in where:
@@ -158,7 +158,7 @@ class Named(Domain):
     def __repr__(self) -> str:
         return f"{self.domain!r}.named({', '.join(self._where)})"
 
-    def _piece(self, at: Array) -> Array:
+    def piece(self, at: Array) -> Array:
         """Return which piece points of the boundary lie in; "" in none."""
         columns = {name: at[:, i] for i, name in enumerate(self.names)}
         found = np.full(len(at), "", dtype=object)
@@ -187,7 +187,7 @@ class Named(Domain):
             if rows.size:
                 image = self.domain.edge(name, unit[rows, 1 : 1 + self.domain.edge_spread(name)])
                 at[rows], normals[rows] = image.at, np.asarray(image.normals)
-                kept[rows] = image.keeps & (self._piece(image.at) == (part if part in self._where else ""))
+                kept[rows] = image.keeps & (self.piece(image.at) == (part if part in self._where else ""))
         return Image(at, normals, kept)
 
     def edge_spread(self, part: str) -> int:

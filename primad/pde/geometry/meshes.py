@@ -76,8 +76,8 @@ class Mesh(Domain):
                 f"a mesh with {size} coordinates got {len(self.names)} names",
                 fix="pass a name for each coordinate.",
             )
-        self._cells = at[corners]
-        self._sizes = np.abs(np.linalg.det(self._cells[:, 1:] - self._cells[:, :1])) / (2 if size == 2 else 6)
+        self.cells = at[corners]
+        self._sizes = np.abs(np.linalg.det(self.cells[:, 1:] - self.cells[:, :1])) / (2 if size == 2 else 6)
         if not np.all(self._sizes > 0):
             raise ProblemError(
                 f"cell {int(np.argmin(self._sizes))} of the mesh is flat",
@@ -86,9 +86,9 @@ class Mesh(Domain):
         self.measure, self.spread = float(np.sum(self._sizes)), size + 1
         used = at[np.unique(corners)]
         self.bounds = np.stack([used.min(axis=0), used.max(axis=0)], axis=1)
-        self._inverse = np.linalg.inv(self._cells[:, 1:] - self._cells[:, :1])
-        self._facets = self._named_facets(at, corners, parts or {})
-        self.parts = tuple(self._facets)
+        self._inverse = np.linalg.inv(self.cells[:, 1:] - self.cells[:, :1])
+        self.facets = self._named_facets(at, corners, parts or {})
+        self.parts = tuple(self.facets)
 
     def _named_facets(self, at: Array, corners: Array, parts: Mapping[str, Any]) -> dict[str, tuple[Array, Array]]:
         """Return for each part its edges or faces, and their outward normals."""
@@ -164,14 +164,14 @@ class Mesh(Domain):
         )
 
     def __repr__(self) -> str:
-        return f"Mesh of {len(self._cells)} cells"
+        return f"Mesh of {len(self.cells)} cells"
 
     def inside(self, at: Array) -> Array:
         """Say which points lie in a cell."""
         found = np.zeros(len(at), bool)
-        step = max(1, BLOCK // len(self._cells))
+        step = max(1, BLOCK // len(self.cells))
         for start in range(0, len(at), step):
-            moved = at[start : start + step, None] - self._cells[:, 0]
+            moved = at[start : start + step, None] - self.cells[:, 0]
             s = np.einsum("pci,cij->pcj", moved, self._inverse)
             inside = np.all(s >= -1e-12, axis=2) & (np.sum(s, axis=2) <= 1 + 1e-12)
             found[start : start + step] = np.any(inside, axis=1)
@@ -180,11 +180,11 @@ class Mesh(Domain):
     def inner(self, unit: Array) -> Image:
         """Map a cube to the cells, each with its share."""
         which = _chosen(self._sizes, unit[:, 0])
-        return Image(_inside(self._cells[which], unit[:, 1:]))
+        return Image(_inside(self.cells[which], unit[:, 1:]))
 
     def edge(self, part: str, unit: Array) -> Image:
         """Map a cube to the edges or faces of a part, each with its share."""
-        ends, normals = self._facets[part]
+        ends, normals = self.facets[part]
         which = _chosen(_areas(ends), unit[:, 0])
         return Image(_inside(ends[which], unit[:, 1:]), normals[which])
 
@@ -192,7 +192,7 @@ class Mesh(Domain):
         """Return the points and weights of Gauss and Legendre in each triangle; Sobol's points in space."""
         if self.dimension != 2:
             return super().quadrature(order)
-        at, weights = in_triangles(self._cells, max(2, math.ceil(order / math.sqrt(len(self._cells)))))
+        at, weights = in_triangles(self.cells, max(2, math.ceil(order / math.sqrt(len(self.cells)))))
         return Points(self.names, at, None, weights)
 
     def edge_spread(self, part: str) -> int:
@@ -201,7 +201,7 @@ class Mesh(Domain):
 
     def part_measure(self, part: str) -> float:
         """Return the length or area of a part of the boundary."""
-        return float(np.sum(_areas(self._facets[part][0])))
+        return float(np.sum(_areas(self.facets[part][0])))
 
 
 def _groups(mesh: Any, facet: str) -> dict[str, Any]:

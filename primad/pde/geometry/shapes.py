@@ -178,8 +178,8 @@ class Polygon(Domain):
         self.corners, self._order = at[::way], [*inner[::way], last]
         self.bounds = np.stack([at.min(axis=0), at.max(axis=0)], axis=1)
         _check_simple(self.corners)
-        self._triangles = _triangulated(self.corners)
-        sides = self._triangles[:, 1:] - self._triangles[:, :1]
+        self.triangles = _triangulated(self.corners)
+        sides = self.triangles[:, 1:] - self.triangles[:, :1]
         self._areas = 0.5 * np.abs(sides[:, 0, 0] * sides[:, 1, 1] - sides[:, 0, 1] * sides[:, 1, 0])
 
     def __repr__(self) -> str:
@@ -207,19 +207,19 @@ class Polygon(Domain):
         """Map a cube to the triangles, each with its share."""
         shares = np.cumsum(self._areas) / np.sum(self._areas)
         which = np.minimum(np.searchsorted(shares, unit[:, 0], side="right"), len(shares) - 1)
-        a, b, c = self._triangles[which].transpose(1, 0, 2)
+        a, b, c = self.triangles[which].transpose(1, 0, 2)
         s, t = np.sqrt(unit[:, 1:2]), unit[:, 2:3]
         return Image((1 - s) * a + s * (1 - t) * b + s * t * c)
 
     def edge(self, part: str, unit: Array) -> Image:
         """Map the unit interval to an edge."""
-        a, b = self._ends(part)
+        a, b = self.ends(part)
         normal = np.array([b[1] - a[1], a[0] - b[0]]) / np.linalg.norm(b - a)
         return Image(a + unit * (b - a), np.broadcast_to(normal, (len(unit), 2)).copy())
 
     def quadrature(self, order: int = 20) -> Points:
         """Return the points and weights of Gauss and Legendre in each triangle."""
-        at, weights = in_triangles(self._triangles, max(3, math.ceil(order / math.sqrt(len(self._triangles)))))
+        at, weights = in_triangles(self.triangles, max(3, math.ceil(order / math.sqrt(len(self.triangles)))))
         return Points(self.names, at, None, weights)
 
     def edge_spread(self, part: str) -> int:
@@ -228,10 +228,11 @@ class Polygon(Domain):
 
     def part_measure(self, part: str) -> float:
         """Return the length of an edge."""
-        a, b = self._ends(part)
+        a, b = self.ends(part)
         return float(np.linalg.norm(b - a))
 
-    def _ends(self, part: str) -> tuple[Array, Array]:
+    def ends(self, part: str) -> tuple[Array, Array]:
+        """Return the corners at which an edge begins and ends."""
         i = list(self._order).index(self.parts.index(part))
         return self.corners[i], self.corners[(i + 1) % len(self.corners)]
 
@@ -244,8 +245,8 @@ class Polygon(Domain):
             return None
         found: Any = 1.0
         for part in parts:
-            a, b = self._ends(part)
-            together = [other for other in self.parts if _on_line(a, b, self._ends(other))]
+            a, b = self.ends(part)
+            together = [other for other in self.parts if _on_line(a, b, self.ends(other))]
             if not set(together) <= set(parts):
                 return None
             if part != together[0]:

@@ -16,6 +16,7 @@ from primad.ir.array_types import is_complex
 from primad.numpy.shapes.shaping import reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
+from primad.pde.elements.discretisation import by_elements
 from primad.pde.families.family import Family
 from primad.pde.families.input_functions import InputFunctions
 from primad.pde.fields.coordinate_names import coordinates
@@ -366,18 +367,24 @@ class Problem:
         return Solution(self, params, None, self.points(), History(()), "loaded", f"loaded from {path}")
 
     @entrance
-    def solve(self, *unnamed: Any, **settings: Any) -> Solution:
+    def solve(self, *unnamed: Any, method: str = "network", **settings: Any) -> Any:
         """Find parameters for which the residuals are small. See `Settings` for the arguments.
 
         Args:
             *unnamed: none: all settings have names.
+            method: "network", or "elements": then the settings are those of `primad.pde.Elements` and its `solve`.
             **settings: fields of `primad.pde.Settings`.
 
         Returns:
-            the solution; also where Ctrl-C, or a value that is not finite, ended the search.
+            the solution, `Solution` or `ElementSolution`; also where Ctrl-C, or a value that is not finite, ended the
+            search.
         """
         if unnamed:
             raise unnamed_setting(unnamed[0])
+        if method == "elements":
+            return by_elements(self, **settings)
+        if method != "network":
+            raise ProblemError(f"solve: there is no method {method!r}", fix='there are "network" and "elements".')
         return solve(self, settings_of(settings))
 
 

@@ -115,26 +115,38 @@ def condition_terms(condition: Condition, domain: Domain, names: Sequence[str], 
 def _valued_term(
     condition: Any, domain: Domain, name: str, points: Callable[[int, Sequence[int]], Points], label: str
 ) -> Term:
-    value = condition.values[name]
-    robin = isinstance(condition, Robin)
-
     def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
-        found = points(count, seed)
-        columns: dict[str, Any] = {key: found[key] for key in found.names}
-        arrays = {"at": found.at}
-        if robin or isinstance(condition, Neumann):
-            arrays["normal"] = np.asarray(found.normals)
-            columns["n"] = normal_of(arrays, found.names)
-        arrays["target"] = on_points(value, columns, len(found), condition.what)
-        if robin:
-            arrays["a"] = on_points(condition.a, columns, len(found), condition.what)
-            arrays["b"] = on_points(condition.b, columns, len(found), condition.what)
-        return arrays
+        return valued_arrays(condition, name, points(count, seed))
+
+    what = f"d{name}/dn" if isinstance(condition, Neumann) else name
+    if isinstance(condition, Initial) and condition.order:
+        what = f"d{name}/d{_time(domain)}"
+    place = "at the start" if label == "initial" else f"on {label}"
+    residual = valued_residual(condition, name, domain)
+    return Term(f"{what} {place}", draw, residual, condition.weight, False, "boundary")
+
+
+def valued_arrays(condition: Any, name: str, found: Points) -> dict[str, Array]:
+    """Return the arrays at points that the residual of a condition with values takes, for one of its unknowns."""
+    columns: dict[str, Any] = {key: found[key] for key in found.names}
+    arrays = {"at": found.at}
+    if isinstance(condition, (Neumann, Robin)):
+        arrays["normal"] = np.asarray(found.normals)
+        columns["n"] = normal_of(arrays, found.names)
+    arrays["target"] = on_points(condition.values[name], columns, len(found), condition.what)
+    if isinstance(condition, Robin):
+        arrays["a"] = on_points(condition.a, columns, len(found), condition.what)
+        arrays["b"] = on_points(condition.b, columns, len(found), condition.what)
+    return arrays
+
+
+def valued_residual(condition: Any, name: str, domain: Domain) -> Callable[[Known, Row], Any]:
+    """Return the residual of a condition with values, for one of its unknowns, as a term has it."""
 
     def residual(known: Known, row: Row) -> Any:
         u = known[name]
         check_parts(name, u.dtype, row["target"])
-        if robin:
+        if isinstance(condition, Robin):
             return row["a"] * u.value + row["b"] * _along(u, row["normal"], domain.names) - row["target"]
         if isinstance(condition, Neumann):
             return _along(u, row["normal"], domain.names) - row["target"]
@@ -142,11 +154,7 @@ def _valued_term(
             return u.d(_time(domain)) - row["target"]
         return u.value - row["target"]
 
-    what = f"d{name}/dn" if isinstance(condition, Neumann) else name
-    if isinstance(condition, Initial) and condition.order:
-        what = f"d{name}/d{_time(domain)}"
-    place = "at the start" if label == "initial" else f"on {label}"
-    return Term(f"{what} {place}", draw, residual, condition.weight, False, "boundary")
+    return residual
 
 
 def _time(domain: Domain) -> str:

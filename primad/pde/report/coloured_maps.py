@@ -11,7 +11,7 @@ from primad.pde.report.grids import Grid
 from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:
-    from primad.pde.solve.solution import Solution
+    from primad.pde.solve.answers import Answers
 
 BOTH_SIGNS = 0.25
 """Part of the largest size that the other sign reaches where colours part at zero: less leaves half of them unused."""
@@ -59,7 +59,7 @@ def cover_outside(axes: Any, where: Grid) -> Any:
     return axes.add_patch(patch)
 
 
-def measured(solution: Solution, unknown: str, where: Grid) -> list[tuple[Array, Array, float | None]]:
+def measured(solution: Answers, unknown: str, where: Grid) -> list[tuple[Array, Array, float | None]]:
     """Return measured points near what a picture shows: along its axes, their values, and their noise where known."""
     domain, found = solution.problem.domain, []
     spans = dict(zip(domain.names, np.ptp(domain.bounds, axis=1), strict=True))

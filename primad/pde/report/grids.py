@@ -19,7 +19,7 @@ from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
 if TYPE_CHECKING:
-    from primad.pde.solve.solution import Solution
+    from primad.pde.solve.answers import Answers
 
 Exact = Callable[..., Any]
 ROUNDING = 1e-9
@@ -58,7 +58,7 @@ class Grid:
         found: Array = np.where(self.inside, np.broadcast_to(numbers(values), self.inside.shape), np.nan)
         return found
 
-    def of(self, solution: Solution, unknown: str) -> Array:
+    def of(self, solution: Answers, unknown: str) -> Array:
         """Return an unknown, with NaN outside the domain."""
         at = np.stack([column.ravel() for column in self.columns.values()], axis=1)
         inside = self.inside.ravel()
@@ -75,7 +75,7 @@ class Grid:
 
 
 def grid(
-    solution: Solution,
+    solution: Answers,
     axes: Sequence[str] | None,
     fixed: Mapping[str, float],
     most: int = 2,

@@ -15,6 +15,7 @@ from primad.pde.report.grids import POINTS, Grid, grid
 from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:
+    from primad.pde.solve.answers import Answers
     from primad.pde.solve.solution import Solution
 
 __all__ = [
@@ -37,7 +38,7 @@ def _pyplot() -> Any:
     return needed("matplotlib.pyplot", "plot", "pictures")
 
 
-def chosen(solution: Solution, unknown: str | None) -> str:
+def chosen(solution: Answers, unknown: str | None) -> str:
     """Return the unknown to show: the first, if none is named."""
     names = solution.problem.unknowns
     if unknown is not None and unknown not in names:
@@ -47,7 +48,7 @@ def chosen(solution: Solution, unknown: str | None) -> str:
 
 
 def plot(
-    solution: Solution,
+    solution: Answers,
     unknown: str | None = None,
     *,
     axes: Any = None,
@@ -110,7 +111,7 @@ def _sized(name: str, values: Any) -> tuple[str, Any]:
 
 
 def plot_error(
-    solution: Solution, *, axes: Any = None, along: Sequence[str] | None = None, log: bool = True, **named: Any
+    solution: Answers, *, axes: Any = None, along: Sequence[str] | None = None, log: bool = True, **named: Any
 ) -> Any:
     """Draw how far an unknown is from what it should be: `plot_error(solution, u=lambda x, t: …)`.
 
@@ -191,7 +192,7 @@ def _size(axes: Any, where: Grid, values: Array, label: str, log: bool) -> Any:
 
 
 def plot_slices(
-    solution: Solution,
+    solution: Answers,
     across: str = "t",
     at: Sequence[float] | None = None,
     unknown: str | None = None,
@@ -250,7 +251,7 @@ def plot_slices(
 
 
 def plot_surface(
-    solution: Solution,
+    solution: Answers,
     unknown: str | None = None,
     *,
     axes: Any = None,
@@ -283,7 +284,7 @@ def plot_surface(
 
 
 def animate(
-    solution: Solution,
+    solution: Answers,
     along: str = "t",
     unknown: str | None = None,
     *,

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, no_attribute, suggestion
+from primad.errors import ProblemError, suggestion
 from primad.numpy.shapes.shaping import concatenate
 from primad.optimize.parameter_vectors import Space
-from primad.pde.deepxde_names import ANSWERS
-from primad.pde.geometry.containment import outside, place_of
-from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import as_rows
-from primad.pde.problem.named_arguments import by_name, check_exact
 from primad.pde.report import html_report as report
 from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import results
+from primad.pde.solve.answers import Answers
 from primad.pde.solve.certificate import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
 from primad.pde.solve.solution_files import save_parameters
-from primad.pde.solve.unknown_functions import Unknown, evaluator
+from primad.pde.solve.unknown_functions import evaluator
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -39,7 +35,7 @@ MOST_AT_ONCE = 2**15
 """Points that an unknown is evaluated at in one call."""
 
 
-class Solution:
+class Solution(Answers):
     """What `Problem.solve` found.
 
     Unknowns are attributes, functions of coordinates: `solution.u(x, t)`, `solution.u.d("xx")(x, t)`. Learned
@@ -61,7 +57,6 @@ class Solution:
     """
 
     functions: Mapping[str, Array] | None = None
-    inputs: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -127,16 +122,6 @@ class Solution:
         return dict(self.functions), False
 
     @property
-    def unknowns(self) -> tuple[str, ...]:
-        """Names of the unknowns."""
-        return self.problem.unknowns
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates, in order."""
-        return self.problem.domain.names
-
-    @property
     def coefficients(self) -> dict[str, Any]:
         """The coefficients that were learned."""
         return {name: np.asarray(value)[()] for name, value in self.params["coefficients"].items()}
@@ -156,33 +141,6 @@ class Solution:
         """How long the search took."""
         return self.history.seconds[-1] if self.history.seconds else 0.0
 
-    def __getattr__(self, name: str) -> Unknown:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self.unknowns:
-            return Unknown(self, name)
-        known = (*dir(self), *self.unknowns)
-        fix = f"write {ANSWERS[name]}." if name in ANSWERS else suggestion(name, known)
-        raise no_attribute("a solution", name, known, fix or f"its unknowns are {', '.join(self.unknowns)}.")
-
-    def at(self, points: Array, unknown: str, derivative: str = "", *, extrapolate: bool = False) -> Array:
-        """Return an unknown, or a derivative of it, at points, one a row.
-
-        Args:
-            points: an array with a column for each coordinate.
-            unknown: its name.
-            derivative: along which coordinates, `"xxt"` say; none by default.
-            extrapolate: whether points may lie outside of the domain, where no equation holds, and networks return
-                anything.
-
-        Raises:
-            ShapeError: if points have other columns.
-            ProblemError: if there is no such unknown, a point is outside of the domain, or the solution is that of a
-                family and not given an input function.
-        """
-        found: Array = self.evaluated(points, unknown, derivative, extrapolate, {})
-        return found
-
     def evaluated(
         self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
     ) -> Any:
@@ -195,20 +153,6 @@ class Solution:
         pieces = [evaluate(self.params, points[i : i + many], inputs) for i in range(0, max(len(points), 1), many)]
         found = concatenate(pieces, axis=-1) if len(pieces) > 1 else pieces[0]
         return found if several or not inputs else found[0]
-
-    def _check_inside(self, points: Array, unknown: str) -> None:
-        """Raise for points outside of the domain; NaN and infinity are handed on."""
-        domain, points = self.problem.domain, points[np.all(np.isfinite(points), axis=1)]
-        found = outside(domain, points)
-        if found.size:
-            names = ", ".join(domain.names)
-            raise ProblemError(
-                f"{unknown} is asked outside of the domain, at {place_of(domain, points[found[0]])} "
-                f"({found.size} such of {len(points)} points)",
-                why=f"The equations hold in {domain!r}: outside, a network returns anything.",
-                fix=f"ask inside, where domain.contains(np.stack([{names}], axis=1)) is true; or take what the network "
-                f"returns: solution.{unknown}({names}, extrapolate=True).",
-            )
 
     def residuals(self, points: Any = 1000, seed: int = 1) -> dict[str, tuple[Array, Array]]:
         """Return (points, residuals) of each equation, at points that were not used.
@@ -249,29 +193,6 @@ class Solution:
         rows = [(label, self.points[term]) for term, labels in self.problem.labels.items() for label in labels]
         means = self.history.losses[-1] if self.history.losses else []
         return [(label, len(row["at"]), mean) for (label, row), mean in zip(rows, means, strict=False)]
-
-    def error(self, points: int | Array = 10_000, **exact: Callable[..., Any]) -> float:
-        """Return the relative L2 error of an unknown: `solution.error(u=lambda x, t: …)`.
-
-        Args:
-            points: how many, or the points themselves, one a row.
-            **exact: the unknown, and a function of coordinates by name.
-
-        Raises:
-            ProblemError: if there is not one unknown, or the function asks for something else than coordinates.
-        """
-        if len(exact) != 1 or callable(points):
-            raise ProblemError(
-                f"the error is that of one unknown, got {', '.join(exact) or 'none'}",
-                fix=f"write error({self.unknowns[0]}=lambda {', '.join(self.coordinates)}: …).",
-            )
-        ((name, function),) = exact.items()
-        names = self.coordinates
-        check_exact(function, name, names)
-        at = self.problem.domain.interior(points).at if isinstance(points, int) else as_rows(points, names)
-        known = ChainMap({"points": at}, Place(names, at))  # type: ignore[arg-type]
-        right = np.broadcast_to(by_name(function, known), len(at))
-        return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
 
     def certify(self, factor: float = FACTOR, order: int = 2, most: int = MOST) -> Certificate:
         """Return proven upper bounds of the residuals of all equations over the whole domain, not at points.
@@ -347,8 +268,7 @@ class Solution:
         return intervals(self, level)
 
     report = report.report
-    plot, plot_error, plot_residual = plots.plot, plots.plot_error, plots.plot_residual
-    plot_slices, plot_surface, animate = plots.plot_slices, plots.plot_surface, plots.animate
+    plot_residual = plots.plot_residual
     plot_losses, plot_coefficients = run_plots.plot_losses, run_plots.plot_coefficients
 
     def _repr_html_(self) -> str:

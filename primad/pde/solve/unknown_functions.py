@@ -18,7 +18,7 @@ from primad.recording.traced_array import is_traced
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
-    from primad.pde.solve.solution import Solution
+    from primad.pde.solve.answers import Answers
 
 Tree = Any
 
@@ -31,7 +31,7 @@ class Unknown:
     which may be recorded, as by `primad.grad`. Of several, a row each, the values have an axis of functions first.
     """
 
-    def __init__(self, solution: Solution, name: str, derivative: str = "") -> None:
+    def __init__(self, solution: Answers, name: str, derivative: str = "") -> None:
         self._solution, self.name, self.derivative = solution, name, derivative
 
     def __call__(self, *coordinates: Any, extrapolate: bool = False, **named: Any) -> Any:

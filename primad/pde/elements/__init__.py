@@ -1,0 +1,1 @@
+"""Finite elements: statements as weak forms, on triangulations of their domains."""

@@ -1,0 +1,45 @@
+"""A solution by finite elements, which is asked as every other one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.sampling import Array, as_rows
+from primad.pde.solve.answers import Answers
+
+if TYPE_CHECKING:
+    from primad.pde.elements.discretisation import Elements
+
+__all__ = ["ElementSolution"]
+
+
+class ElementSolution(Answers):
+    """What finite elements found: `solution.u(x, y)`, `at`, `error`, `plot`, as of a `Solution`.
+
+    Derivatives are those of the polynomials on each element.
+
+    Attributes:
+        problem: the problem.
+        elements: the elements.
+        nodal: the values at their nodes.
+    """
+
+    def __init__(self, elements: Elements, nodal: Array) -> None:
+        self.problem, self.elements, self.nodal = elements.problem, elements, nodal
+
+    def evaluated(
+        self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
+    ) -> Any:
+        """Return what `at` does."""
+        if unknown not in self.unknowns:
+            fix = suggestion(unknown, self.unknowns) or f"there are {', '.join(self.unknowns)}."
+            raise ProblemError(f"{unknown!r} is no unknown", fix=fix)
+        at = as_rows(points, self.coordinates)
+        if not extrapolate:
+            self._check_inside(at, unknown)
+        return self.elements.interpolation(at, derivative) @ self.nodal
+
+    def __repr__(self) -> str:
+        return f"<solution of {', '.join(self.unknowns)}: {self.elements!r}>"
