@@ -78,8 +78,8 @@ def _scatter(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = dict(equation.params)
     jaxpr, consts = params.pop("update_jaxpr"), params.pop("update_consts")
     if isinstance(operands[0], Keys):
-        words = [replace_at(x, operands[1], update, **params) for x, update in zip(operands[0], operands[2], strict=True)]
-        return [Keys(*words)]
+        both = zip(operands[0], operands[2], strict=True)
+        return [Keys(*[replace_at(x, operands[1], update, **params) for x, update in both])]
     if jaxpr is None or not jaxpr.eqns:
         return [replace_at(*operands, **params)]
     x, indices, updates = operands

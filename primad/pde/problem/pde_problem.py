@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import MissingAttributeError, warn
+from primad.errors import MissingAttributeError, ProblemError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.ir.array_types import is_complex

@@ -46,7 +46,7 @@ class Answers(ABC):
         return self.problem.domain.names
 
     def __getattr__(self, name: str) -> Unknown:
-        if name.startswith("_") or "problem" not in self.__dict__:
+        if name.startswith("_"):
             raise AttributeError(name)
         if name in self.unknowns:
             return Unknown(self, name)
