@@ -384,7 +384,10 @@ class Problem:
         if method == "elements":
             return by_elements(self, **settings)
         if method != "network":
-            raise ProblemError(f"solve: there is no method {method!r}", fix='there are "network" and "elements".')
+            raise ProblemError(
+                f"solve: there is no method {method!r}",
+                fix='there are "network" and "elements"; an optimiser is given as optimizer=optimize.LBFGS().',
+            )
         return solve(self, settings_of(settings))
 
 
