@@ -30,8 +30,6 @@ OUTWEIGHED = 8.0
 ORDERS = 100.0
 """By which factor a mean square may be larger at points that a search has not seen: new points of a solution that holds
 between its points as well give a few times as much."""
-FEWEST = 8
-"""Points from which on neighbours tell something."""
 
 
 class Residual(NamedTuple):
@@ -73,7 +71,7 @@ def alike(residual: Residual, bounds: Array) -> float:
     """Return the correlation of residuals with those of nearest neighbours, or 0 if it may be chance."""
     count = len(residual.values)
     square = float(np.sum(residual.values**2))
-    if count < FEWEST or not square:
+    if count == 1 or not square:
         return 0.0
     from scipy.spatial import cKDTree  # loads when residuals are looked at
 
