@@ -226,3 +226,34 @@ def test_a_march_refuses_velocities_and_times_of_its_own():
         pde.march(second, start, [0, 0.4, 0.8], steps=1, points=20, progress=False)
     with pytest.raises(ProblemError, match=r"from 0 to 0\.4 goes from 0 to 0\.5"):
         pde.march(fixed, start, [0, 0.4, 0.8], steps=1, points=20, progress=False)
+
+
+def learning(*conditions):
+    return pde.Problem(lambda u, k: u.xx - k, LINE, conditions, coefficients={"k": 1.0}, network=NET)
+
+
+def test_an_end_that_is_free_tells_nothing_of_a_coefficient():
+    """Freedom of one end is one condition less; that of an unknown says that nothing is to be counted."""
+    with pytest.warns(UserWarning, match="nothing tells the value of k"):
+        learning(pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learning(pde.Dirichlet(u=0), pde.Free("u"))
+
+
+def test_a_velocity_at_the_start_holds_no_constant():
+    domain = pde.Interval(0, 1) * pde.Time(0, 1)
+    sides = [pde.Neumann(u=0), pde.Condition(lambda u: u.x, on="initial"), REST]
+    with pytest.warns(UserWarning, match="a constant may be added to u"):
+        pde.Problem(lambda u: u.t - u.xx, domain, sides, network=NET)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pde.Problem(lambda u: u.t - u.xx, domain, [*sides[:2], START], network=NET)
+
+
+def test_a_named_piece_of_the_start_is_the_start():
+    domain = (pde.Interval(0, 1) * pde.Time(0, 1)).named(beginning=lambda x, t: t == 0)
+    conditions = [pde.Dirichlet(u=0, on=["x-", "x+"]), pde.Dirichlet(u=lambda x: np.sin(np.pi * x), on="beginning")]
+    assert pde.Problem(lambda u: u.t - u.xx, domain, conditions, network=NET).unknowns == ("u",)
+    with pytest.raises(ProblemError, match="u is of order 2 in t, and has 1 condition in t"):
+        pde.Problem(lambda u: u.tt - u.xx, domain, conditions, network=NET)

@@ -244,6 +244,14 @@ def test_trees_matrices_and_data():
     assert_allclose(found["m"][0, 1], [[12.0, 1.0], [2.0, 12.0]])
 
 
+def test_known_functions_have_derivatives_of_their_own():
+    u, k = sympy.Function("u"), sympy.Function("k")
+    equation = pde.Equation((k(x) * u(x).diff(x)).diff(x) + sympy.Derivative(u(x) ** 2, x), functions={k: np.sin})
+    at = np.array([0.3, 0.4])
+    expected = 2 * at * np.cos(at) + 2 * np.sin(at) + 4 * at**3
+    assert_allclose(equation(pde.Field(lambda x: x**2, "x")(at)), expected, rtol=1e-12)
+
+
 U = sympy.Function("u")(x, t)
 MISTAKES = [
     (lambda: pde.Equation("u_t"), "got the text"),

@@ -259,3 +259,11 @@ def test_a_problem_without_a_family_has_no_input_functions():
     for call in (lambda: found.given(v=np.cos), lambda: found.given(), lambda: found.u(0.5, v=np.cos)):
         with pytest.raises(PrimadError, match=r"no input functions|got a number, v"):
             call()
+
+
+def test_functions_that_are_all_zero_have_a_scale() -> None:
+    """What networks get of them is 0, and no 0 / 0."""
+    zero = pde.GivenFunctions("x", np.zeros((3, 20)))
+    problem = pde.Problem(lambda u, f: u.xx - f.value, pde.Interval(0, 1), pde.Dirichlet(u=0), family={"f": zero})
+    rows, several = problem.family.rows({"f": lambda x: 0 * x})
+    assert not several and np.all(problem.family.numbers(rows) == 0)

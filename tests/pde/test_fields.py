@@ -80,6 +80,36 @@ def test_points_broadcast_and_components_have_names():
     assert_allclose(np.sin(at.u), np.sin(at.u.value))
 
 
+INDICES = {
+    "an element": (0, 1),
+    "a row": 0,
+    "a row by a tuple": (0,),
+    "a column": (slice(None), 1),
+    "all": ...,
+    "an axis more": (None, 0, 1),
+    "any axes before": (..., None, 0),
+    "a mask": np.array([[True, False, True], [False, True, False]]),
+    "rows by numbers": [1, 0],
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_elements_of_a_field_are_those_of_its_values(name):
+    index = INDICES[name]
+    at = pde.Field(function, "x y")(*RNG.normal(size=(2, 2, 3)))
+    assert_allclose(at[index], np.asarray(at.value)[index], rtol=0)
+    component = pde.Field(lambda x, y: np.stack([x, x * y]), "x y")(*RNG.normal(size=(2, 2, 3)))[1]
+    assert_allclose(component[index], np.asarray(component.value)[index], rtol=0)
+
+
+def test_a_field_is_gone_through_by_components_or_by_values():
+    x, y = RNG.normal(size=(2, 3))
+    scalar, vector = pde.Field(lambda x, y: x * y, "x y")(x, y), pde.Field(lambda x, y: np.stack([x, y]), "x y")(x, y)
+    assert_allclose([*scalar], x * y)
+    assert_allclose([part.x for part in vector], [[1.0] * 3, [0.0] * 3])
+    assert_allclose([*vector[1]], y)
+
+
 def test_names_of_more_than_a_letter():
     u = pde.Field(lambda x, t: np.sum(x**3) * t, "x[12] t")
     at = u(np.ones(12), 2.0)

@@ -66,6 +66,10 @@ OF_SCALARS = {
         slope(SCALAR, T) + slope(SCALAR, X[0]) + 2 * slope(SCALAR, X[2]),
     ),
     "diffusion by a number": (lambda u: pde.diffusion(u, 3.0), 3 * lap(SCALAR)),
+    "diffusion by a matrix of NumPy": (
+        lambda u: pde.diffusion(u, np.array([[1.0, 2.0, 0.0], [2.0, 5.0, 0.0], [0.0, 0.0, 1.0]])),
+        lap(SCALAR) + 4 * slope(SCALAR, X[1]).diff(X[1]) + 4 * slope(SCALAR, X[0]).diff(X[1]),
+    ),
     "diffusion by a matrix": (
         lambda u: pde.diffusion(u, [[1.0, 2.0, 0.0], [2.0, 5.0, 0.0], [0.0, 0.0, 1.0]]),
         lap(SCALAR) + 4 * slope(SCALAR, X[1]).diff(X[1]) + 4 * slope(SCALAR, X[0]).diff(X[1]),

@@ -6,6 +6,7 @@ import inspect
 import io
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 from primad import optimize, pde
 from primad.errors import ProblemError
-from primad.pde.report import grids, outlines
+from primad.pde.report import coloured_maps, grids, outlines, run_plots
 from primad.pde.report.coloured_maps import colours
+from primad.pde.solve.confidence import Confidence
+from primad.recording import tree
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -216,6 +219,8 @@ def test_a_map_ends_at_the_edge_of_the_domain(room: pde.Solution) -> None:
         ([-5, -1], "viridis", (-5, -1)),
         ([np.nan, 2, np.nan, 3], "viridis", (2, 3)),
         ([np.nan, np.nan], "viridis", (0, 1)),
+        ([0, 0], "viridis", (0, 0)),
+        ([-1, 4], "viridis", (-1, 4)),
     ],
 )
 def test_colours_part_at_zero_only_where_both_signs_matter(values, cmap: str, limits) -> None:
@@ -381,3 +386,78 @@ def test_bands_of_confidence_contain_the_truth_as_often_as_they_say() -> None:
         widths.append(high - low)
     assert 4 <= inside <= 8
     assert 0.001 < np.mean(widths) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("names", "size", "equal"),
+    [
+        ("x y", (1, 1), True),
+        ("x y", (4, 1), True),
+        ("x y", (5, 1), False),
+        ("x y", (1, 5), False),
+        ("x t", (1, 1), False),
+    ],
+)
+def test_maps_of_space_have_equal_scales_unless_they_are_long(names: str, size, equal: bool) -> None:
+    lines = tuple(np.linspace(0, length, 3) for length in size)
+    where = grids.Grid(tuple(names.split()), {}, np.ones((3, 3), bool), {}, lines, ())
+    axes = plt.subplots()[1]
+    coloured_maps.coloured(axes, where, np.eye(3))
+    assert (axes.get_aspect() == 1) == equal
+
+
+def still(**more: Any) -> pde.Solution:
+    """Return a solution that is 0 everywhere, with a run of as many terms as asked for."""
+    problem = pde.Problem(lambda u: u.xx + u.yy, pde.Box(x=(0, 1), y=(0, 1)), pde.Dirichlet(u=0), **more)
+    params = {**problem.init(), "networks": tree.map(np.zeros_like, problem.init()["networks"])}
+    return pde.Solution(problem, params, None, problem.points(9), pde.History(()))
+
+
+def test_what_is_zero_everywhere_is_drawn() -> None:
+    """Without logarithms, and with a frame that has a height; what is right is drawn beside lines alone."""
+    solution = still(network=pde.MLP(2, 1))
+    assert solution.plot_residual(y=0.5).get_yscale() == "linear"
+    assert solution.plot_residual().collections[0].get_array().max() == 0
+    assert solution.plot_error(u=lambda x, y: x, y=0.5).get_yscale() == "log"
+    flat = solution.animate("x", frames=2)
+    flat._draw_was_started = True  # nothing is to be written
+    low, high = flat._fig.axes[0].get_ylim()
+    assert low < 0 < high and len(flat._fig.axes[0].lines) == 1
+    assert not solution.plot(exact=lambda x, y: x).lines
+
+
+def test_lines_of_an_animation_move_together() -> None:
+    animation = still(network=pde.MLP(2, 1)).animate("x", frames=3, exact=lambda x, y: x + 0 * y)
+    animation._draw_was_started = True
+    for frame, x in enumerate((0.0, 0.5, 1.0)):
+        heights = [line.get_ydata() for line in animation._func(frame)]
+        assert np.all(heights[0] == x) and np.all(heights[1] == 0)
+
+
+@pytest.mark.parametrize("count", [12, 13])
+def test_many_losses_have_no_legend(count: int) -> None:
+    history = pde.History(tuple([f"term {i}" for i in range(count)]))
+    history.add([1.0] * count, 1.0, 1.0, {"coefficients": {}})
+    axes = run_plots.plot_losses(SimpleNamespace(history=history))
+    assert (axes.get_legend() is not None) == (count == 12)
+
+
+def test_bands_of_confidence_are_drawn_where_they_end(monkeypatch) -> None:
+    history = pde.History(("equation",))
+    for _ in range(2):
+        history.add([1.0], 1.0, 1.0, {"coefficients": {"k": 1.0, "c": 2.0}})
+    solution = SimpleNamespace(history=history, is_sure=True)
+    found = Confidence({"k": 1.0, "c": 2.0}, {"k": np.float64(0.1), "c": np.float64(np.inf)}, 5.0, ())
+    monkeypatch.setattr(run_plots, "confidence", lambda _: found)
+    for level, exact, count in ((0.95, None, 1), (0.95, {"k": 1.0}, 1), (None, {"c": 1.0}, 0)):
+        axes = run_plots.plot_coefficients(solution, level=level, exact=exact)
+        assert len(axes.patches) == count and len(axes.lines) == 2 + len(exact or ())
+        assert axes.get_title() == "Coefficients"
+
+
+def test_a_parameter_is_shown_where_nothing_else_is_left() -> None:
+    domain = pde.Interval(0, 1) * pde.Parameters(k=(1, 2))
+    problem = pde.Problem(lambda u, k: u.xx - k, domain, pde.Dirichlet(u=0), network=pde.MLP(2, 1))
+    solution = pde.Solution(problem, problem.init(), None, problem.points(9), pde.History(()))
+    assert grids.grid(solution, None, {}).axes == ("x",)
+    assert grids.grid(solution, None, {"x": 0.5}).axes == ("k",)

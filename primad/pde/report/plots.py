@@ -75,7 +75,7 @@ def plot(
     """
     name, where = chosen(solution, unknown), grid(solution, along, fixed)
     values, given = where.of(solution, name), measured(solution, name, where) if data else []
-    right = where.exact(exact) if exact is not None and len(where.axes) == 1 else None
+    right = None if exact is None else where.exact(exact)
     if not np.iscomplexobj(values):
         axes = given_axes(axes)
         _drawn(axes, where, name, values, right, given, {})
