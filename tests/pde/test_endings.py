@@ -216,8 +216,8 @@ def test_shares_are_told_where_they_are_numbers() -> None:
 
 
 def test_data_that_do_not_vary_are_not_outweighed() -> None:
-    """There is no scale beside which equations would be large."""
-    for values, told in ((1 + 0 * X, False), (1 + 1e-3 * X, True)):
+    """There is no scale beside which equations would be large; nor are those that are off by noise alone."""
+    for values, told in ((1 + 0 * X, False), (1 + 1e-3 * X, True), (1 + 2 * X + np.cos(39 * np.pi * X), False)):
         problem = line(pde.Free("u"), pde.Data(x=X, u=values), equation=lambda u, k: 1e6 * (u.x - k - 3 * u.value))
         params = problem.init()
         params["networks"]["u"]["powers"] = np.array([[1.0], [2.0]])
@@ -258,6 +258,8 @@ def test_hardly_more_data_than_parameters_is_a_doubt() -> None:
         x = np.linspace(0, 1, count)
         found = confidence(solved(line(pde.Free("u"), pde.Data(x=x, u=1 + 2 * x + 0.1 * np.cos(9 * x))), steps=9))
         assert any("hardly more data" in one for one in found.doubts) == doubted
+    apart = line(pde.Free("u"), pde.Data(x=x[:2], u=x[:2]), equation=lambda u, k: (u.x - k, u.x - k - 3))
+    assert "hardly" not in (said := " ".join(confidence(solved(apart, steps=9)).doubts)) and "of its terms" in said
 
 
 def test_data_where_all_is_known_tell_nothing_of_coefficients() -> None:
