@@ -298,7 +298,24 @@ def _carried_bytes(sequence: _Sequence, start: int, end: int, lag: int) -> Place
     crossing = np.zeros(lag + 1, np.int64)
     np.add.at(crossing, begin[crosses] - first, sizes)
     np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
-    return np.cumsum(crossing)[:lag]
+    found = np.cumsum(crossing)[:lag]
+    twice: dict[int, Places] = {}  # where a part of a joined array is carried beside it: it is not carried then
+    for i in range(first - lag, first + lag):
+        parts = sequence.taken(i) if is_joined(sequence.nodes[i]) else []
+        while parts:
+            part = parts.pop()
+            if part >= start:
+                until = min(last[i], last[part])
+                twice.setdefault(part, np.zeros(lag, bool))[max(i + 1 - first, 0) : max(until + 1 - first, 0)] = True
+                parts += sequence.taken(part) if is_joined(sequence.nodes[part]) else []
+    for part, at in twice.items():
+        found -= np.where(at, sequence.nodes[part].type.nbytes, 0)
+    return found
+
+
+def is_joined(node: Node) -> bool:
+    """Say whether a value is some operands one behind the other."""
+    return not isinstance(node.op, Leaf) and node.op.indexing.joins
 
 
 def same_value(x: Node, y: Node) -> bool:

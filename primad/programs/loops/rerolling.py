@@ -17,6 +17,7 @@ from primad.ir.replay import newest, reapplied, rebuild, replay
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
+from primad.programs.loops.joined_carries import JoinedCarries
 from primad.programs.loops.loop_diagnostics import unrolled_loops
 from primad.programs.loops.repeated_runs import FEWEST_STEPS, Period, period_of, same_value
 from primad.programs.loops.scan import Form
@@ -211,18 +212,22 @@ class _Rolling:
         after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
         program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
         program.lines = body.lines
-        of, sources = with_scalars(program)
-        body.close()
         start = [
             self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
         ]
+        joined = JoinedCarries(program, start)
+        of, sources = with_scalars(joined.program())
+        body.close()
+        start = joined.joined(start, trace)
         given = [TracedArray(x) for x in (*start, *rows)]
         closed = [
             TracedArray(node if node.op is not LITERAL else trace.literal(literal_value(node), node.type))
             for node in sources
         ]
-        form = Form(len(types), len(rows), period.steps, False, False)
-        return list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+        form = Form(len(start), len(rows), period.steps, False, False)
+        found = list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+        parts = joined.parts([x.node for x in found[: len(start)]])
+        return [*map(TracedArray, parts), *found[len(start) :]]
 
     @staticmethod
     def _given(node: Node | None, type: Any, mapping: dict[Node, Node], trace: Trace) -> Node:
