@@ -243,7 +243,7 @@ FUNCTIONS_OF_JAX = {
 
 
 ONCE = ("integrated adaptively", "pullback")
-"""Functions with a pullback of their own that is multiplied by something: primad takes one derivative of them."""
+"""Functions with a pullback that uses such a function again: JAX has no second derivative of them by forward mode."""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS_OF_JAX)
@@ -282,6 +282,68 @@ def test_random_programs_there_and_back():
         for got, want in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}\n{program}")
     assert compared >= 10
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_further_derivatives_of_a_pullback_are_those_of_its_forward_rule(again):
+    @jax.custom_vjp
+    def f(x):
+        return jnp.sin(x)
+
+    f.defvjp(lambda x: ((f if again else jnp.sin)(x), x), lambda x, ct: (2.0 * jnp.cos(x) * ct,))
+
+    def turned(system, g):
+        gradient = system.grad(g)
+        return system.grad(lambda x: (gradient(x) * X).sum())(X)
+
+    for use in (lambda x: f(x).sum(), lambda x: f(x) @ x, lambda x: f(x) @ f(f(x))):
+        own = primad.from_jax(use)
+        np.testing.assert_allclose(turned(primad, own), turned(jax, use), rtol=1e-12)
+        if not again:  # else JAX refuses forward mode
+            found, wanted = (system.jvp(system.grad(g), (X,), (X,))[1] for system, g in ((primad, own), (jax, use)))
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+PLACES = {
+    "equal": lambda x: np.array([0, 2, 2, 0]),
+    "computed": lambda x: (x[:4] * 3).astype(int),
+    "dropped": lambda x: np.array([6, 2, 2, 9]),
+    "none": lambda x: np.zeros(0, int),
+}
+"""Indices of which several are the same, or none, or that are not there."""
+
+
+@pytest.mark.parametrize("name", ["set", "add", "multiply", "min", "max"])
+def test_updates_at_equal_indices_are_done_one_after_the_other(name):
+    def updated(start, x, i, one_by_one):
+        updates = jnp.sin(x[: i.size] * 2.0).reshape((-1,) + (1,) * (start.ndim - 1)) * start[: i.size]
+        if not one_by_one:
+            return getattr(start.at[i], name)(updates)
+        for place, update in zip(i, updates, strict=True):  # JAX differentiates no product of several updates
+            start = getattr(start.at[place], name)(update, unique_indices=True)
+        return start
+
+    def all_of(one_by_one, x):
+        found = [updated(x, x, indices(x), one_by_one) for indices in PLACES.values()]
+        return jnp.stack([*found, *updated(jnp.outer(x, x), x, PLACES["computed"](x), one_by_one)])
+
+    def with_gradient(system, numpy, f):
+        return lambda x: (f(x), system.grad(lambda x: numpy.sum(f(x) ** 2))(x))
+
+    own = primad.from_jax(partial(all_of, False))
+    found = primad.jit(with_gradient(primad, np, own), backend="reference")(X)
+    wanted = jax.jit(with_gradient(jax, jnp, partial(all_of, True)))(X)
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_a_function_is_applied_once_for_each_index():
+    def applied(x):
+        found = [x.at[indices(x)].apply(jnp.square) for indices in PLACES.values()]
+        return jnp.stack([*found, *jnp.outer(x, x).at[PLACES["computed"](x)].apply(jnp.sin)])
+
+    found = primad.jit(primad.from_jax(applied), backend="reference")(X)
+    np.testing.assert_allclose(found, applied(jnp.asarray(X)), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -78,8 +78,10 @@ def _scatter(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = dict(equation.params)
     jaxpr, consts = params.pop("update_jaxpr"), params.pop("update_consts")
     if isinstance(operands[0], Keys):
-        both = zip(operands[0], operands[2], strict=True)
-        return [Keys(*[replace_at(x, operands[1], update, **params) for x, update in both])]
+        words = [
+            replace_at(x, operands[1], update, **params) for x, update in zip(operands[0], operands[2], strict=True)
+        ]
+        return [Keys(*words)]
     if jaxpr is None or not jaxpr.eqns:
         return [replace_at(*operands, **params)]
     x, indices, updates = operands
@@ -169,8 +171,13 @@ class Ruled:
         return tuple([next(found) if i in self.moving else x * 0 for i, x in enumerate(primals)])
 
     def forward(self, *values: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        """Return the results, and the operands, which the pullback takes."""
-        return self.value(*values), values
+        """Return the results by the forward rule, which is differentiated further, and the operands."""
+        jax = jax_module()
+
+        def opened(consts: Any, primals: Sequence[Any]) -> Any:
+            return jax.vjp(self._of(consts, primals), *[primals[i] for i in self.moving])[0]
+
+        return self._read(opened, values), values
 
     def _of(self, consts: Sequence[Any], primals: Sequence[Any]) -> Callable[..., Any]:
         """Return the function of the operands that have tangents."""
@@ -210,8 +217,17 @@ class JvpOnce(Once, custom_jvp):
     """A function with a JVP."""
 
 
-class VjpOnce(Once, custom_vjp):
-    """A function with a pullback."""
+class Opened(custom_vjp):
+    """A function with a pullback, whose value is that of its forward rule once a derivative was taken."""
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        rule = super()._rule(call, fixed)
+        rule.by_forward = True
+        return rule
+
+
+class OpenedOnce(Once, Opened):
+    """Such a function that closes over nothing."""
 
 
 class SolverOnce(Once, TwoSided):
@@ -225,7 +241,7 @@ def _with_jvp(ruled: Ruled) -> Callable[..., Any]:
 
 
 def _with_vjp(ruled: Ruled) -> Callable[..., Any]:
-    made = (custom_vjp if ruled.consts else VjpOnce)(ruled.value)
+    made = (Opened if ruled.consts else OpenedOnce)(ruled.value)
     made.defvjp(ruled.forward, ruled.pull)
     return made
 

@@ -121,6 +121,8 @@ def _push_opaque(
         raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
     given, structure = tree.flatten(result[1])
     like = as_tuple(out)[0]
+    if rule.by_forward:
+        out = one_or_all(_matching_leaves(rule.out_tree, of.out_types, result[0], f"value of {rule.name}", like))
     moving = [_instantiate(t, like) for t in tangents[:count]]
     pullback = Pullback(rule, structure, tuple([t.type for t in moving]), tuple(of.out_types))
     kept = [TracedArray(lift(residual, like.node.trace)) for residual in given]

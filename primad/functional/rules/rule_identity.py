@@ -35,6 +35,8 @@ class Rule:
         forward: (*args) -> (value, residuals), for custom_vjp.
         backward: (residuals, cotangent) -> tuple of cotangents, for custom_vjp; beside a jvp, how the tangent is pulled
             back, where the residuals are the arguments.
+        by_forward: whether the value is that of `forward` once a derivative was taken, as in JAX; else the function
+            keeps its rule at every order.
         types: types of the arguments and of the result, flattened; without them the rule is equal only to itself.
         owner: the function that has the rule, and its constant arguments.
     """
@@ -49,6 +51,7 @@ class Rule:
         backward: Function | None = None,
         types: tuple[Sequence[ArrayType], Sequence[ArrayType]] | None = None,
         owner: tuple[Any, ...] = (),
+        by_forward: bool = False,
     ) -> None:
         self.name = name
         self.in_tree = in_tree
@@ -58,6 +61,7 @@ class Rule:
         self.backward = backward
         self.types = types
         self.owner = owner
+        self.by_forward = by_forward
 
     @cached_property
     def key(self) -> Any:
@@ -77,7 +81,7 @@ class Rule:
             found = None
         finally:
             active.pop()
-        return self if found is None else (self.name, self.in_tree, self.out_tree, found)
+        return self if found is None else (self.name, self.in_tree, self.out_tree, self.by_forward, found)
 
     def _is_of(self, other: Rule) -> bool:
         """Say whether two rules belong to one function, with the same constants, on arguments of the same types."""

@@ -245,7 +245,9 @@ def _last_of_equal(places: Any, shape: Shape, there: Any, out: Shape, by: Any = 
     ordered = _at(numbers, (order,))
     is_last = pnp.concatenate([ordered[1:] != ordered[:-1], np.ones(min(count, 1), bool)])
     found = pnp.reshape(_at(is_last, (pnp.argsort(order),)), out)
-    return found if there is None else found & pnp.reshape(there, there.shape[: len(out)] + (1,) * (len(out) - there.ndim))
+    return (
+        found if there is None else found & pnp.reshape(there, there.shape[: len(out)] + (1,) * (len(out) - there.ndim))
+    )
 
 
 def _numbers(places: Any, shape: Shape, out: Shape, there: Any) -> Any:
