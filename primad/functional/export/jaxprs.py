@@ -55,6 +55,8 @@ class Reader:
         for variables, values in ((jaxpr.constvars, consts), (jaxpr.invars, operands)):
             known.update({v: stated(value, v.aval) for v, value in zip(variables, values, strict=True)})
         for equation in jaxpr.eqns:
+            for variable in equation.outvars:
+                check_dtype(variable.aval)
             with np.errstate(all="ignore"):  # as in JAX, infinities and NaN are values
                 found = self.apply(equation, [value_of(atom) for atom in equation.invars])
             for variable, value in zip(equation.outvars, found, strict=True):
@@ -72,7 +74,8 @@ class Reader:
                 return _of_words(function, operands, equation.params)
             found = function(*operands, **equation.params)
             return found if equation.primitive.multiple_results else (found,)
-        if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(operands)) and not equation.effects:
+        traced = any(isinstance(leaf, TracedArray) for leaf in tree.leaves(operands))
+        if not traced and not equation.effects and all(hasattr(v.aval, "dtype") for v in equation.outvars):
             return list(as_function(equation)(*map(_for_jax, operands)))
         raise refusal(equation)
 
@@ -112,6 +115,23 @@ def line_of(equation: Any) -> str | None:
     return None
 
 
+def check_dtype(aval: Any) -> None:
+    """Raise for values of a dtype that NumPy does not have.
+
+    Raises:
+        TracingError: it names the dtype.
+    """
+    if not hasattr(aval, "dtype") or is_key(aval):
+        return
+    dtype = np.dtype(aval.dtype)
+    if dtype.kind not in "biufc" and dtype != jax_module().dtypes.float0:
+        raise TracingError(
+            f"from_jax: there is no dtype {dtype} here",
+            why="Programs compute in the dtypes that NumPy has.",
+            fix="convert to float32 or float16 (x.astype(jnp.float32)).",
+        )
+
+
 def stated(value: Any, aval: Any) -> Any:
     """Return a value as an array of the dtype that a jaxpr states.
 
@@ -124,12 +144,9 @@ def stated(value: Any, aval: Any) -> Any:
         words = np.asarray(jax_module().random.key_data(value))
         return Keys(words[..., 0], words[..., 1])
     dtype = np.dtype(aval.dtype)
-    if dtype.kind not in "biufc":
-        raise TracingError(
-            f"from_jax: there is no dtype {dtype} here",
-            why="Programs compute in the dtypes that NumPy has.",
-            fix="convert to float32 or float16 (x.astype(jnp.float32)).",
-        )
+    if dtype == jax_module().dtypes.float0:  # the tangents of integers, of which there is nothing to know
+        return np.zeros(aval.shape, bool)
+    check_dtype(aval)
     if not isinstance(value, TracedArray):
         return np.asarray(value, dtype)
     return value if value.dtype == dtype else pnp.astype(value, dtype)

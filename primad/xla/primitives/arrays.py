@@ -10,7 +10,6 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad import ops
-from primad.errors import TracingError
 from primad.xla.primitives.elementwise import dtype_of
 
 Function = Callable[..., Any]
@@ -64,19 +63,26 @@ def _reduction(function: Function) -> Function:
     return lambda x, *, axes, **_: function(x, axis=tuple(axes))
 
 
-def _reduce_xor(x: Any, *, axes: Shape, **_: Any) -> Any:
-    if dtype_of(x).kind != "b":
-        raise TracingError("reduce_xor of integers has no op", fix="reduce booleans.")
-    return pnp.sum(x, axis=tuple(axes)) % 2 == 1
+def _of_bits(function: Function, of_booleans: Function, of_nothing: int) -> Function:
+    """Return a reduction of bits; of integers by halves, as an op combines two of them only."""
 
-
-def _of_booleans(function: Function, name: str) -> Function:
     def reduced(x: Any, *, axes: Shape, **_: Any) -> Any:
-        if dtype_of(x).kind != "b":
-            raise TracingError(f"{name} of integers has no op", fix="reduce booleans.")
-        return function(x, axis=tuple(axes))
+        if dtype_of(x).kind == "b":
+            return of_booleans(x, axis=tuple(axes))
+        rest = [axis for axis in range(x.ndim) if axis not in axes]
+        shape = tuple([x.shape[axis] for axis in rest])
+        if x.size == 0:
+            return np.full(shape, of_nothing).astype(dtype_of(x))
+        x = pnp.reshape(pnp.transpose(x, [*axes, *rest]), (-1, *shape))
+        while (half := x.shape[0] // 2) > 0:
+            x = pnp.concatenate([function(x[:half], x[half : 2 * half]), x[2 * half :]])
+        return x[0]
 
     return reduced
+
+
+def _is_odd(x: Any, axis: Shape) -> Any:
+    return pnp.sum(x, axis=axis) % 2 == 1
 
 
 def _place(function: Function) -> Function:
@@ -163,9 +169,9 @@ ARRAYS: dict[str, Function] = {
     "reduce_prod": _reduction(pnp.prod),
     "reduce_max": _reduction(pnp.max),
     "reduce_min": _reduction(pnp.min),
-    "reduce_and": _of_booleans(pnp.all, "reduce_and"),
-    "reduce_or": _of_booleans(pnp.any, "reduce_or"),
-    "reduce_xor": _reduce_xor,
+    "reduce_and": _of_bits(pnp.bitwise_and, pnp.all, -1),
+    "reduce_or": _of_bits(pnp.bitwise_or, pnp.any, 0),
+    "reduce_xor": _of_bits(pnp.bitwise_xor, _is_odd, 0),
     "argmax": _place(pnp.argmax),
     "argmin": _place(pnp.argmin),
     "cumsum": _cumulative(pnp.cumsum),

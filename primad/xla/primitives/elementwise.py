@@ -24,8 +24,52 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 
 def _div(x: Any, y: Any) -> Any:
-    """Divide; integers towards zero."""
-    return x / y if dtype_of(x).kind in "fc" else pnp.floor_divide(x - pnp.fmod(x, y), y)
+    """Divide; integers towards zero, and by 0 to -1, which is the largest number of unsigned ones."""
+    if dtype_of(x).kind in "fc":
+        return x / y
+    return _unless_zero(lambda y: pnp.floor_divide(x - pnp.fmod(x, y), y), y, lambda: ~pnp.zeros_like(y))
+
+
+def _rem(x: Any, y: Any) -> Any:
+    """Return what is left of a division, with the sign of x; of integers by 0, x itself."""
+    return pnp.fmod(x, y) if dtype_of(x).kind == "f" else _unless_zero(lambda y: pnp.fmod(x, y), y, lambda: x)
+
+
+def _unless_zero(of: Function, y: Any, otherwise: Function) -> Any:
+    """Return what is computed of y where it is not 0, and something else there."""
+    if not isinstance(y, TracedArray) and y.all():
+        return of(y)
+    zero = y == 0
+    return pnp.where(zero, otherwise(), of(pnp.where(zero, pnp.ones_like(y), y)))
+
+
+def _clz(x: Any) -> Any:
+    """Count the zero bits before the first one that is set: fill all behind it, and count those."""
+    unsigned = np.dtype(f"u{dtype_of(x).itemsize}")
+    bits, size = x.astype(unsigned), unsigned.itemsize * 8
+    for shift in [2**i for i in range(size.bit_length() - 1)]:
+        bits = bits | (bits >> unsigned.type(shift))
+    return (size - pnp.bitwise_count(bits).astype(int)).astype(dtype_of(x))
+
+
+def _population_count(x: Any) -> Any:
+    return pnp.bitwise_count(x.astype(np.dtype(f"u{dtype_of(x).itemsize}"))).astype(dtype_of(x))
+
+
+def _ordered(choose: Function, comes_first: Function) -> Function:
+    """Return the larger or smaller of two numbers; of complex ones, by real parts and then by imaginary ones."""
+
+    def chosen(x: Any, y: Any) -> Any:
+        if dtype_of(x).kind != "c":
+            return choose(x, y)
+        first = comes_first(x.real, y.real) | ((x.real == y.real) & comes_first(x.imag, y.imag))
+        return pnp.where(first, x, y)
+
+    return chosen
+
+
+def _logistic(x: Any) -> Any:
+    return special.expit(x) if dtype_of(x).kind == "f" else 1 / (1 + pnp.exp(-x))
 
 
 def _round(x: Any, *, rounding_method: Any) -> Any:
@@ -43,7 +87,7 @@ def _power(x: Any, y: Any) -> Any:
 
 def _select(which: Any, *cases: Any) -> Any:
     """Take elements of the case that a boolean or an integer in their place numbers."""
-    if dtype_of(which).kind == "b":
+    if dtype_of(which).kind == "b" and len(cases) == 2:
         return pnp.where(which, cases[1], cases[0])
     return reduce(lambda found, i: pnp.where(which < i, found, cases[i]), range(1, len(cases)), cases[0])
 
@@ -57,7 +101,19 @@ def _cast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     target = np.dtype(new_dtype)
     if target.kind == "b":
         return x != 0
+    if target.kind in "iu" and dtype_of(x).kind == "f":
+        return _whole(x, target)
     return (x.real if dtype_of(x).kind == "c" and target.kind != "c" else x).astype(target)
+
+
+def _whole(x: Any, target: np.dtype[Any]) -> Any:
+    """Convert to integers: numbers beyond the ends of their range to these, NaN to 0."""
+    info, own = np.iinfo(target), dtype_of(x)
+    low, high = (np.array(end).astype(own) for end in (info.min, info.max))
+    inside = (x > low) & (x < high)
+    ends = pnp.where(x >= high, np.array(info.max, target), np.array(info.min, target))
+    beyond = pnp.where(x == x, ends, np.array(0, target))
+    return pnp.where(inside, pnp.where(inside, x, pnp.zeros_like(x)).astype(target), beyond)
 
 
 def _reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
@@ -170,15 +226,15 @@ _NUMPY = {
     "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "cbrt": "cbrt",
     "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater", "imag": "imag",
-    "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less", "max": "maximum",
-    "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative", "nextafter": "nextafter",
-    "not": "invert", "or": "bitwise_or", "population_count": "bitwise_count", "real": "real", "rem": "fmod",
+    "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less",
+    "mul": "multiply", "ne": "not_equal", "neg": "negative", "nextafter": "nextafter",
+    "not": "invert", "or": "bitwise_or", "real": "real",
     "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "sub": "subtract", "tan": "tan",
     "tanh": "tanh", "xor": "bitwise_xor",
 }  # fmt: skip
 _SPECIAL = {
     "bessel_i0e": "i0e", "bessel_i1e": "i1e", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv", "erfc": "erfc",
-    "igamma": "gammainc", "igammac": "gammaincc", "lgamma": "gammaln", "logistic": "expit",
+    "igamma": "gammainc", "igammac": "gammaincc", "lgamma": "gammaln",
     "regularized_incomplete_beta": "betainc", "zeta": "zeta",
 }  # fmt: skip
 
@@ -186,6 +242,7 @@ ELEMENTWISE: dict[str, Function] = {
     **{name: without_params(getattr(pnp, own)) for name, own in _NUMPY.items()},
     **{name: without_params(getattr(special, own)) for name, own in _SPECIAL.items()},
     "bitcast_convert_type": _bitcast,
+    "clz": without_params(_clz),
     "clamp": without_params(_clamp),
     "complex": without_params(lambda x, y: x + 1j * y),
     "convert_element_type": _cast,
@@ -195,6 +252,11 @@ ELEMENTWISE: dict[str, Function] = {
     "eq_to": without_params(lambda x, y: (x == y) | ((x != x) & (y != y))),
     "le_to": without_params(lambda x, y: ~_is_before(y, x)),
     "lt_to": without_params(_is_before),
+    "logistic": without_params(_logistic),
+    "max": without_params(_ordered(pnp.maximum, pnp.greater)),
+    "min": without_params(_ordered(pnp.minimum, pnp.less)),
+    "population_count": without_params(_population_count),
+    "rem": without_params(_rem),
     "integer_pow": lambda x, *, y: pnp.power(x, y),
     "polygamma": without_params(_polygamma),
     "pow": without_params(_power),

@@ -59,7 +59,7 @@ REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
         "mul_jvp", "linear_call",
     ), _TANGENTS),
     **dict.fromkeys((
-        "random_gamma", "approx_top_k", "clz",
+        "random_gamma", "approx_top_k",
         "hessenberg", "householder_product", "schur", "tridiagonal", "tridiagonal_solve",
         "ragged_dot_general", "cholesky_update", "geqrf", "geqp3", "ormqr",
     ), _NO_OP),
