@@ -346,6 +346,49 @@ def test_a_function_is_applied_once_for_each_index():
     np.testing.assert_allclose(found, applied(jnp.asarray(X)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64"])
+def test_integers_wrap_divide_and_saturate_as_in_jax(dtype):
+    info = np.iinfo(dtype)
+    n = np.array([info.max, info.min, 0, 1, 5, info.max // 2 + 1]).astype(dtype)
+    zero = n * 0
+    x = np.array([0.5, -1.5, 300.7, 3e10, -3e10, 1e20, np.nan, np.inf, -np.inf])
+
+    def f(n, zero, x):
+        one = zero + 1
+        divisors = [zero, one + 1, zero - one, n]
+        return (
+            [lax.div(n, d) for d in divisors], [lax.rem(n, d) for d in divisors], x.astype(dtype), n + n, n * n, -n,
+            lax.population_count(n), lax.clz(n), n << 3, n >> 3, lax.shift_right_logical(n, one), n << (zero + 99),
+            [reduce(n, (0,)) for reduce in (lax.reduce_and, lax.reduce_or, lax.reduce_xor)], n.sum(), n.prod(),
+            [reduce(jnp.stack([n, n + one]), (0,)) for reduce in (lax.reduce_and, lax.reduce_or, lax.reduce_xor)],
+            lax.reduce_and(n[:0], (0,)),
+        )  # fmt: skip
+
+    found, wanted = primad.jit(primad.from_jax(f), backend="reference")(n, zero, x), jax.jit(f)(n, zero, x)
+    for i, (got, want) in enumerate(zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True)):
+        np.testing.assert_array_equal(got, want, err_msg=f"result {i}")
+        assert got.dtype == want.dtype
+
+
+def test_complex_numbers_are_ordered_as_in_jax():
+    z = X[:4] + 1j * np.array([0.3, -0.2, 0.1, 0.4])
+    z[2] = z[0].real + 2j
+
+    def f(z):
+        return lax.max(z, z[::-1]), lax.min(z, z[::-1]), jax.nn.sigmoid(z), jax.nn.silu(z)
+
+    for got, want in zip(primad.jit(primad.from_jax(f), backend="reference")(z), f(jnp.asarray(z)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_integer_results_have_no_tangents():
+    def f(x):
+        mantissa, exponent = jnp.frexp(x)
+        return jnp.sum(mantissa * jnp.ldexp(x, exponent))
+
+    np.testing.assert_allclose(primad.grad(primad.from_jax(f))(X), jax.grad(f)(X), rtol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_bits_of_numbers(dtype):
     info, integer = np.finfo(dtype), np.dtype(f"u{np.dtype(dtype).itemsize}")
@@ -394,8 +437,10 @@ def test_dtypes_are_those_of_jax():
         assert f(1.0, 2, 1.0)[0].dtype == np.float32
         with pytest.raises(TracingError, match=r"(?s)float64\[2\].*32 bits.*jax_enable_x64"):
             f(np.ones(2), 2, 1.0)
-    with pytest.raises(TracingError, match=r"(?s)bfloat16.*Fix"):
-        primad.from_jax(lambda x: x.astype(jnp.bfloat16))(X)
+    for short in (lambda x: x.astype(jnp.bfloat16), lambda x: jnp.ones(6, jnp.bfloat16) * x):
+        for run in (primad.from_jax(short), primad.jit(primad.from_jax(short))):
+            with pytest.raises(TracingError, match=r"(?s)no dtype bfloat16.*Fix: convert to float32"):
+                run(X.astype(np.float16))
 
 
 def test_keys_may_be_arguments():
