@@ -47,7 +47,7 @@ class Edge:
 
 
 class Elements:
-    """A problem on finite elements (Lagrange's, on intervals, triangles or tetrahedra), to be solved and differentiated.
+    """A problem on finite elements (Lagrange's, on intervals, triangles or tetrahedra), solved and differentiated.
 
     The problem has one equation of second order for one unknown, linear in the second derivatives: it is brought into
     a weak form by its derivatives. Newton's method solves it, with the exact sparse Jacobian.
@@ -65,9 +65,7 @@ class Elements:
     Example:
         >>> import numpy as np, primad
         >>> from primad import pde
-        >>> p = pde.Problem(
-        ...     lambda u, k: k * u.xx + 1, pde.Interval(0, 1), [pde.Dirichlet(u=0)], coefficients={"k": 1.0}
-        ... )
+        >>> p = pde.Problem(lambda u, k: k * u.xx + 1, pde.Interval(0, 1), [pde.Dirichlet(u=0)], constants={"k": 1.0})
         >>> elements = pde.Elements(p, size=0.1, degree=2)
         >>> def largest(k):
         ...     return np.max(elements.values(k=k))
@@ -230,8 +228,13 @@ class Elements:
             self._located = Location(self._nodes, self.mesh, self.problem.domain.names)
         return self._located
 
+    @property
+    def size(self) -> str:
+        """How many elements and unknowns there are, in words."""
+        return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self._free)} unknowns"
+
     def __repr__(self) -> str:
-        return f"<{len(self.mesh.cells)} elements of degree {self.degree}, {len(self._free)} unknowns>"
+        return f"<{self.size}>"
 
 
 def by_elements(

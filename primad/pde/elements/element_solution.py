@@ -42,4 +42,4 @@ class ElementSolution(Answers):
         return self.elements.interpolation(at, derivative) @ self.nodal
 
     def __repr__(self) -> str:
-        return f"<solution of {', '.join(self.unknowns)}: {self.elements!r}>"
+        return f"<solution of {', '.join(self.unknowns)}: {self.elements.size}>"

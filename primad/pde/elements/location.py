@@ -14,7 +14,8 @@ from primad.pde.geometry.sampling import Array, as_rows
 from primad.pde.geometry.triangulations import Triangulation
 
 NEAREST = 8
-"""Cells whose middles are nearest to a point that are looked at first. Chosen: of cells of one form it is among these."""
+"""Cells whose middles are nearest to a point that are looked at first. Chosen: of cells of one form the right one
+is among these."""
 SLACK = 1e-9
 """How far outside of a cell, in barycentric coordinates, a point may be by rounding."""
 BLOCK = 2**20
@@ -40,7 +41,7 @@ class Location:
 
     def _barycentric(self, at: Array, cells: Array) -> Array:
         """Return the barycentric coordinates of points in several cells each."""
-        found = np.einsum("pkx,pklx->pkl", at[:, None] - self._first[cells], self._directions[cells])
+        found: Array = np.einsum("pkx,pklx->pkl", at[:, None] - self._first[cells], self._directions[cells])
         found[..., 0] += 1
         return found
 

@@ -26,14 +26,14 @@ def weak_form(problem: Problem) -> WeakForm:
         label for name, term in problem.terms.items() if term.kind == "equation" for label in problem.labels[name]
     ]
     time = time_of(problem.domain)
+    if problem.complex:
+        _refuse("a complex unknown", "real ones")
     if len(problem.unknowns) != 1 or len(equations) != 1:
         _refuse(f"{len(equations)} equations for {len(problem.unknowns)} unknowns", "one equation for one unknown")
     if problem.family:
         _refuse("a family", "one problem at a time")
     if time is not None:
         _refuse(f"the time {time}", "problems in space")
-    if problem.complex:
-        _refuse("a complex unknown", "real ones")
     (equation,) = statement.equations
     if equation.domain is not problem.domain:
         _refuse("an equation in a part of the domain", "one that holds in all of it")

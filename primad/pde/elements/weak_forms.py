@@ -118,9 +118,9 @@ class WeakForm:
     def through(
         self, residual: Callable[[Mapping[str, Any]], Any], at: Any, normal: Array, u: Any, numbers: Numbers
     ) -> tuple[Any, Any]:
-        """Return the flux n·A∇u that a condition at the boundary, linear in ∇u, gives; and by how much it gives another.
+        """Return the flux n·A∇u that a condition at the boundary gives, and by which share it gives another.
 
-        Of a condition c·∇u + r = 0, where c has the direction of A n, it is −|A n| r / |c|.
+        Of a condition c·∇u + r(x, u) = 0, where c has the direction of A n, it is −|A n| r / |c|.
 
         Args:
             residual: of the condition: of what is known by name.
@@ -214,7 +214,7 @@ class WeakForm:
         if not np.all(off <= np.sqrt(np.finfo(np.float64).eps)):
             raise ProblemError(
                 f"elements: {what} does not give the flux through the boundary",
-                why="The factors of second derivatives take the normal to another direction than that of the condition.",
+                why="The factors of second derivatives take the normal to another direction than the condition's.",
                 fix="write a condition on n·A∇u, with the same factors A as in the equation: pde.Condition(lambda u, "
                 "n: …).",
             )

@@ -18,8 +18,8 @@ from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.shapes import Polygon
 
 ACROSS = {1: 100, 2: 32, 3: 8}
-"""Cells across the longest side of a domain, unless a size is given, by the dimension. Chosen: a second or less to solve
-Poisson's equation, and a picture shows no corners."""
+"""Cells across the longest side of a domain, unless a size is given, by the dimension. Chosen: a second or less to
+solve Poisson's equation, and a picture shows no corners."""
 NEAR = 1e-9
 """How far from a straight part of the boundary the middle of a facet of it is, as a share of the domain's size. Chosen:
 rounding leaves 1e-15, facets of other parts are further away than 1e-6."""
@@ -119,7 +119,7 @@ def _(domain: Interval, size: float | None) -> tuple[Array, Array]:
 @cut.register
 def _(domain: Product, size: float | None) -> tuple[Array, Array]:
     if domain.dimension > 3 or not all(_is_of_space(factor) for factor in domain.factors):
-        return cut.dispatch(Domain)(domain, size)  # type: ignore[no-any-return]
+        return cut.dispatch(Domain)(domain, size)
     return _grid(domain.bounds, size)
 
 
@@ -218,7 +218,8 @@ def _(domain: Mesh, at: Array, normals: Array) -> Array:
 @parts_at.register
 def _(domain: Named, at: Array, normals: Array) -> Array:
     own = domain.piece(at)
-    return np.where(own == "", parts_at(domain.domain, at, normals), own)
+    found: Array = np.where(own == "", parts_at(domain.domain, at, normals), own)
+    return found
 
 
 def _nearest(pieces: dict[str, Array], domain: Domain, at: Array) -> Array:

@@ -1,0 +1,243 @@
+"""Finite elements solve what networks solve: exact where they can be, of the right order elsewhere, differentiated."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import primad
+from primad import pde
+from primad.errors import ProblemError
+
+NET = pde.MLP(4, 1)
+SQUARE = pde.Box(x=(0, 1), y=(0, 1))
+L_SHAPE = pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)])
+CORNERS = [(0, 0), (1, 0), (1, 1), (0, 1), (0.4, 0.6)]
+MESH = pde.Mesh(CORNERS, [(0, 1, 4), (1, 2, 4), (4, 2, 3), (3, 0, 4)], parts={"floor": [(1, 0)]})
+TETRAHEDRA = pde.Mesh([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 1)], [(0, 1, 2, 3)])
+
+DOMAINS = {
+    "interval": (pde.Interval(-1, 2), "x+", 0.7),
+    "box of one": (pde.Box(z=(1, 2)), "z-", 0.4),
+    "box": (pde.Box(x=(0, 2), y=(-1, 0)), "y+", 0.6),
+    "product": (pde.Interval(0, 1, "r") * pde.Interval(0, 1, "s"), "r-", 0.5),
+    "cube": (pde.Box(x=(0, 1), y=(0, 2), z=(0, 1)), "z+", 1.0),
+    "polygon": (L_SHAPE, "edge 2", 0.8),
+    "clockwise": (pde.Polygon([(0, 0), (0, 1), (1, 1.5), (1, 0)]), "edge 1", 0.9),
+    "mesh": (MESH, "floor", None),
+    "finer mesh": (MESH, "floor", 0.4),
+    "tetrahedra": (TETRAHEDRA, None, None),
+    "named": (L_SHAPE.named(port=lambda x, y: (x == 0) & (y < 1)), "port", 0.5),
+}
+
+
+def polynomial(degree: int, names: tuple[str, ...]):
+    """Return a polynomial of the coordinates with its gradient and its Laplacian, written with `points`."""
+    rng = np.random.default_rng(len(names))
+    slope, half = rng.normal(size=len(names)), rng.normal(size=(len(names), len(names))) * (degree == 2)
+
+    def value(points):
+        return 0.3 + points @ slope + np.sum((points @ half) * points, axis=-1)
+
+    return value, lambda points: slope + points @ (half + half.T), float(2 * np.trace(half))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("name", DOMAINS)
+def test_polynomials_of_the_degree_are_exact_on_every_domain(name: str, degree: int) -> None:
+    """What is no simplex of the domain, no facet of a part, or no outward normal of it, makes an error."""
+    domain, through, size = DOMAINS[name]
+    value, gradient, curvature = polynomial(degree, domain.names)
+
+    def flux(n, points):
+        return np.sum(np.stack(n, axis=-1) * gradient(points), axis=-1)
+
+    def by_coordinates(function, *more):
+        """Return a function of `points` as one of coordinates by name, as conditions take it."""
+        names = ", ".join([*more, *domain.names])
+        stacked = f"np.stack([{', '.join(domain.names)}], axis=-1)"
+        return eval(f"lambda {names}: f({', '.join([*more, stacked])})", {"f": function, "np": np})
+
+    exact = by_coordinates(value)
+    others = [part for part in domain.parts if part != through]
+    conditions = [pde.Dirichlet(u=exact, on=others, hard=False)]
+    if through:
+        conditions.append(pde.Neumann(u=by_coordinates(flux, "n"), on=through))
+    problem = pde.Problem(lambda u: pde.laplacian(u) - curvature, domain, conditions, network=NET)
+    elements = pde.Elements(problem, size, degree)
+    solution = elements.solve()
+    assert solution.error(u=exact) < 1e-12
+    assert elements.mesh.facets.keys() == set(domain.parts)
+    at = domain.interior(20).at
+    for axis, coordinate in enumerate(domain.names):
+        assert solution.at(at, "u", coordinate) == pytest.approx(gradient(at)[:, axis], abs=1e-9)
+    if degree == 2:
+        seconds = sum(solution.at(at, "u", f"{one} {one}") for one in domain.names)
+        assert seconds == pytest.approx(curvature, abs=1e-7)
+
+
+def bent(x, y):
+    return np.sin(np.pi * x) * np.cos(np.pi * y) + x
+
+
+def source(x, y):
+    """Return ∇·((1 + xy)∇u) − u³ of `bent`."""
+    s, c = np.sin(np.pi * x), np.cos(np.pi * y)
+    by_x, by_y = np.pi * np.cos(np.pi * x) * c + 1, -np.pi * s * np.sin(np.pi * y)
+    return -2 * np.pi**2 * (1 + x * y) * s * c + y * by_x + x * by_y - (s * c + x) ** 3
+
+
+def varying(u, x, y):
+    weight = pde.Field(lambda x, y: 1 + x * y, "x y")
+    return pde.diffusion(u, weight(x, y)) - u**3 - source(x, y)
+
+
+MIXED = [
+    pde.Dirichlet(u=bent, on=["x-", "y-"], hard=False),
+    pde.Neumann(u=lambda x, y: np.pi * np.cos(np.pi * x) * np.cos(np.pi * y) + 1, on="x+"),
+    pde.Robin(u=lambda x, y: 2 * bent(x, y) - 3 * np.pi * np.sin(np.pi * x) * np.sin(np.pi * y), a=2, b=3, on="y+"),
+]
+
+
+@pytest.mark.parametrize(("degree", "sizes"), [(1, (8, 16)), (2, (4, 8))])
+def test_the_error_falls_with_the_order_of_the_elements(degree: int, sizes: tuple[int, int]) -> None:
+    problem = pde.Problem(varying, SQUARE, MIXED, network=NET)
+    errors = [problem.solve(method="elements", size=1 / n, degree=degree).error(u=bent) for n in sizes]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(degree + 1, abs=0.1)
+
+
+def test_a_divergence_written_out_has_a_symmetric_matrix() -> None:
+    """The terms with the slopes of k cancel: what is left is ∫ k∇u·∇v."""
+    problem = pde.Problem(
+        lambda u, x, y: (1 + x * y) * (u.xx + u.yy) + y * u.x + x * u.y + u, SQUARE, [pde.Dirichlet(u=0)], network=NET
+    )
+    elements = pde.Elements(problem, 0.25)
+    matrix = primad.jacobian(lambda values: elements.residual(values, {}))(np.zeros(len(elements.nodes))).sparse()
+    assert abs(matrix - matrix.T).max() < 1e-13 < abs(matrix).max()
+
+
+def test_a_solution_is_differentiated_by_what_it_depends_on() -> None:
+    problem = pde.Problem(
+        lambda u, k, f: k * pde.laplacian(u) - u**3 + f,
+        SQUARE,
+        [pde.Dirichlet(u=0, on=["x-", "y-"]), pde.Robin(u=1, a=0.5, on=["x+", "y+"])],
+        constants={"k": 1.0, "f": 2.0},
+        network=NET,
+    )
+    elements = pde.Elements(problem, 0.25, 2)
+    there = elements.interpolation([(0.4, 0.3), (0.9, 0.9)])
+
+    def misfit(k, f):
+        return np.sum((there @ elements.values(k=k, f=f) - 0.1) ** 2)
+
+    first = primad.grad(misfit, (0, 1))
+    for axis in range(2):
+        step = 1e-5 * np.eye(2)[axis]
+        up, down = np.add([0.3, 2.0], step), np.subtract([0.3, 2.0], step)
+        assert first(0.3, 2.0)[axis] == pytest.approx((misfit(*up) - misfit(*down)) / 2e-5, rel=1e-6)
+    second = primad.grad(primad.grad(misfit))(0.3, 2.0)
+    assert second == pytest.approx((first(0.30001, 2.0)[0] - first(0.29999, 2.0)[0]) / 2e-5, rel=1e-6)
+
+
+def test_conditions_of_ones_own_give_the_flux() -> None:
+    """With a matrix of second derivatives, and with a factor that depends on u."""
+
+    def exact(x, y):
+        return np.exp(x) * np.sin(y)
+
+    problem = pde.Problem(
+        lambda u, x, y: 2 * u.xx + u.d("yx") + 3 * u.yy - np.exp(x) * (np.cos(y) - np.sin(y)),
+        SQUARE,
+        [
+            pde.Dirichlet(u=exact, on=["x-", "x+", "y-"], hard=False),
+            pde.Condition(lambda u, x, y: 3 * u.y + 0.5 * u.x - np.exp(x) * (3 * np.cos(y) + 0.5 * np.sin(y)), on="y+"),
+        ],
+        network=NET,
+    )
+    assert problem.solve(method="elements", size=0.2, degree=2).error(u=exact) < 3e-4
+    rod = pde.Problem(
+        lambda u: (1 + u) * u.xx + u.x**2,  # ((1 + u) u′)′, so (1 + u)²/2 is linear
+        pde.Interval(0, 1),
+        [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u, n: 2 * n.x * u.x * (1 + u) - 3, on="x+")],
+        network=NET,
+    )
+    found = rod.solve(method="elements", size=0.05, degree=2)
+    assert found.error(u=lambda x: np.sqrt(1 + 3 * x) - 1) < 1e-5
+
+
+def test_a_solution_is_asked_as_every_other_one() -> None:
+    solution = pde.Problem(lambda u: pde.laplacian(u) + 1, L_SHAPE, [pde.Dirichlet(u=0)], network=NET).solve(
+        method="elements", size=0.25
+    )
+    assert solution.u(0.5, 0.5) == solution.at([(0.5, 0.5)], "u")[0] == solution.u(x=0.5, y=0.5)
+    assert solution.u(np.ones((2, 3)) / 2, 0.5).shape == (2, 3)
+    assert solution.u(1.0, 1.0) == pytest.approx(0.0, abs=1e-12)
+    assert repr(solution) == "<solution of u: 1024 elements of degree 1, 465 unknowns>"
+    for asked, words in (
+        (lambda: solution.u(1.5, 1.5), "outside of the domain"),
+        (lambda: solution.u.d("xx")(0.5, 0.5), "no derivative 'xx'"),
+        (lambda: solution.w, "its unknowns are u"),
+        (lambda: solution.at([(0.5, 0.5)], "w"), "no unknown"),
+    ):
+        with pytest.raises(Exception, match=re.escape(words)):
+            asked()
+    assert solution.plot().get_title() == "u"
+
+
+LINE, ZERO = pde.Interval(0, 1), [pde.Dirichlet(u=0)]
+REFUSED = {
+    "is not linear in second": (lambda u: u.xx**2 - 1, LINE, ZERO),
+    "linear in second": (lambda u: np.maximum(u.xx, 0) - 1, LINE, ZERO),
+    "first derivatives in the factors": (lambda u: u.xx / (1 + u.x**2) - 1, LINE, ZERO),
+    "order 4": (lambda u: u.xxxx - 1, LINE, [*ZERO, pde.Neumann(u=0)]),
+    "order 1": (lambda u: u.x - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.x, on="x+")]),
+    "'freedom'": (lambda u: u.xx - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")]),
+    "the time t": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)]),
+    "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Neumann(u=0)]),
+    "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Disk(), ZERO),
+    "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
+    "has two conditions": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Neumann(u=0, on="x+")]),
+    "'periodic condition'": (lambda u: u.xx - u - 1, LINE, [pde.Periodic("x")]),
+    "in a part of the domain": (
+        pde.Within(pde.Interval(0, 0.5), lambda u: u.xx - 1), LINE, ZERO,
+    ),
+    "a complex unknown": (lambda u: u.xx + 1j * u, LINE, ZERO),
+    "not linear in the derivatives": (
+        lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.x**2 - 1, on="x+")],
+    ),
+    "does not have ∂u/∂n": (
+        lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u - 1, on="x+")],
+    ),
+    "does not give the flux": (
+        lambda u: u.xx + u.d("xy") + u.yy, SQUARE,
+        [pde.Dirichlet(u=0, on=["x-", "x+", "y-"]), pde.Neumann(u=0, on="y+")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", REFUSED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_not_supported_is_one_error_that_names_it(words: str) -> None:
+    equation, domain, conditions = REFUSED[words]
+    complex_one = {"network": pde.Complex(NET)} if words == "a complex unknown" else {"network": NET}
+    problem = pde.Problem(equation, domain, conditions, **complex_one)
+    with pytest.raises(ProblemError, match=re.escape(words)):
+        problem.solve(method="elements")
+
+
+def test_arguments_that_mean_nothing_are_refused() -> None:
+    problem = pde.Problem(lambda u, k: k * u.xx + 1, LINE, ZERO, constants={"k": 1.0}, network=NET)
+    for settings, words in (
+        ({"method": "volumes"}, "no method 'volumes'"),
+        ({"method": "elements", "degree": 3}, "of degree 1 or 2"),
+        ({"method": "elements", "size": 0}, "a positive number"),
+        ({"method": "elements", "steps": 10}, "no coefficient 'steps'"),
+    ):
+        with pytest.raises(ProblemError, match=re.escape(words)):
+            problem.solve(**settings)
+    assert problem.solve(method="elements", k=2.0).u(0.5) == pytest.approx(1 / 16)
+    tetrahedra = pde.Problem(lambda u: pde.laplacian(u) + 1, TETRAHEDRA, ZERO, network=NET)
+    with pytest.raises(ProblemError, match="taken as it is"):
+        tetrahedra.solve(method="elements", size=0.1)
