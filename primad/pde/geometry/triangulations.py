@@ -202,7 +202,8 @@ def _refined(points: Array, cells: Array, size: float) -> tuple[Array, Array]:
 def _(domain: Interval | Product, at: Array, normals: Array) -> Array:
     axis = np.argmax(np.abs(normals), axis=1)
     above = normals[np.arange(len(at)), axis] > 0
-    return np.array(domain.parts, dtype=object)[2 * axis + above]
+    found: Array = np.array(domain.parts, dtype=object)[2 * axis + above]
+    return found
 
 
 @parts_at.register
