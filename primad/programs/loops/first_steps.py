@@ -62,8 +62,7 @@ class FirstSteps:
 
         Rows that are made later, of what would belong to the loop, are not in it and take what is before it.
         """
-        index, every = self._nodes[self._start].index, set(self._nodes)
-        before = [node for node in ops if node.index < index]
+        every, before = set(self._nodes), ops[: ops.index(self._nodes[self._start])]
         self._outside.update(x for node in ops[len(before) :] if node not in every for x in node.inputs)
         known = set(self._nodes[: self._start])
         found: list[Node] = []

@@ -81,25 +81,18 @@ class _Sequence:
     """The nodes of a program in order, in arrays of numbers.
 
     Args:
-        program: the program.
-        sources: computed values whose rows are no nodes of the sequence, as those of leaves.
+        nodes: those that are neither leaves nor rows of them or of the sources.
 
     Attributes:
-        nodes: those that are neither leaves nor rows of them or of the sources.
+        nodes: the same.
         kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
         count: how many operands each has.
         operands: where these were made, a negative number for one from outside; those of all nodes in a row.
         first: where those of each node begin.
     """
 
-    def __init__(self, program: Program, sources: Collection[Node]) -> None:
-        outside: set[Node] = set(sources)
-        self.nodes: list[Node] = []
-        for node in sorted(program.nodes, key=attrgetter("index")):
-            if isinstance(node.op, Leaf) or (node.op.memory.views and outside.issuperset(node.inputs)):
-                outside.add(node)
-            else:
-                self.nodes.append(node)
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
         self.kinds = np.array(_kinds(self.nodes), np.int64)
         self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
         self.first = np.cumsum(self.count) - self.count
@@ -154,6 +147,17 @@ class _Sequence:
                 return done + int(np.argmin(equal))
             done, look = done + len(at), 4 * look
         return total
+
+
+def _own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
+    """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources."""
+    outside, found = set(sources), list[Node]()
+    for node in sorted(program.nodes, key=attrgetter("index")):
+        if isinstance(node.op, Leaf) or (node.op.memory.views and outside.issuperset(node.inputs)):
+            outside.add(node)
+        else:
+            found.append(node)
+    return found
 
 
 def _kinds(nodes: Sequence[Node]) -> list[int]:
@@ -224,7 +228,7 @@ def _sources(program: Program) -> set[Node]:
 
 
 def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:
-    sequence = _Sequence(program, sources)
+    sequence = _Sequence(_own_nodes(program, sources))
     nodes = sequence.nodes
     best = 0, 0, 1
     for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):
@@ -241,6 +245,22 @@ def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:
         return None
     start += lag  # what steps use that far back must be there
     ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
+    found = _with_first_steps(sequence, ops, start, end, lag)
+    turned = _joins_early(sequence, start, end, lag)
+    if turned is not None:
+        place = dict(zip(turned, sorted([node.index for node in turned]), strict=True))
+        ops.sort(key=lambda node: place.get(node, node.index))
+        again, stop = _Sequence(turned), end - (end - start) % lag
+        stop += again.count_equal(stop, len(turned), lag, stop - lag)
+        other = _with_first_steps(again, ops, start, stop, lag)
+        if other.steps > found.steps:
+            found = other
+    return None if found.steps < FEWEST_STEPS else found
+
+
+def _with_first_steps(sequence: _Sequence, ops: Sequence[Node], start: int, end: int, lag: int) -> Period:
+    """Return a run with the first steps that belong to it, and begun where little is carried."""
+    nodes = sequence.nodes
     first = FirstSteps(nodes, start, end, lag, _alike, same_value).among(ops)
     carried = _carried_bytes(sequence, start, end, lag)
     at = -len(first) % lag
@@ -249,9 +269,36 @@ def _longest_run(program: Program, sources: Collection[Node]) -> Period | None:
     own = set(first)
     alone = [node for node in nodes[:start] if node not in own]
     steps = (len(first) - late + end - start) // lag
-    if steps < FEWEST_STEPS:
-        return None
     return Period([*alone, *first, *nodes[start:]], len(alone) + late, lag, steps)
+
+
+def _joins_early(sequence: _Sequence, start: int, end: int, lag: int) -> list[Node] | None:
+    """Return nodes with what whole steps join where it can be; None if all is there already.
+
+    Python reads an array that was written into when it is first computed with, which may be in the middle of a step.
+    What the first step reads is there before: it does the same only if the others join it before all else.
+    """
+    nodes, begin = sequence.nodes, start + lag * ((end - start) // lag // 2)
+    early = [r for r in range(lag) if is_joined(nodes[begin + r]) and max(sequence.taken(begin + r)) >= start]
+    needs = {r: {x - begin for x in sequence.taken(begin + r) if x >= begin} for r in early}
+    users: dict[int, list[int]] = {}
+    for r in early:
+        for x in needs[r]:
+            users.setdefault(x, []).append(r)
+    order: dict[int, None] = {}
+    for first in (*[r for r in early if not needs[r]], *[r for r in range(lag) if r not in needs]):
+        ready = [first]
+        while ready:
+            r = ready.pop()
+            order[r] = None
+            for user in users.get(r, ()):
+                needs[user].discard(r)
+                ready += [] if needs[user] else [user]
+    if list(order) == sorted(order):
+        return None
+    stop = end - (end - start) % lag
+    places = [step + r for step in range(start - lag, stop, lag) for r in order]  # from one before on they are alike
+    return [*nodes[: start - lag], *[nodes[i] for i in places], *nodes[stop:]]
 
 
 def _guesses(kinds: Places, middle: int) -> list[int]:
