@@ -37,7 +37,7 @@ def assembled(
     follows = (of[1:] == of[:-1]) & ((of[1:] < 0) | (np.diff(at) == 1))
     few = 2 * len(np.unique(of))
     if np.count_nonzero(~follows) > few:  # they do not stand in a row, nor nearly
-        boxes = _Boxes(pieces, starts, len(shape) * few)
+        boxes = _JoinedBoxes(pieces, starts, len(shape) * few)
         joined: TracedArray | None = boxes.joined(places, owner, numbers)
         if joined is not None:
             return joined
@@ -56,7 +56,7 @@ def assembled(
     return found
 
 
-class _Boxes:
+class _JoinedBoxes:
     """Arrays as boxes side by side, each of one piece.
 
     Args:
