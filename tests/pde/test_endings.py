@@ -65,31 +65,27 @@ def test_a_run_goes_on_to_its_limit() -> None:
     assert (found.reason, len(found.history)) == ("plateau", 3)
 
 
-def test_a_process_that_does_not_lead_says_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
-    def outweighed() -> pde.Problem:
-        return line(equation=lambda u, k: 1e6 * (u.x - k * 3.0 - u.value))
-
-    def run(name: str) -> tuple[list[Any], pde.Solution]:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            return said, solved(outweighed(), progress=True, log=tmp_path / name)
-
-    said, found = run("first")
-    assert found.writes and said and (tmp_path / "first").exists() and capsys.readouterr().err
-    monkeypatch.setattr(OneProcess, "leads", False)
-    said, found = run("other")
-    assert not found.writes and not said and not (tmp_path / "other").exists() and not capsys.readouterr().err
-    found.save(tmp_path / "file")
-    assert not (tmp_path / "file").exists()
+def outweighed() -> pde.Problem:
+    """Return a problem of which a run warns."""
+    return line(equation=lambda u, k: 1e6 * (u.x - k * 3.0 - u.value))
 
 
-def test_a_run_that_is_broken_off_or_has_weights_of_its_own_is_not_warned_of_them() -> None:
-    problem = line(equation=lambda u, k: 1e6 * (u.x - k * 3.0 - u.value))
+def test_a_run_is_warned_of_weights_unless_it_is_broken_off() -> None:
+    problem = outweighed()
     with pytest.warns(UserWarning, match="count .* times as much"):
-        solved(problem)
+        assert solved(problem).writes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert solved(problem, callback=lambda _: True).reason == "callback"
+
+
+def test_a_process_that_does_not_lead_says_and_writes_nothing(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(OneProcess, "leads", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = solved(outweighed(), progress=True, log=tmp_path / "log")
+    found.save(tmp_path / "file")
+    assert not found.writes and not [*tmp_path.iterdir()] and not capsys.readouterr().err
 
 
 def test_nothing_is_kept_of_a_run_without_a_step(tmp_path: Path) -> None:
