@@ -237,6 +237,31 @@ def with_rule(weight: float) -> Any:
     return ruled
 
 
+def with_rule_of_dicts(name: Any) -> Any:
+    """Return the derivative of a function of a dict with one name."""
+
+    @primad.custom_jvp
+    def ruled(table: Any) -> Any:
+        return sum(table.values())
+
+    ruled.defjvp(lambda primals, tangents: (ruled(*primals), sum(t * (n + 1.5) for n, t in tangents[0].items())))
+    return primad.grad(lambda x: ruled({name: x}))(0.5)
+
+
+def rules_of_rules() -> Any:
+    """Return derivatives of a function whose rule calls what has a rule, which only the third of them records."""
+    cube = primitive(lambda x: x**3)
+    defvjp(cube, lambda ans, x: lambda g: g * 3.0 * x**2)
+
+    @primad.custom_vjp
+    def ruled(x: Any) -> Any:
+        return cube(x)
+
+    ruled.defvjp(lambda x: (ruled(x), x), lambda x, g: (g * cube(x),))
+    first = primad.grad(lambda x: ruled(x) * x)
+    return [lambda: first(0.5), lambda: primad.grad(primad.grad(first))(0.5), lambda: first(0.5)]
+
+
 def fitted(both: bool, kept: int, scale: float) -> Any:
     """Return a product with JᵀJ of residuals at points, of one parameter or of two."""
     points = np.linspace(0.0, 1.0, 7)
@@ -411,6 +436,14 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "memory of loops": lambda: [lambda m=m: stepping(m) for m in (None, 10**6, 10**7)],
     "calls": lambda: [lambda f=f: primad.grad(lambda x: repeated(x, f))(0.5) for f in (0.1, 0.2)],
     "rules": lambda: [lambda w=w: primad.grad(lambda x: with_rule(w)(x, 2.0))(0.5) for w in (1.0, 2.5, 3.5, -0.0, 0.0)],
+    "types of rules": lambda: [
+        lambda x=x: primad.grad(lambda x: np.sum(with_rule(2.5)(x, x)))(x) for x in (0.5, X)
+    ],
+    "dicts of rules": lambda: [lambda n=n: with_rule_of_dicts(n) for n in (1, True)],
+    "laws of rules": lambda: [
+        lambda f=f: under(f, lambda: primad.grad(lambda x: with_rule(2.5)(x, 2.0))(0.5)) for f in FAMILIES
+    ],
+    "rules of rules": rules_of_rules,
     # -- other systems' ways
     "constants of autograd": lambda: [lambda c=c: grad(lambda x: told(x, c))(2.0) for c in (1, True, "a", [1], [True])],
     "scalars of mxnet": lambda: [lambda s=s: (mxnet.nd.array([1.0, -2.0]) / s).asnumpy() for s in (0.0, -0.0, 2.0, 2)],
@@ -570,6 +603,7 @@ ALIKE = {
     "arguments": "both are read in the same way", "executors": "sorting makes no errors", "memory": "it is enough",
     "along": "the order of sums is that of chunks", "laws": "they are true", "laws of derivatives": "as above",
     "laws of linear parts": "as above", "laws of loops": "as above",
+    "dicts of rules": "the names are the same numbers", "laws of rules": "as above",
     "memory of loops": "it is enough",
 }  # fmt: skip
 """Neighbours that give the same by right."""

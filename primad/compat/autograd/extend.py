@@ -20,6 +20,7 @@ from primad.functional.derived_calls import Call
 from primad.functional.recorded_values import value
 from primad.functional.rules.custom_rules import TwoSided, custom_vjp
 from primad.functional.rules.opaque import opaque
+from primad.functional.rules.readings import Readable
 from primad.functional.rules.rule_identity import Rule
 from primad.recording import tree
 from primad.recording.argument_keys import comparable_key, structure_key
@@ -38,7 +39,7 @@ MOST_FORMS = 256
 
 
 @dataclass(frozen=True, eq=False)
-class _Form:
+class _Form(Readable):
     """How a primitive is called: which arguments are operands of an op, and what the others are.
 
     Attributes:
@@ -59,6 +60,10 @@ class _Form:
         found = comparable_key([self.places, self.moving, self.fixed, self.options])
         return self if found is None else found
 
+    def parts(self) -> Sequence[Any]:
+        """Return its fields."""
+        return self.places, self.moving, self.fixed, self.options
+
     def call(self, function: Function, operands: Sequence[Any], *before: Any) -> Any:
         """Call a function with all arguments, after some more."""
         given = list(self.fixed)
@@ -70,24 +75,36 @@ class _Form:
 class _Kept(TwoSided):
     """A function whose rules nobody records to tell them from others, as long as nobody needs what they record.
 
-    Until then they stand for themselves; afterwards what they record is compared, so that rules that depend on more
-    than their arguments are not taken for what they were.
+    Until then they stand for themselves, and afterwards as long as they read what they read then; else what they record
+    is compared, so that rules that depend on more than their arguments are not taken for what they were.
+
+    Args:
+        owner: the primitive that it is a part of, which counts how many of its parts were used.
     """
 
-    def __init__(self, function: Function, push: Function, pull: Function) -> None:
+    def __init__(self, function: Function, push: Function, pull: Function, owner: primitive) -> None:
         super().__init__(function, self._noting(push), self._noting(pull))
+        self._owner = owner
         self._rules: dict[Any, Rule] = {}
         self._used = False
+        self._used_with: Any = None
 
     def _noting(self, rule: Function) -> Function:
         def noting(*args: Any) -> Any:
-            self._used = True
+            if not self._used:
+                self._used, self._used_with = True, self._values()
+                self._owner.uses += 1
             return rule(*args)
 
         return noting
 
+    def _values(self) -> Any:
+        """Return what its rules read; None where that is not known."""
+        found = self.reading()
+        return None if found is None else found.values
+
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
-        if self._used:
+        if self._used and (self._used_with is None or self._values() != self._used_with):
             return super()._rule(call, fixed)
         key = call.in_tree, call.out_tree
         if key not in self._rules:
@@ -96,22 +113,24 @@ class _Kept(TwoSided):
         return self._rules[key]
 
 
-def _plainly(rule: Function, result: Function, name: str) -> Function:
+def _plainly(rule: Function, result: Function, name: str, owner: primitive) -> Function:
     """Return a rule that is called with plain arrays, and recorded only where its own derivative is taken.
 
     Args:
         rule: a function of trees of arrays.
         result: returns the types of its results from those of its arguments.
         name: its name in programs.
+        owner: the primitive that has it.
     """
     return _Kept(
         opaque(rule, result=result, name=name),
         lambda primals, tangents: jvp(rule, tuple(primals), tuple(tangents)),
         lambda primals, cotangent: vjp(rule, *primals)[1](cotangent),
+        owner,
     )
 
 
-class primitive:
+class primitive(Readable):
     """A function that is called with plain arrays, never recorded; `defvjp` and `defjvp` say how it is differentiated.
 
     Where all moving arguments have a rule by `defvjp`, these serve reverse mode; where all have one by `defjvp`, those
@@ -138,6 +157,7 @@ class primitive:
         self.function = self.fun = function
         self.vjps, self.jvps = Rules("defvjp"), Rules("defjvp")
         self._made: dict[Any, Function] = {}
+        self.uses = 0
         self._last: tuple[_Form, list[Any], Any] | None = None
         update_wrapper(self, function)
         self._is_autograd_primitive = True  # by which packages find what they may call as it is, `fun`
@@ -145,6 +165,14 @@ class primitive:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else partial(self, instance)
+
+    def parts(self) -> Sequence[Any]:
+        """Return the function and its rules."""
+        return self.function, self.vjps, self.jvps
+
+    def state(self) -> int:
+        """Return how many parts were used: they stand for themselves until then, and need not afterwards."""
+        return self.uses
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function: as one op where an argument is traced."""
@@ -202,11 +230,12 @@ class primitive:
                 found.append(_as_real(pulled, primals[i]))
             return tuple(found)
 
-        pushed = _plainly(along, lambda primals, ans, tangents: ans, f"{self._name}_jvp")
+        pushed = _plainly(along, lambda primals, ans, tangents: ans, f"{self._name}_jvp", self)
         pulled = _plainly(
             back,
             lambda primals, ans, cotangent: tuple([primals[i] for i in differentiable(primals)]),
             f"{self._name}_vjp",
+            self,
         )
 
         def push(primals: Any, tangents: Any) -> Any:
@@ -229,7 +258,7 @@ class primitive:
             made = custom_vjp(called)
             made.defvjp(lambda *primals: (made(*primals), primals), pull)
         else:
-            made = _Kept(called, push, transposed if pushes and not pulls else pull)
+            made = _Kept(called, push, transposed if pushes and not pulls else pull, self)
         return made  # type: ignore[no-any-return]
 
     def _along(self, form: _Form, primals: Any, ans: Any, tangents: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.derived_calls import Call
 from primad.functional.rules.custom_ops import custom_jvp_, custom_vjp_
+from primad.functional.rules.readings import Readable
 from primad.functional.rules.rule_identity import Rule
 from primad.functional.transformed import name_of, not_pickled
 from primad.recording import tree
@@ -24,7 +25,7 @@ from primad.recording.tracing import check_function
 Function = Callable[..., Any]
 
 
-class _Custom:
+class _Custom(Readable):
     """What custom_jvp and custom_vjp share: recording the function as one node."""
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
@@ -50,6 +51,14 @@ class _Custom:
             what = f"the function {getattr(self, '__name__', type(self).__name__)}, which has a rule of its own,"
             raise not_pickled(what, "and its rule is code.", "or pickle a value that it computes")
         return resolve_name, (name,)
+
+    def _given(self) -> tuple[Function | None, ...]:
+        """Return the functions of the rule that the user gave."""
+        raise NotImplementedError
+
+    def parts(self) -> Sequence[Any]:
+        """Return the function, its constants and its rule."""
+        return type(self), self._function, self._fixed, *self._given()
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         raise NotImplementedError
@@ -110,6 +119,9 @@ class custom_jvp(_Custom):
         self._jvp = rule
         return rule
 
+    def _given(self) -> tuple[Function | None, ...]:
+        return (self._jvp,)
+
     def _primitive(self) -> Any:
         return custom_jvp_
 
@@ -155,6 +167,9 @@ class custom_vjp(_Custom):
         """Set the rule: forward(*args) -> (value, residuals), backward(residuals, cotangent) -> cotangents."""
         self._both = forward, backward
 
+    def _given(self) -> tuple[Function | None, ...]:
+        return self._both or ()
+
     def _primitive(self) -> Any:
         return custom_vjp_
 
@@ -185,6 +200,9 @@ class TwoSided(_Custom):
     def __init__(self, function: Function, push: Function, pull: Function) -> None:
         super().__init__(function)
         self._push, self._pull = push, pull
+
+    def _given(self) -> tuple[Function | None, ...]:
+        return self._push, self._pull
 
     def _primitive(self) -> Any:
         return custom_jvp_

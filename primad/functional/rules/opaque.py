@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, get_args, overload
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.functional.rules.readings import Readable
 from primad.functional.transformed import is_sent, name_of, not_pickled
 from primad.ir.array_types import ArrayType, in_machine_order, type_of_results
 from primad.ir.replay import newest
@@ -93,7 +94,7 @@ class MappingRefusedError(TracingError):
     """An opaque function that is declared not to be mapped was."""
 
 
-class Opaque:
+class Opaque(Readable):
     """A function that is called back when a program runs; `primad.opaque` makes it.
 
     Attributes:
@@ -147,6 +148,10 @@ class Opaque:
         if not is_sent(self._function) or not is_sent(self.options["result"]):
             raise not_pickled(f"the opaque function {self.__name__}", "or its result= was.", "or give that one a name")
         return partial(opaque, **self.options), (self._function,)
+
+    def parts(self) -> Sequence[Any]:
+        """Return its op, which is equal to itself only, and what its results are declared to be."""
+        return self.primitive, self.options["result"]
 
     @property
     def where(self) -> str | None:

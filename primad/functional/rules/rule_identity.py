@@ -1,22 +1,25 @@
 """What identifies a derivative rule that a user gave: what it records, with the values of all constants in it.
 
-A rule is a Python function, and may close over values that change. Recording it at each use says whether it still means
-what it meant; then plans of earlier calls fit. That costs as long as running the rule's Python code, where planning
-again would take a hundred times as long.
+A rule is a Python function, and may close over values that change. Recording it says whether it still means what it
+meant; then plans of earlier calls fit. It is recorded again only where what it reads has changed, or cannot be told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from threading import local
-from typing import Any
+from typing import Any, NamedTuple
 
+from primad.functional.rules.readings import Readable, reading
 from primad.ir.array_types import ArrayType
+from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import CAPTURED, literal_value, param_key
 from primad.ir.program import Program
 from primad.recording import tree
+from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import record
+from primad.runtime.cache import Cache
 
 Function = Callable[..., Any]
 DEEPEST = 4
@@ -24,6 +27,21 @@ DEEPEST = 4
 key, which doubles with each where a rule uses two."""
 _ACTIVE = local()
 """The rules whose identity this thread is finding: a rule may use its own function."""
+
+
+class RuleKey(NamedTuple):
+    """What a rule records depends on this."""
+
+    values: Hashable
+    states: tuple[Hashable, ...]
+    types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]
+    trees: tuple[Any, ...]
+    left_out: frozenset[str]
+    kind: str = "rule"
+
+
+_KNOWN = Cache(256, 2**24)
+"""What rules record, each as a tuple of one item, by what they read."""
 
 
 class Rule:
@@ -74,14 +92,31 @@ class Rule:
                 return "inside", depth
         if len(active) >= DEEPEST:
             return self
-        active.append(self)
-        try:
-            found = self._recorded()
-        except Exception:  # it is called again where its derivative is taken, and raises there
-            found = None
-        finally:
-            active.pop()
-        return self if found is None else (self.name, self.in_tree, self.out_tree, self.by_forward, found)
+        key = None if active else self._reading_key()  # in another rule it may be called that it is inside of
+        found = None if key is None else _KNOWN.find(key)
+        if found is None:
+            active.append(self)
+            try:
+                found = (self._recorded(),)
+            except Exception:  # it is called again where its derivative is taken, and raises there
+                found = (None,)
+            finally:
+                active.pop()
+            if key is not None:
+                _KNOWN.put(key, found)
+        return self if found[0] is None else (self.name, self.in_tree, self.out_tree, self.by_forward, found[0])
+
+    def _reading_key(self) -> RuleKey | None:
+        """Return what tells what it records from what it would record otherwise; None where that is not known."""
+        assert self.types is not None
+        owner, *fixed = self.owner or (None,)
+        known = isinstance(owner, Readable) and not fixed
+        read = owner.reading() if known else reading(self.owner, self.jvp, self.forward, self.backward)
+        if read is None:
+            return None
+        inputs, outputs = self.types
+        trees = self.in_tree, self.out_tree, structure_key(self.in_tree), structure_key(self.out_tree)
+        return RuleKey(read.values, read.states, (tuple(inputs), tuple(outputs)), trees, LEFT_OUT.get())
 
     def _is_of(self, other: Rule) -> bool:
         """Say whether two rules belong to one function, with the same constants, on arguments of the same types."""
