@@ -179,6 +179,11 @@ def special(x):
     )  # fmt: skip
 
 
+def larger_pair(a, b):
+    first = a[0] > b[0]
+    return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])
+
+
 FUNCTIONS_OF_JAX = {
     "arithmetic": lambda x: jnp.sum(x**3 - 2 / x + jnp.abs(x - 0.5) * x[::-1] ** x) % 7,
     "elementary": lambda x: jnp.sum(
@@ -238,6 +243,9 @@ FUNCTIONS_OF_JAX = {
     "stacked while": lambda x: jax.vmap(
         lambda a: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] * (1 + a), s[1] + s[0]), (a, 0.0))[1]
     )(x).sum(),
+    "reduced by pairs": lambda x: lax.reduce(jnp.outer(x, x), 0.5, lax.add, (1,)) @ x
+    + lax.reduce(jnp.outer(x, jnp.sin(x)), 1.0, lambda a, b: a * b * 1.0, (0, 1))
+    + lax.reduce((x, x**2), (-jnp.inf, 0.0), larger_pair, (0,))[1] * x[0],
     "segments": lambda x: jax.ops.segment_sum(x**2, jnp.array([0, 1, 1, 2, 0, 2]), 3) @ x[:3],
 }  # fmt: skip
 
@@ -423,7 +431,7 @@ def test_what_has_no_meaning_is_an_error_that_names_it():
     for f, name in (
         (printed, "debug_callback"),
         (lambda x: jax.pure_callback(np.sin, x, x), "pure_callback"),
-        (lambda x: lax.reduce(x, 1.0, lambda a, b: a * b + a, (0,)), "reduce"),
+        (lambda x: lax.reduce_window(x, 1.0, lambda a, b: a * b + a, (2,), (1,), "VALID"), "reduce_window"),
         (lambda x: lax.igamma_grad_a(x, x), "igamma_grad_a"),
     ):
         with pytest.raises(TracingError, match=rf"(?s)JAX's primitive {name}.*Fix:.*test_from_jax"):

@@ -14,6 +14,7 @@ from primad.functional.control.checkpointing import checkpoint
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
 from primad.functional.derived_calls import Call
+from primad.functional.export.jaxpr_elements import reduced, scattered
 from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, is_key, line_of, refusal
 from primad.functional.recorded_values import stop_gradient
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
@@ -21,7 +22,6 @@ from primad.functional.rules.rule_identity import Rule
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.xla.jax_functions import jax_module
-from primad.xla.primitives.indexing import add_at, replace_at
 
 
 def _scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -71,38 +71,6 @@ def _cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
         return lambda *values: reader.read(closed, values)
 
     return list(switch(index, [branch(closed) for closed in branches], *given))
-
-
-def _scatter(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Replace elements; a function of the element itself, of `x.at[i].apply(f)`, is applied once for each index."""
-    params = dict(equation.params)
-    jaxpr, consts = params.pop("update_jaxpr"), params.pop("update_consts")
-    if isinstance(operands[0], Keys):
-        words = [
-            replace_at(x, operands[1], update, **params) for x, update in zip(operands[0], operands[2], strict=True)
-        ]
-        return [Keys(*words)]
-    if jaxpr is None or not jaxpr.eqns:
-        return [replace_at(*operands, **params)]
-    x, indices, updates = operands
-    function = _open_function(jaxpr, consts)
-    for _ in range(x.ndim):
-        function = jax_module().vmap(function)
-    mapped = jax_module().make_jaxpr(function)(as_described(x), as_described(x))
-    counts = add_at(np.zeros(x.shape, int), indices, np.ones(updates.shape, int), **params)
-
-    def step(state: Sequence[Any]) -> list[Any]:
-        found, done = state
-        return [pnp.where(counts > done, reader.read(mapped, [found, found])[0], found), done + 1]
-
-    start = [x, np.zeros((), int)]
-    return [while_loop(lambda state: pnp.any(counts > state[1]), step, start, updates.size + 1)[0]]
-
-
-def _open_function(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., Any]:
-    from jax.extend import core
-
-    return lambda *values: core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, consts))(*values)[0]
 
 
 def _inlined(name: str) -> Callable[[Reader, Any, list[Any]], list[Any]]:
@@ -368,7 +336,8 @@ def _stopped(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 CALLS: Calls = {
-    "scatter": _scatter,
+    "reduce": reduced,
+    "scatter": scattered,
     "scan": _scan,
     "while": _while,
     "cond": _cond,

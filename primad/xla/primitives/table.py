@@ -68,6 +68,6 @@ REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
         "call it by primad.opaque, outside of the function that is converted.",
     ),
     **dict.fromkeys(("rng_bit_generator", "rng_uniform"), _DRAWS),
-    **dict.fromkeys(("reduce", "reduce_window"), _REDUCTIONS),
+    "reduce_window": _REDUCTIONS,
 })  # fmt: skip
 """name -> why no function stands for it, and what to write instead."""
