@@ -255,21 +255,21 @@ def map(f: Function, xs: Any) -> Any:
 
 
 @entrance
-def fori_loop(lower: int, upper: int, body: Function, init: Any) -> Any:
-    """Apply `value = body(i, value)` for each i from `lower` up to `upper`, which is not included.
+def fori_loop(lower: int, upper: int, body_fun: Function, init_val: Any) -> Any:
+    """Apply `value = body_fun(i, value)` for each i from `lower` up to `upper`, which is not included.
 
     Args:
         lower: an integer.
         upper: an integer.
-        body: `(i, value) -> value`. It is recorded once.
-        init: the value before the first step: a tree of arrays.
+        body_fun: `(i, value) -> value`. It is recorded once.
+        init_val: the value before the first step: a tree of arrays.
 
     Example:
         >>> import primad
         >>> primad.fori_loop(0, 5, lambda i, x: x + i, 0.0)
         np.float64(10.0)
     """
-    check_function(body, "fori_loop: ")
+    check_function(body_fun, "fori_loop: ")
     try:
         lower, upper = operator.index(lower), operator.index(upper)
     except TypeError:
@@ -278,20 +278,20 @@ def fori_loop(lower: int, upper: int, body: Function, init: Any) -> Any:
         ) from None
 
     def step(value: Any, i: Any) -> Any:
-        return body(i, value), None
+        return body_fun(i, value), None
 
-    step.__qualname__ = function_name(body)
-    return scan(step, init, np.arange(lower, max(lower, upper)))[0]
+    step.__qualname__ = function_name(body_fun)
+    return scan(step, init_val, np.arange(lower, max(lower, upper)))[0]
 
 
 @entrance
-def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Combine the elements of arrays along an axis from the first up to each, by an associative function.
 
-    It takes about 2 log₂ n applications of `f`, each to many elements at once.
+    It takes about 2 log₂ n applications of `fn`, each to many elements at once.
 
     Args:
-        f: `(left, right) -> combined`, of trees like `elems`, along a whole axis at once.
+        fn: `(left, right) -> combined`, of trees like `elems`, along a whole axis at once.
         elems: a tree of arrays of equal lengths along the axis.
         reverse: whether to begin at the end: `left` is then what comes later in the arrays, as in JAX.
         axis: along which.
@@ -301,7 +301,7 @@ def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int =
         >>> primad.associative_scan(np.add, np.array([1.0, 2.0, 3.0, 4.0]))
         array([ 1.,  3.,  6., 10.])
     """
-    check_function(f, "associative_scan: ")
+    check_function(fn, "associative_scan: ")
     leaves, structure = tree.flatten(elems)
     shapes = [type_of(leaf).shape for leaf in leaves]
     if not leaves or any(not -len(shape) <= axis < len(shape) for shape in shapes):
@@ -312,10 +312,10 @@ def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int =
 
     def combined(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         pair = [tree.unflatten(structure, part) for part in (left, right)]
-        found, after = tree.flatten(f(*pair))
+        found, after = tree.flatten(fn(*pair))
         if after != structure:
             both = f"takes the tree {tree.shown(structure)} and returns {tree.shown(after)}"
-            raise ShapeError(f"associative_scan: f {both}")
+            raise ShapeError(f"associative_scan: fn {both}")
         return found
 
     def part(x: Any, start: int, step: int, stop: int | None = None) -> Any:
