@@ -16,7 +16,7 @@ from primad.xla.primitives.table import FUNCTIONS, REFUSED
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 jnp, lax = jax.numpy, jax.lax
-from jax.experimental import ode  # noqa: E402
+from jax.experimental import ode, sparse  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -433,6 +433,7 @@ def test_what_has_no_meaning_is_an_error_that_names_it():
         (lambda x: jax.pure_callback(np.sin, x, x), "pure_callback"),
         (lambda x: lax.reduce_window(x, 1.0, lambda a, b: a * b + a, (2,), (1,), "VALID"), "reduce_window"),
         (lambda x: lax.igamma_grad_a(x, x), "igamma_grad_a"),
+        (lambda x: sparse.BCOO((x, np.array([[0, 1], [2, 2]] * 3)), shape=(6, 6)) @ x, "bcoo_dot_general"),
     ):
         with pytest.raises(TracingError, match=rf"(?s)JAX's primitive {name}.*Fix:.*test_from_jax"):
             primad.jit(primad.from_jax(f))(X)

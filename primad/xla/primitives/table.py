@@ -40,6 +40,10 @@ _DRAWS = (
     "Its random numbers are those of one device.",
     "draw with keys of threefry (jax.random.key), or pass numbers that were drawn.",
 )
+_SPARSE = (
+    "JAX defines its sparse arrays by no other primitives.",
+    "multiply by entries: jax.ops.segment_sum(data * x[columns], rows, n).",
+)
 _REDUCTIONS = ("It reduces with a function of its own.", "reduce with sum, prod, max, min, all or any.")
 
 REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
@@ -68,6 +72,10 @@ REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
         "call it by primad.opaque, outside of the function that is converted.",
     ),
     **dict.fromkeys(("rng_bit_generator", "rng_uniform"), _DRAWS),
+    **dict.fromkeys((
+        "bcoo_dot_general", "bcoo_dot_general_sampled", "bcoo_extract", "bcoo_fromdense", "bcoo_spdot_general",
+        "bcoo_todense", "bcoo_transpose", "bcsr_dot_general", "bcsr_extract", "bcsr_fromdense", "bcsr_todense",
+    ), _SPARSE),
     "reduce_window": _REDUCTIONS,
 })  # fmt: skip
 """name -> why no function stands for it, and what to write instead."""
