@@ -75,6 +75,7 @@ SETTINGS = {
     "maxiter": "steps=1000",
     "lr": "optimizer=optimize.Descent(nn.Adam(1e-3))",
     "learning_rate": "optimizer=optimize.Descent(nn.Adam(1e-3))",
+    "method": "optimizer=optimize.LBFGS()",
     "num_domain": "points=1000",
     "batch_size": "points=1000, resample=1, which draws them anew for each step",
     "num_boundary": "boundary_points=200",

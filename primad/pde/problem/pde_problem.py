@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import MissingAttributeError, ProblemError, warn
+from primad.errors import MissingAttributeError, warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
 from primad.ir.array_types import is_complex
@@ -32,7 +32,7 @@ from primad.pde.networks.hard_constraints import SharedNetwork
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.residual_checks import check_residuals
-from primad.pde.problem.settings import settings_of, unnamed_setting
+from primad.pde.problem.settings import settings_of, unknown_method, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
 from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of, real_residuals
 from primad.pde.report.pages import conditions, equations
@@ -384,10 +384,7 @@ class Problem:
         if method == "elements":
             return by_elements(self, **settings)
         if method != "network":
-            raise ProblemError(
-                f"solve: there is no method {method!r}",
-                fix='there are "network" and "elements"; an optimiser is given as optimizer=optimize.LBFGS().',
-            )
+            raise unknown_method(method)
         return solve(self, settings_of(settings))
 
 

@@ -141,6 +141,15 @@ def unnamed_setting(value: Any) -> ProblemError:
     return ProblemError("solve: settings have names", fix=fix)
 
 
+def unknown_method(method: Any) -> ProblemError:
+    """Return the error for a method that `solve` has none of: it may be meant for an optimiser."""
+    return ProblemError(
+        f"solve: there is no method {method!r}",
+        why='There are "network" and "elements".',
+        fix=f"write {SETTINGS['method']} for another optimiser.",
+    )
+
+
 def settings_of(given: Mapping[str, Any]) -> Settings:
     """Return settings by name.
 
