@@ -153,17 +153,24 @@ def solve_ivp(
             return _by_pieces(path_of, method, stop, t_eval, y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2
-    found = [found_events(event, path, method, max_events) for event in watched]
-    end = end_of(watched, found, np.sign(stop - start))
-    if end is not None:
-        found = [before(end, times, y, np.sign(stop - start)) for times, y in found]
-    found = [(times[:max_events], y[:max_events]) for times, y in found]
+    found, end = _happened(watched, path, method, max_events, np.sign(stop - start))
     result = _result(path, method, start, stop, t_eval, dense_output, end)
     result.nfev = evaluations
     traced = isinstance(path.count, TracedArray)
     result.t_events = [times if traced else times[np.isfinite(times)] for times, _ in found] if watched else None
     result.y_events = [y if traced else y[np.isfinite(times)] for times, y in found] if watched else None
     return result
+
+
+def _happened(
+    watched: Sequence[Any], path: Any, method: str, most: int | None, direction: Any
+) -> tuple[list[tuple[Any, Any]], Any]:
+    """Return the times and values of each event up to the one that ends the path, and that one; None if none does."""
+    found = [found_events(event, path, method, most) for event in watched]
+    end = end_of(watched, found, direction)
+    if end is not None:
+        found = [before(end, times, y, direction) for times, y in found]
+    return [(times[:most], y[:most]) for times, y in found], end
 
 
 def _slope_of(fun: Function, args: Sequence[Any], vectorized: bool) -> Function:

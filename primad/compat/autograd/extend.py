@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from primad import numpy as pn
 from primad.compat.autograd.importing import missing
-from primad.compat.autograd.rules_of_functions import NoRuleError, Rules, has_already, is_own
+from primad.compat.autograd.rules_of_functions import NoRuleError, Rules, as_real, has_already, is_own
 from primad.compat.autograd.util import subval, subvals
 from primad.compat.autograd.values import Box, VSpace, notrace_primitive, vspace
 from primad.errors import TracingError
@@ -227,7 +226,7 @@ class primitive(Readable):
             for i in differentiable(primals):
                 maker = self.vjps.rule(form.places[i], self._name)
                 pulled = _zero(primals[i]) if maker is None else form.call(maker, primals, ans)(cotangent)
-                found.append(_as_real(pulled, primals[i]))
+                found.append(as_real(pulled, primals[i]))
             return tuple(found)
 
         pushed = _plainly(along, lambda primals, ans, tangents: ans, f"{self._name}_jvp", self)
@@ -273,7 +272,7 @@ class primitive(Readable):
             else:
                 term = form.call(rule, primals, tangent, ans)
             total = term if total is None else tree.map(lambda a, b: a + b, total, term)
-        return tree.map(np.zeros_like, ans) if total is None else tree.map(_as_real, total, ans)
+        return tree.map(np.zeros_like, ans) if total is None else tree.map(as_real, total, ans)
 
     def _check_transposes(self, form: _Form) -> None:
         """Refuse to transpose a rule that is the primitive itself: that asks for what is looked for."""
@@ -293,11 +292,6 @@ def _example(x: Any) -> Any:
 def _zero(x: Any) -> Any:
     """Return zeros in which derivatives of an array are: those of integers are real."""
     return np.zeros(np.shape(x), x.dtype if x.dtype.kind in "fc" else float)
-
-
-def _as_real(derivative: Any, of: Any) -> Any:
-    """Return what a rule gives, of real numbers its real part: rules may compute with complex ones on the way."""
-    return pn.real(derivative) if np.iscomplexobj(derivative) and of.dtype.kind != "c" else derivative
 
 
 def _same(x: Any, y: Any) -> bool:

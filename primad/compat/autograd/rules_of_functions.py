@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from primad import numpy as pn
 from primad.compat.autograd.util import subval
 from primad.errors import NotDifferentiableError
 from primad.functional.derivatives.first_order import jvp
@@ -90,3 +91,8 @@ def _agrees(function: Callable[..., Any], place: int, rule: Any, args: tuple[flo
     else:
         said = rule(1.0, ans, *args) if forward else rule(ans, *args)(1.0)
     return bool(np.allclose(said, slope, rtol=1e-10, atol=0.0))
+
+
+def as_real(derivative: Any, of: Any) -> Any:
+    """Return what a rule gives, of real numbers its real part: rules may compute with complex ones on the way."""
+    return pn.real(derivative) if np.iscomplexobj(derivative) and of.dtype.kind != "c" else derivative

@@ -1,4 +1,4 @@
-"""Checking a function's derivatives numerically."""
+"""Checking a function's derivatives numerically, and what is said of where they are zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import NotDifferentiableError
+from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.complex_checks import check_holomorphic
 from primad.functional.derivatives.first_order import jvp, vjp
 from primad.recording import tree
@@ -142,3 +142,30 @@ def _difference(function: Function, args: tuple[Any, ...], tangents: Any, step: 
 
 def _compare(found: Any, expected: Any, rtol: float, atol: float, what: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=what)
+
+
+def check_declared(found: Any, declared: Any, name: str, fix: str, row_name: str = "result") -> None:
+    """Raise if a declared pattern misses an entry of a matrix.
+
+    Args:
+        found: the matrix, in SciPy's format 'csr'.
+        declared: the pattern: a sparse array, or an array.
+        name: of it, for the message.
+        fix: what gives a pattern that misses none.
+        row_name: what a row is.
+    """
+    from scipy.sparse import csr_array  # loads when it is called
+
+    places = csr_array(declared) != 0
+    if places.shape != found.shape:
+        raise ShapeError(f"{name} of shape {places.shape} for a Jacobian of {found.shape}")
+    missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
+    missed.eliminate_zeros()
+    if missed.nnz:
+        row, column = (part[0] for part in missed.nonzero())
+        more = f", and {missed.nnz - 1} more" if missed.nnz > 1 else ""
+        raise ShapeError(
+            f"{name} misses an entry: the derivative of {row_name} {row} in parameter {column} is "
+            f"{found[row, column]:.3g}{more}",
+            fix=f"pass {fix}, which misses none.",
+        )

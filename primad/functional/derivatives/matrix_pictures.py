@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 MOST_POINTS = 200
 """Points of a picture along an axis; of a matrix with more rows or columns each point stands for several. Chosen: in a
 figure of usual size each is two pixels wide, and seen."""
-OWN_COLOURS = 20
-"""Directions that have a colour each; more of them share a continuous scale. Chosen: matplotlib's tab20 has so many."""
 
 
 def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
@@ -38,8 +36,9 @@ def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
     if coloring is not None:
         title += f", {several(coloring.directions, 'direction')}"
         number = _directions(rows, columns, coloring)
-        few = coloring.directions <= OWN_COLOURS
-        options = {"cmap": "tab20", "vmin": 0, "vmax": OWN_COLOURS - 1} if few else {"cmap": "nipy_spectral"}
+        apart = needed("matplotlib", "plot", "pictures").colormaps["tab20"]  # a colour each, as far as they go
+        few = coloring.directions <= apart.N
+        options = {"cmap": apart, "vmin": 0, "vmax": apart.N - 1} if few else {"cmap": "nipy_spectral"}
     points = [max(1, min(n, MOST_POINTS)) for n in pattern.shape]
     image = np.full(points, np.nan)
     image[rows * points[0] // max(height, 1), columns * points[1] // max(width, 1)] = number

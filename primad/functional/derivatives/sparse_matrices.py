@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import NotDifferentiableError, ShapeError
+from primad.functional.derivatives.gradient_checks import check_declared
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -189,33 +190,6 @@ class HasSparseForm:
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
         return self._asked(local).sparse(format, out, substitution)
-
-
-def check_declared(found: Any, declared: Any, name: str, fix: str, row_name: str = "result") -> None:
-    """Raise if a declared pattern misses an entry of a matrix.
-
-    Args:
-        found: the matrix, in SciPy's format 'csr'.
-        declared: the pattern: a sparse array, or an array.
-        name: of it, for the message.
-        fix: what gives a pattern that misses none.
-        row_name: what a row is.
-    """
-    from scipy.sparse import csr_array  # loads when it is called
-
-    places = csr_array(declared) != 0
-    if places.shape != found.shape:
-        raise ShapeError(f"{name} of shape {places.shape} for a Jacobian of {found.shape}")
-    missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
-    missed.eliminate_zeros()
-    if missed.nnz:
-        row, column = (part[0] for part in missed.nonzero())
-        more = f", and {missed.nnz - 1} more" if missed.nnz > 1 else ""
-        raise ShapeError(
-            f"{name} misses an entry: the derivative of {row_name} {row} in parameter {column} is "
-            f"{found[row, column]:.3g}{more}",
-            fix=f"pass {fix}, which misses none.",
-        )
 
 
 _OUT = "pass an array that sparse() gave for the same function, in the format 'csr', 'csc' or 'coo'."

@@ -12,6 +12,7 @@ from abc import ABCMeta
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import blake2b
 from opcode import opmap
+from operator import attrgetter
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -22,7 +23,7 @@ from types import (
     MethodType,
     ModuleType,
     WrapperDescriptorType,
-)
+)  # fmt: skip
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ from primad.recording.traced_array import TracedArray
 MOST_VALUES = 2000
 """Values that a reading may visit, at about 1 µs each. Chosen: recording a rule takes 1 ms or more, and a reading is to
 save it."""
-MOST_BYTES = 2**21
-"""Bytes of arrays that a reading may compare, at about 1 ns each. Chosen as `MOST_VALUES`."""
+MOST_BYTES = 1000 * MOST_VALUES
+"""Bytes of arrays that a reading may compare, at about 1 ns each."""
 _CONSTANT = (
     "builtins", "cmath", "functools", "itertools", "math", "numpy", "operator", "primad", "scipy.linalg",
     "scipy.special", "_functools", "_operator",
@@ -58,6 +59,7 @@ _OF_EVERY_CLASS = frozenset(
 """Attributes of classes that say nothing of what their instances do."""
 _OF_C_CODE = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType, GetSetDescriptorType)
 _IMPORT = opmap["IMPORT_NAME"]
+_built_ins = attrgetter("__builtins__")
 
 
 class FunctionReading:
@@ -174,7 +176,7 @@ class _FunctionReader:
     def _named(self, names: dict[str, Any], name: str) -> Hashable:
         """Return the key of what a name stands for."""
         value = names[name]
-        self._hold(_Place(name), names, value)
+        self._hold(functools.partial(_place, name), names, value)
         return name, self.key(value)
 
     def _items(self, values: Any) -> Hashable:
@@ -204,7 +206,7 @@ class _FunctionReader:
     def _readable(self, value: Readable) -> Hashable:
         if value.state() is not None:
             self.readable.append(value)
-        self._hold(_parts, value, value.parts())
+        self._hold(lambda value: _places(value.parts()), value, value.parts())
         return tuple([self.key(part) for part in value.parts()])
 
     def _transformed(self, value: Transformed) -> Hashable:
@@ -243,21 +245,18 @@ class _FunctionReader:
         if _IMPORT in code.co_code[::2]:
             raise _UnknownError
         found: list[Hashable] = []
-        built_in: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+        built_in: dict[str, Any] = _built_ins(function)
         for name in code.co_names:
             self._names.add(name)
             if name in function.__globals__:
                 found.append(self._named(function.__globals__, name))
             elif name in built_in:
-                self._hold(_Place(name), function.__globals__)
+                self._hold(functools.partial(_place, name), function.__globals__)
                 found.append(self._named(built_in, name))
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 found += self._globals(constant, function)
         return found
-
-    def _method(self, method: MethodType) -> Hashable:
-        return self.key(method.__func__), self.key(method.__self__)
 
     def _built_in(self, function: BuiltinFunctionType) -> Hashable:
         owner = getattr(function, "__self__", None)
@@ -271,9 +270,6 @@ class _FunctionReader:
         if set("".join(ufunc.types)) <= set("O->"):  # made of a Python function
             raise _UnknownError
         return exact_key(ufunc)
-
-    def _partial(self, function: functools.partial[Any]) -> Hashable:
-        return self.key(function.func), self.key(function.args), self.key(function.keywords)
 
     # -- objects -------------------------------------------------------------------------------------------------------
 
@@ -302,7 +298,7 @@ class _FunctionReader:
         for base in cls.__mro__:
             for name, slot in vars(base).items():
                 if isinstance(slot, MemberDescriptorType) and hasattr(value, name):
-                    self._hold(_Slot(name), value, getattr(value, name))
+                    self._hold(functools.partial(_slot, name), value, getattr(value, name))
                     found.append((name, self.key(getattr(value, name))))
         return tuple(found)
 
@@ -310,21 +306,12 @@ class _FunctionReader:
 # -- what something holds: places of objects, which those who note them keep -------------------------------------------
 
 
-class _Place:
-    """Looks at what has a name in a dict."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, names: dict[str, Any]) -> int:
-        return id(names.get(self.name, self))
+def _place(name: str, names: dict[str, Any]) -> int:
+    return id(names.get(name, names))
 
 
-class _Slot(_Place):
-    """Looks at what has a name in an object with slots."""
-
-    def __call__(self, value: Any) -> int:
-        return id(getattr(value, self.name, self))
+def _slot(name: str, value: Any) -> int:
+    return id(getattr(value, name, value))
 
 
 def _inside(cell: Any) -> int:
@@ -342,19 +329,12 @@ def _places_by_name(values: Mapping[Any, Any]) -> list[int]:
     return [*map(id, values), *map(id, values.values())]
 
 
-def _parts(value: Readable) -> list[int]:
-    return [*map(id, value.parts())]
-
-
 def _written(function: FunctionType) -> tuple[int, int, int]:
     return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
 
 
 def _contents(array: np.ndarray[Any, Any]) -> Hashable:
     return array.dtype.str, array.shape, blake2b(array.tobytes()).digest()
-
-
-# -- by type -----------------------------------------------------------------------------------------------------------
 
 
 def _wrapped(*names: str) -> Callable[[_FunctionReader, Any], Hashable]:
@@ -371,15 +351,15 @@ _WAYS: tuple[tuple[Any, Callable[[_FunctionReader, Any], Hashable]], ...] = (
     (Readable, _FunctionReader._readable),
     (TracedArray, _unknown),
     (Primitive, lambda reader, value: exact_key(value)),
-    ((tuple, list, set, frozenset), lambda reader, value: _plain(reader, value, reader._items)),
-    (dict, lambda reader, value: _plain(reader, value, reader._mapping)),
+    ((tuple, list, set, frozenset), lambda reader, value: _plain(reader, value, _FunctionReader._items)),
+    (dict, lambda reader, value: _plain(reader, value, _FunctionReader._mapping)),
     (np.ndarray, _FunctionReader._array),
     (ModuleType, _FunctionReader._module),
     (np.ufunc, _FunctionReader._ufunc),
     (BuiltinFunctionType, _FunctionReader._built_in),
-    (MethodType, _FunctionReader._method),
+    (MethodType, _wrapped("__func__", "__self__")),
     (Transformed, _FunctionReader._transformed),
-    (functools.partial, lambda reader, value: _plain(reader, value, reader._partial)),
+    (functools.partial, lambda reader, value: _plain(reader, value, _wrapped("func", "args", "keywords"))),
     (type, _FunctionReader._class),
     (np.dtype, lambda reader, value: (value, value.str)),
     ((staticmethod, classmethod), _wrapped("__func__")),
@@ -389,12 +369,12 @@ _WAYS: tuple[tuple[Any, Callable[[_FunctionReader, Any], Hashable]], ...] = (
 """How values are read, by their types; the first that fits."""
 
 
-def _plain(reader: _FunctionReader, value: Any, read: Callable[[Any], Hashable]) -> Hashable:
+def _plain(reader: _FunctionReader, value: Any, read: Callable[[_FunctionReader, Any], Hashable]) -> Hashable:
     """Read a container that is of Python's own class, or a named tuple."""
     cls = type(value)
     if cls.__module__ not in ("builtins", "functools") and not (isinstance(value, tuple) and hasattr(cls, "_fields")):
         raise _UnknownError
-    return read(value)
+    return read(reader, value)
 
 
 def _is_constant(value: Any) -> bool:
@@ -404,11 +384,11 @@ def _is_constant(value: Any) -> bool:
 
 @functools.lru_cache(1024)
 def _is_library(module: str) -> bool:
-    return _is_in(module, _CONSTANT) and not _is_in(module, _VARYING)
-
-
-def _is_in(module: str, packages: Sequence[str]) -> bool:
-    return any(module == package or module.startswith(f"{package}.") for package in packages)
+    constant, varying = (
+        any(module == package or module.startswith(f"{package}.") for package in packages)
+        for packages in (_CONSTANT, _VARYING)
+    )
+    return constant and not varying
 
 
 def _is_of_c(cls: type) -> bool:

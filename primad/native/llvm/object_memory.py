@@ -21,8 +21,6 @@ _RELOCATION = struct.Struct("<QQq")
 _ADDRESS = struct.Struct("<Q")
 _KIND = b"\x7fELF\x02\x01\x01", 1, 62
 """The beginning of a file, its type and its machine: of 64 bits, the lowest byte first; to be linked; x86-64."""
-_OUTSIDE = 0
-"""The number of the section of what is elsewhere."""
 
 
 class _Type(IntEnum):
@@ -187,7 +185,7 @@ def _addresses(
     for place, _, _, section, value, _ in _SYMBOL.iter_unpack(code[symbols.offset : symbols.offset + symbols.size]):
         begin = texts.offset + place
         name = code[begin : code.index(b"\0", begin)].decode()
-        if section == _OUTSIDE:
+        if not section:  # what is elsewhere
             found.append(_address(name, known) if name else 0)
         elif section in sections:
             found.append(sections[section] + value)

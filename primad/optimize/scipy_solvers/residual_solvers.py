@@ -9,7 +9,7 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError, suggestion
 from primad.functional.derivatives.first_order import jvp, vjp
-from primad.functional.derivatives.sparse_matrices import check_declared
+from primad.functional.derivatives.gradient_checks import check_declared
 from primad.optimize.parameter_vectors import Tree, Vector
 from primad.optimize.scipy_solvers.callbacks import called_back
 from primad.optimize.scipy_solvers.derivatives import SCHEMES

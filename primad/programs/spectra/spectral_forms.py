@@ -97,22 +97,25 @@ class _Reader:
             return
         y = self._turned[there[0]]
         new: Turned | None = None
-        if role is Role.MOVES:
-            new = y.moved(params["order"])
-        elif role is Role.REPEATS:
-            new = y.spread(params["axes"], params["shape"])
-        elif role is Role.CONJUGATES:
-            new = y.conjugates()
-        elif role in (Role.TAKES_REAL, Role.TAKES_IMAGINARY):
-            self._parts[node] = (role, inputs[0])
-        elif y.part is None and choice(node, y.axis) is not None:
-            new = replace(y, part=choice(node, y.axis))
-        elif role is Role.MULTIPLIES or (role is Role.DIVIDES and inputs[0] is there[0]):
-            new = self._scaled(node, y, inputs[1] if inputs[0] is there[0] else inputs[0], mapping)
-        elif _widens(node):
-            new = y if y.x is None else replace(y, x=node.op(y.x, **params))
-        elif role is Role.NEGATES:
-            new = replace(y, x=-y.whole(node.type.dtype, mapping))
+        match role:
+            case Role.MOVES:
+                new = y.moved(params["order"])
+            case Role.REPEATS:
+                new = y.spread(params["axes"], params["shape"])
+            case Role.CONJUGATES:
+                new = y.conjugates()
+            case Role.TAKES_REAL | Role.TAKES_IMAGINARY:
+                self._parts[node] = (role, inputs[0])
+            case _ if y.part is None and choice(node, y.axis) is not None:
+                new = replace(y, part=choice(node, y.axis))
+            case Role.MULTIPLIES:
+                new = self._scaled(node, y, inputs[1] if inputs[0] is there[0] else inputs[0], mapping)
+            case Role.DIVIDES if inputs[0] is there[0]:
+                new = self._scaled(node, y, inputs[1], mapping)
+            case _ if _widens(node):
+                new = y if y.x is None else replace(y, x=node.op(y.x, **params))
+            case Role.NEGATES:
+                new = replace(y, x=-y.whole(node.type.dtype, mapping))
         if new is not None:
             self._turned[node] = new
 
@@ -148,19 +151,20 @@ class _Reader:
         role, inputs = role_of(node), node.inputs
         new: Pair | None = None
         first = inputs[0] if inputs else node
-        if role is Role.MULTIPLIES and all(x in self._turned for x in inputs):
-            new = self._paired([self._turned[x] for x in inputs], node)
-        elif role is Role.ADDS:
-            new = self._square_of_size(node)
-        elif role is Role.MULTIPLIES and len({*inputs} & {*self._pairs}) == 1:
-            place = 0 if first in self._pairs else 1
-            new = self._scaled_pair(self._pairs[inputs[place]], inputs[1 - place], role)
-        elif role is Role.DIVIDES and first in self._pairs and inputs[1] not in self._pairs:
-            new = self._scaled_pair(self._pairs[first], inputs[1], role)
-        elif role is Role.TAKES_REAL and first in self._pairs:
-            new = replace(self._pairs[first], real=True)
-        elif _widens(node) and first in self._pairs:
-            new = self._pairs[first]
+        match role:
+            case Role.MULTIPLIES if all(x in self._turned for x in inputs):
+                new = self._paired([self._turned[x] for x in inputs], node)
+            case Role.ADDS:
+                new = self._square_of_size(node)
+            case Role.MULTIPLIES if len({*inputs} & {*self._pairs}) == 1:
+                place = 0 if first in self._pairs else 1
+                new = self._scaled_pair(self._pairs[inputs[place]], inputs[1 - place], role)
+            case Role.DIVIDES if first in self._pairs and inputs[1] not in self._pairs:
+                new = self._scaled_pair(self._pairs[first], inputs[1], role)
+            case Role.TAKES_REAL if first in self._pairs:
+                new = replace(self._pairs[first], real=True)
+            case _ if _widens(node) and first in self._pairs:
+                new = self._pairs[first]
         if new is not None:
             self._pairs[node] = new
 
