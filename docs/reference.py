@@ -4,8 +4,8 @@
     grad hessian Jacobian
     ```
 
-Where none is given, it is those of the module's `__all__`. A class comes with its members, and with those that it
-inherits where the option `inherited` is given.
+Where none is given, it is those of the module's `__all__` that are primad's own. A class comes with its members, and
+with those that it inherits where the option `inherited` is given.
 """
 
 import importlib
@@ -23,6 +23,10 @@ def directive(found):
     return "autofunction"
 
 
+def is_own(found):
+    return (getattr(found, "__module__", None) or type(found).__module__).startswith("primad")
+
+
 class Names(Directive):
     has_content = True
     required_arguments = 1
@@ -31,7 +35,9 @@ class Names(Directive):
     def run(self):
         module = importlib.import_module(self.arguments[0])
         lines = ["```{eval-rst}"]
-        for name in " ".join(self.content).split() or module.__all__:
+        for name in " ".join(self.content).split() or filter(
+            lambda name: is_own(getattr(module, name)), module.__all__
+        ):
             found = getattr(module, name)
             lines += [f".. {directive(found)}:: {self.arguments[0]}.{name}"]
             if inspect.isclass(found):

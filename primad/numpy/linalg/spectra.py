@@ -87,7 +87,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     Raises:
         numpy.linalg.LinAlgError: from derivatives of the vectors where eigenvalues are equal, and from a gradient that
             tells equal eigenvalues apart: neither exists. Sums over the spectrum have theirs, and so have functions of
-            the matrix such as ``(v * f(w)) @ v.conj().T``, to every order.
+            the matrix such as `(v * f(w)) @ v.conj().T`, to every order.
 
     Example:
         >>> import numpy as np, primad
