@@ -131,7 +131,7 @@ def _order(x: Any, axis: int) -> Any:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
-    """np.sort_complex: sorted along the last axis, as complex numbers; those of short integers are of single precision."""
+    """np.sort_complex: sorted along the last axis, as complex numbers, of short integers in single precision."""
     if is_complex(a.dtype):
         return sort(a)
     real = np.float32 if a.dtype.kind in "iu" and a.dtype.itemsize <= 2 else np.float64
