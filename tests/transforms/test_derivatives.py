@@ -577,3 +577,15 @@ def test_a_python_number_is_a_direction_of_any_dtype(dtype):
     other = np.float64(1.0) if dtype != "float64" else np.float32(1.0)
     with pytest.raises(primad.ShapeError, match="expected dtype"):
         primad.jvp(np.sin, (x,), (np.asarray(other),))
+
+
+def test_a_linear_part_takes_traced_directions_beside_plain_ones() -> None:
+    push = primad.linearize(lambda x, y: x * np.sin(y), 2.0, 0.5)[1]
+    slopes = np.sin(0.5), 2 * np.cos(0.5)
+    for traced in ((1, 0), (0, 1), (1, 1)):
+
+        def along(t: Any, traced: Any = traced) -> Any:
+            return push(*[t if on else 1.0 for on in traced])
+
+        assert primad.jit(along)(0.25) == pytest.approx(along(0.25), rel=1e-15)
+        assert primad.grad(along)(0.25) == pytest.approx(np.dot(traced, slopes))
