@@ -68,14 +68,47 @@ def program_op(
             _check_operands(name, types, of, options)
         return type_of_results(out_types(of, **options))
 
+    def batch_whole(flags: tuple[bool, ...], size: int, /, *operands: TracedArray, **params: Any) -> Any:
+        return _batch_whole(primitive, flags, size, operands, params)
+
+    primitive = holding_op(
+        name,
+        build,
+        infer,
+        DerivativeRules(linearize=linearize, transpose=transpose, linear_operands=None if transpose else ()),
+        batch or (batch_whole if linearize is None else None),
+        consumed,
+        doc,
+    )
+    return primitive
+
+
+def holding_op(
+    name: str,
+    build: Callable[..., Program],
+    infer: Callable[..., Any],
+    derivative: DerivativeRules,
+    batch: Callable[..., Any] | None = None,
+    consumed: Sequence[Law] = (),
+    doc: str = "",
+) -> Primitive:
+    """Make an op that stands for what is built of the program that it holds.
+
+    Args:
+        name: its name in program texts.
+        build: `(program, **options) -> Program`, on its program with captured values as inputs.
+        infer: its type rule.
+        derivative: its rules of derivatives.
+        batch: how to batch it; by default a vmap node holds it.
+        consumed: laws of the ops that it is an operand of.
+        doc: one line for the reference.
+    """
+
     def lower_built(*operands: Any, of: ClosedProgram, **options: Any) -> Any:
         return one_or_all(inline(built(primitive, of, options), operands))
 
     def numpy(*arrays: Any, of: ClosedProgram, **options: Any) -> Any:
         return one_or_all(prepare(built(primitive, of, options)).run(arrays))
-
-    def batch_whole(flags: tuple[bool, ...], size: int, /, *operands: TracedArray, **params: Any) -> Any:
-        return _batch_whole(primitive, flags, size, operands, params)
 
     primitive = Primitive(
         name=name,
@@ -83,8 +116,8 @@ def program_op(
         numpy=numpy,
         infer=infer,
         lower=lower_built,
-        derivative=DerivativeRules(linearize=linearize, transpose=transpose, linear_operands=None if transpose else ()),
-        axes=Axes(batch=batch or (batch_whole if linearize is None else None)),
+        derivative=derivative,
+        axes=Axes(batch=batch),
         programs=Programs(names=("of",), build=build),
         laws=Laws(consumed=tuple(consumed)),
         work=Work(

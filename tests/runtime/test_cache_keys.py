@@ -287,32 +287,25 @@ def of_graph(number: float, wanted: str) -> Any:
     return slope.asnumpy()
 
 
-def of_jax() -> Calls:
+def beside_jax(made: Callable[..., Any], *more: Any) -> Calls:
+    """Return calls of a function that JAX and primad hand to each other, of arguments of many types."""
     jax = pytest.importorskip("jax")
-    f = primad.from_jax(lambda *args: looking(args)[1])
+    f = made(lambda *args: looking(args)[1])
 
     def call(given: Any, wide: bool = True) -> Any:
         with jax.enable_x64(wide):
             return tree.map(np.asarray, f(given))
 
-    return [
-        lambda x=x: call(x)
-        for x in (np.ones(2), np.ones(2, np.float32), 2.0, np.float64(2.0), {1: X}, {True: X}, [X, X], (X, X), "a", "b")
-    ] + [lambda: call(np.ones(2, np.float32), False)]
+    given = (np.ones(2), np.ones(2, np.float32), 2.0, np.float64(2.0), {1: X}, {True: X}, [X, X], (X, X), *more)
+    return [lambda x=x: call(x) for x in given] + [lambda: call(np.ones(2, np.float32), False)]
+
+
+def of_jax() -> Calls:
+    return beside_jax(primad.from_jax, "a", "b")
 
 
 def in_jax() -> Calls:
-    jax = pytest.importorskip("jax")
-    f = primad.to_jax(lambda *args: looking(args)[1])
-
-    def call(given: Any, wide: bool = True) -> Any:
-        with jax.enable_x64(wide):
-            return tree.map(np.asarray, f(given))
-
-    return [
-        lambda x=x: call(x)
-        for x in (np.ones(2), np.ones(2, np.float32), 2.0, np.float64(2.0), {1: X}, {True: X}, [X, X], (X, X))
-    ] + [lambda: call(np.ones(2, np.float32), False)]
+    return beside_jax(primad.to_jax)
 
 
 def shared() -> Calls:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Edge:
         at: the points.
         normal: the outward normals.
         values: the matrix from nodes to points.
+        back: its transpose.
         weights: of the points.
     """
 
@@ -43,6 +45,7 @@ class Edge:
     at: Array
     normal: Array
     values: Any
+    back: Any
     weights: Array
 
 
@@ -137,7 +140,7 @@ class Elements:
 
         self.form.check_condition(residual, at, normal, self.numbers({}, partly=True), condition.what)
         matrix = self._nodes.matrix(facets, shapes(self.degree, place)[None])
-        return Edge(residual, at, normal, matrix, (measures(corners)[:, None] * weights).ravel())
+        return Edge(residual, at, normal, matrix, matrix.T.tocsr(), (measures(corners)[:, None] * weights).ravel())
 
     def numbers(self, given: Mapping[str, Any], partly: bool = False) -> dict[str, Any]:
         """Return all coefficients and constants by name.
@@ -181,7 +184,7 @@ class Elements:
             found = found - matrix @ (self._weights * one)
         for edge in self._edges:
             through, _ = self.form.through(edge.residual, edge.at, edge.normal, edge.values @ values, numbers)
-            found = found + edge.values.T.tocsr() @ (edge.weights * through)
+            found = found + edge.back @ (edge.weights * through)
         return found
 
     def values(self, *, start: Any = 0.0, **numbers: Any) -> Any:
@@ -222,11 +225,9 @@ class Elements:
         """
         return self._location.matrix(points, derivative)
 
-    @property
+    @cached_property
     def _location(self) -> Location:
-        if "_located" not in self.__dict__:
-            self._located = Location(self._nodes, self.mesh, self.problem.domain.names)
-        return self._located
+        return Location(self._nodes, self.mesh, self.problem.domain.names)
 
     @property
     def size(self) -> str:

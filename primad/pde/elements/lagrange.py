@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primad.pde.geometry.sampling import Array, gauss
-from primad.pde.geometry.triangulations import edges
+from primad.pde.geometry.triangulations import edges, ends
 
 
 def shapes(degree: int, at: Array) -> Array:
@@ -74,17 +74,15 @@ class Nodes:
     @classmethod
     def of(cls, points: Array, cells: Array, degree: int) -> Nodes:
         """Return the nodes of simplices."""
-        ends = edges(cells)[0] if degree == 2 else np.zeros((0, 2), int)
-        return cls(np.concatenate([points, points[ends].mean(axis=1)]), degree, ends, len(points))
+        found = edges(cells)[0] if degree == 2 else np.zeros((0, 2), int)
+        return cls(np.concatenate([points, points[found].mean(axis=1)]), degree, found, len(points))
 
     def numbers(self, simplices: Array) -> Array:
         """Return the nodes of cells, or of facets, by the numbers of their corners: in the order of the shapes."""
         if self.degree == 1:
             return simplices
-        first, second = np.triu_indices(simplices.shape[1], 1)
-        ends = np.sort(np.stack([simplices[:, first], simplices[:, second]], axis=2), axis=2)
-        keys = self.ends[:, 0] * self.corners + self.ends[:, 1]  # ascending, as `edges` returns them
-        middles = self.corners + np.searchsorted(keys, ends[..., 0] * self.corners + ends[..., 1])
+        keys, own = (at[..., 0] * self.corners + at[..., 1] for at in (self.ends, ends(simplices)))
+        middles = self.corners + np.searchsorted(keys, own)  # ascending, as `edges` returns them
         return np.concatenate([simplices, middles], axis=1)
 
     def matrix(self, simplices: Array, values: Array) -> Any:

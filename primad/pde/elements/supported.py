@@ -9,7 +9,7 @@ from primad.errors import ProblemError
 from primad.pde.elements.weak_forms import WeakForm
 from primad.pde.geometry.intervals import time_of
 from primad.pde.problem.boundary_checks import concerned
-from primad.pde.problem.conditions import Condition, Dirichlet, Neumann, Robin
+from primad.pde.problem.conditions import Condition, Neumann
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -77,16 +77,12 @@ def boundary_conditions(problem: Problem) -> Iterator[tuple[Condition, str]]:
                 )
             said[part] = condition
             yield condition, part
-    if not any(_holds(condition) for condition in said.values()) and not _in_equation(problem):
+    if all(isinstance(condition, Neumann) for condition in said.values()) and not _in_equation(problem):
         raise ProblemError(
             f"elements: the equation and its conditions say how {name} changes, and nowhere what it is",
             why=f"With {name} every {name} + c is a solution.",
             fix=f"give {name} on a part of the boundary: pde.Dirichlet({name}=0, on={problem.domain.parts[0]!r}).",
         )
-
-
-def _holds(condition: Condition) -> bool:
-    return isinstance(condition, (Dirichlet, Robin)) or not isinstance(condition, Neumann)
 
 
 def _in_equation(problem: Problem) -> bool:

@@ -176,12 +176,18 @@ def _numbered(corners: Array) -> tuple[Array, Array]:
     return points, numbers.reshape(count, size)
 
 
+def ends(simplices: Array) -> Array:
+    """Return the corners of the edges of simplices (0 1, 0 2, …, 1 2, …), the lower number first, along a last axis."""
+    first, second = np.triu_indices(simplices.shape[1], 1)
+    found: Array = np.sort(np.stack([simplices[:, first], simplices[:, second]], axis=2), axis=2)
+    return found
+
+
 def edges(cells: Array) -> tuple[Array, Array]:
-    """Return the different edges of cells, and the numbers of each cell's edges (0 1, 0 2, …, 1 2, …)."""
-    first, second = np.triu_indices(cells.shape[1], 1)
-    ends = np.sort(np.stack([cells[:, first], cells[:, second]], axis=2), axis=2)
-    different, numbers = np.unique(ends.reshape(-1, 2), axis=0, return_inverse=True)
-    return different, numbers.reshape(len(cells), len(first))
+    """Return the different edges of cells, and the numbers of each cell's edges, in the order of `ends`."""
+    of_cells = ends(cells)
+    different, numbers = np.unique(of_cells.reshape(-1, 2), axis=0, return_inverse=True)
+    return different, numbers.reshape(of_cells.shape[:2])
 
 
 def _refined(points: Array, cells: Array, size: float) -> tuple[Array, Array]:

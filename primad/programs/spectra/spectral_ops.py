@@ -25,41 +25,14 @@ from primad.ir.array_types import ArrayType, Linear, Zero, real_dtype
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.arrays.contraction import ALPHABET, letters, split
 from primad.ops.linalg.factorization import adjoint, hermitian, square, transposed
-from primad.ops.record.fields import Axes, DerivativeRules, Programs, Work
+from primad.ops.record.fields import DerivativeRules
 from primad.ops.record.primitive import Primitive
 from primad.programs.derived_programs import derived
-from primad.programs.program_ops import built
+from primad.programs.program_ops import holding_op
 from primad.programs.spectra.divided_differences import divided_differences, slope
 from primad.recording.tracing import program_of
-from primad.runtime.executors.dispatch import prepare
 from primad.transforms import batching, forward
-from primad.transforms.lowering import alone, apply_program_op, expand, inline, lower
-
-
-def _made(name: str, jvp: Any, build: Any, infer: Any, transpose: Any, batch: Any, doc: str) -> Primitive:
-    """Make an op that holds a function of eigenvalues, of matrices and of what else the function takes."""
-
-    def lower_built(*operands: Any, of: ClosedProgram, **options: Any) -> Any:
-        return inline(built(primitive, of, options), operands)[0]
-
-    def numpy(*arrays: Any, of: ClosedProgram, **options: Any) -> Any:
-        return prepare(built(primitive, of, options)).run(arrays)[0]
-
-    primitive = Primitive(
-        name=name,
-        kind="program",
-        numpy=numpy,
-        infer=infer,
-        lower=lower_built,
-        derivative=DerivativeRules(jvp=jvp, transpose=transpose, linear_operands=None if transpose else ()),
-        axes=Axes(batch=batch),
-        programs=Programs(names=("of",), build=build),
-        work=Work(
-            flops=lambda node: lower(alone(node.op, [operand.type for operand in node.inputs], node.params)).cost()
-        ),
-        doc=doc,
-    )
-    return primitive
+from primad.transforms.lowering import apply_program_op, expand, inline
 
 
 def _matrix_type(name: str, a: ArrayType, of: ClosedProgram, params: Sequence[ArrayType], repeated: int) -> ArrayType:
@@ -230,12 +203,11 @@ def _pull(cotangent: Any, a: Any, *rest: Any, of: ClosedProgram, **options: Any)
     return found
 
 
-spectral_function: Primitive = _made(
+spectral_function: Primitive = holding_op(
     "spectral_function",
-    jvp=_push,
     build=_build,
     infer=_infer,
-    transpose=_pull,
+    derivative=DerivativeRules(jvp=_push, transpose=_pull, linear_operands=None),
     batch=lambda *args, **params: _batched(spectral_function, *args, **params),
     doc="A function of Hermitian matrices, V diag(f(w)) Vᴴ, or its derivative along changes, its last operands, one "
     "after the other.",
@@ -279,12 +251,11 @@ def _push_sum(tangents: Sequence[Any], out: Any, a: Any, *params: Any, of: Close
     return _sum(terms, out)
 
 
-spectral_sum: Primitive = _made(
+spectral_sum: Primitive = holding_op(
     "spectral_sum",
-    jvp=_push_sum,
     build=_build_sum,
     infer=_sum_type,
-    transpose=None,
+    derivative=DerivativeRules(jvp=_push_sum),
     batch=lambda *args, **params: _batched(spectral_sum, *args, **params),
     doc="The sum of a function of all eigenvalues of Hermitian matrices: the trace of the function of the matrices.",
 )
