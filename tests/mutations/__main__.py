@@ -3,7 +3,7 @@
 Each slip is tried by the tests that run its line, which a map made with coverage.py knows (`--map` makes it, once for
 each file of tests; the extra `mutations` has coverage.py). `--fixed` tries the slips of `fixed_slips.toml` instead of
 drawn ones, `--verify` asks `primad verify` alone. Survivors are shown with what changed. `--unwitnessed FOLDER` plants
-nothing: it lists the clauses and comparisons that no test of a run with the plugin `witnesses` could miss.
+nothing: it lists the places that no test of a run with the plugin `witnesses` could miss.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _report(outcomes: Sequence[Outcome], asked: int, share: float) -> int:
 
 
 def _list_unwitnessed(folder: Path) -> int:
-    """Show the clauses and comparisons without a witness, by file, and how many each package has; 1 if there are."""
+    """Show the places without a witness, by file, and how many each package has; 1 if there are."""
     witnesses, known = Witnesses(), equivalents()
     witnesses.read(folder)
     counts, path = Counter[str](), ""

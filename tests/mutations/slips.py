@@ -164,7 +164,7 @@ class Search:
             (ast.Tuple, self._component),
             (ast.Call, self._field),
             (ast.Constant, self._number),
-            (ast.BinOp, self._operands),
+            (ast.BinOp, self.operands),
             (ast.Name, self._function),
             (ast.UnaryOp, self._negation),
         ]
@@ -221,7 +221,10 @@ class Search:
             i = digits[min(leading + 2, len(digits) - 1)]
             yield "digit", at, f"{text[:i]}{(int(text[i]) + 3) % 10}{text[i + 1 :]}"
 
-    def _operands(self, node: ast.BinOp, parents: tuple[ast.AST, ...]) -> Iterator[tuple[str, tuple[int, int], str]]:
+    def operands(
+        self, node: ast.BinOp, parents: tuple[ast.AST, ...] = ()
+    ) -> Iterator[tuple[str, tuple[int, int], str]]:
+        """Yield the slips that swap the operands of an operation, or turn its sign."""
         left, right = self.source(node.left), self.source(node.right)
         if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
             return

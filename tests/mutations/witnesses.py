@@ -1,9 +1,10 @@
 """A plugin of pytest that finds guards without a witness: `python -m pytest -p tests.mutations.witnesses`.
 
-The engine is imported with every clause of its conditions, and every comparison of sizes, noted: a clause of an `and`
-that was never false, one of an `or` that was never true, and operands of `<` that were never equal can be dropped or
-turned without any test that could see it. Each process leaves what it saw in the folder that the environment variable
-`PRIMAD_WITNESSES` names; `python -m tests.mutations --unwitnessed FOLDER` reads them all.
+The engine is imported with every place noted at which a slip may change nothing: a clause of an `and` that was never
+false, one of an `or` that was never true, operands of `<` that were never equal, an `any` that `all` would always have
+answered alike, a `max` of what is always equal, a sum with what is always 0. No test could see a slip there. Each
+process leaves what it saw in the folder that the environment variable `PRIMAD_WITNESSES` names;
+`python -m tests.mutations --unwitnessed FOLDER` reads them all.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import atexit
 import builtins
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -24,19 +26,22 @@ import numpy as np
 
 from tests.mutations.choosing import engine_files
 from tests.mutations.covered_lines import ROOT
-from tests.mutations.slips import Search, Slip, slips_in
+from tests.mutations.slips import SWAPPED, Search, Slip, slips_in
 
 FALSE, TRUE, EQUAL, UNEQUAL = 1, 2, 4, 8
-"""What a clause was, and what the operands of a comparison were to each other."""
+"""What a clause was, and what the operands of a comparison, or the answers of two functions, were to each other."""
 SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+FUNCTIONS = tuple(f"{name} for {other}" for name, other in SWAPPED.items())
+_NOTED = ("clause dropped", "operands swapped", "sign", *FUNCTIONS)
+COMPARABLE = (int, float, str, tuple, np.integer)
 
 
 class Witnesses:
-    """What was seen at each clause and each comparison of sizes of the engine.
+    """What was seen at each place of the engine at which a slip may change nothing.
 
     Attributes:
-        slips: what can be dropped or turned, in the order of files and lines.
-        seen: for each, the marks of what its operand was.
+        slips: what can be dropped, turned or swapped, in the order of files and lines.
+        seen: for each, the marks of what its operands were.
     """
 
     def __init__(self, root: Path = ROOT) -> None:
@@ -45,7 +50,7 @@ class Witnesses:
         self._number: dict[tuple[str, int, int, str], int] = {}
         for path in engine_files(root):
             for slip in slips_in(path, (root / path).read_text(encoding="utf-8")):
-                if slip.kind == "clause dropped" or slip.before in ("<", "<=", ">", ">="):
+                if slip.before in ("<", "<=", ">", ">=") or slip.kind in _NOTED:
                     self._number[path, slip.start, slip.stop, slip.after] = len(self.slips)
                     self.slips.append(slip)
         self.seen = bytearray(len(self.slips))
@@ -61,7 +66,10 @@ class Witnesses:
 
     def notes(self) -> dict[str, Callable[[int, Any], Any]]:
         """Return the functions that such a source calls, by name."""
-        kinds = {"": self._clause, "_value": self._value, "_left": self._keep, "_right": self._operands}
+        kinds = {
+            "": self._clause, "_value": self._value, "_left": self._keep, "_right": self._operands,
+            "_term": self._term, "_function": self._function,
+        }  # fmt: skip
         return {f"_noted{kind}": note for kind, note in kinds.items()}
 
     def _value(self, number: int, value: Any) -> Any:
@@ -91,6 +99,43 @@ class Witnesses:
             self.seen[number] |= EQUAL | UNEQUAL
         return value
 
+    def _term(self, number: int, value: Any) -> Any:
+        """Note what is added or taken away."""
+        self._left[number] = 0
+        return self._operands(number, value)
+
+    def _function(self, number: int, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return one of the functions that slips swap; it notes whether the other one would have answered alike."""
+        if self.seen[number] & UNEQUAL:
+            return function
+        if function in (any, all):
+            return lambda items: self._quantified(number, items, function is any)
+        return lambda *values, **named: self._extreme(number, function, values, named)
+
+    def _quantified(self, number: int, items: Iterable[Any], wanted: bool) -> bool:
+        """Answer `any` or `all`, and look on, after the answer, for what makes the other one's differ."""
+        found, rest = [], iter(items)
+        for item in rest:
+            found.append(bool(item))
+            if found[-1] == wanted:
+                break
+        answer = (wanted in found) == wanted
+        self.seen[number] |= EQUAL
+        with suppress(Exception):  # an answer may have been what made the rest safe to ask
+            if not found or any(bool(item) != found[-1] for item in (*found, *rest)):
+                self.seen[number] |= UNEQUAL
+        return answer
+
+    def _extreme(self, number: int, function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        values = values if len(values) > 1 else (list(values[0]),)
+        answer = function(*values, **named)
+        items = values if len(values) > 1 else values[0]
+        if "key" in named:
+            items = [named["key"](item) for item in items]
+        alike = all(isinstance(item, COMPARABLE) and item == items[0] for item in items)
+        self.seen[number] |= EQUAL if alike else UNEQUAL
+        return answer
+
     def write(self, folder: Path) -> None:
         """Leave what this process saw."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,6 +162,8 @@ class Witnesses:
 
 def _wanted(slip: Slip) -> int:
     """Return the mark without which a slip changes nothing."""
+    if slip.kind in (*FUNCTIONS, "operands swapped", "sign"):
+        return UNEQUAL
     if slip.kind != "clause dropped":
         return EQUAL
     node = ast.parse(f"({slip.before})", mode="eval").body
@@ -149,6 +196,24 @@ class _Noting(ast.NodeTransformer):
         for i, number in enumerate(found):
             if number is not None:
                 node.values[i] = _call(last if i == len(found) - 1 else "_noted", number, node.values[i])
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        found = [(kind, self._number(self._path, at, after)) for kind, at, after in self._search.operands(node)]
+        self.generic_visit(node)
+        for kind, number in found:
+            if number is not None and kind == "sign":
+                node.right = _call("_noted_term", number, node.right)
+            elif number is not None:
+                node.left = _call("_noted_left", number, node.left)
+                node.right = _call("_noted_right", number, node.right)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in SWAPPED:
+            number = self._number(self._path, self._search.place(node), SWAPPED[node.id])
+            if number is not None:
+                return _call("_noted_function", number, node)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -225,3 +226,38 @@ def test_clauses_and_comparisons_that_no_call_could_miss_are_found(tmp_path: Pat
     (tmp_path / "seen/1.seen").write_bytes(b"1")
     with pytest.raises(ValueError, match="of another source"):
         witnesses.read(tmp_path / "seen")
+
+
+FOLDED = """
+def spread(xs, of, offset):
+    if any(x > of for x in xs) and all(xs):
+        return max(xs) - min(xs, key=abs) + offset
+    return max(of, len(xs)) // 3
+"""
+ONE, OTHER = ([2.0, 5.0], 3, 0), ([3.0, 3.0], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "left"),
+    [
+        ((ONE,), {"all", "sign"}),
+        ((OTHER,), {"any", "all", "max", "min", "sign", "operands swapped"}),
+        ((ONE, ([], 2, 4)), {"all", "sign"}),
+        ((ONE, ([0.0, 4.0], 1, 0), (*ONE[:2], 4)), set()),
+    ],
+    ids=["one call", "equal numbers", "without an offset", "all of it"],
+)
+def test_functions_and_operands_that_no_call_could_miss_are_found(
+    tmp_path: Path, calls: tuple[tuple[list[float], int, int], ...], left: set[str]
+) -> None:
+    (tmp_path / "primad/ir").mkdir(parents=True)
+    (tmp_path / "primad/ir/toy.py").write_text(FOLDED)
+    run = Witnesses(tmp_path)
+    plain: dict[str, Any] = {}
+    exec(FOLDED, plain)
+    noted = run.notes()
+    exec(compile(run.code("primad/ir/toy.py", FOLDED), "toy", "exec"), noted)
+    for call in calls:
+        assert noted["spread"](*call) == plain["spread"](*call)
+    found = {slip.kind.partition(" for ")[0] for slip, ran in run.unwitnessed() if ran}
+    assert found - {"clause dropped", "comparison turned"} == left
