@@ -24,7 +24,17 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous
 from primad.native.loops.body_programs import NativeBody, form_of
 from primad.native.schedule.grouping import Key, components, in_order, key_of
-from primad.native.schedule.storage import VIEWS, Joined, Place, Splat, count_of_boxes, joined_in, part_of, view_of
+from primad.native.schedule.storage import (
+    VIEWS,
+    Joined,
+    Place,
+    Splat,
+    count_of_boxes,
+    has_other_axes_of_one,
+    joined_in,
+    part_of,
+    view_of,
+)
 from primad.ops.record.primitive import application
 from primad.system.machine import LOOP_ELEMENTS
 
@@ -160,13 +170,24 @@ class Layout:
         for node in self.steps:
             for operand in node.inputs:
                 uses[operand] = uses.get(operand, 0) + 1
-        return {
+
+        def lies_within(part: Node) -> bool:
+            while uses[part] == 1 and part in made and has_other_axes_of_one(part):
+                part = part.inputs[0]
+            return uses[part] == 1 and part in made and _lies_anywhere(part)
+
+        found = {
             operand: (node, i)
             for node in self.steps
             if node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
             for i, operand in enumerate(node.inputs)
-            if uses[operand] == 1 and operand in made and _lies_anywhere(operand)
+            if lies_within(operand)
         }
+        for part in list(found):
+            while has_other_axes_of_one(part):
+                found[part.inputs[0]] = (part, 0)
+                part = part.inputs[0]
+        return found
 
     def _joined(self) -> set[Node]:
         """Return the joined or padded arrays that are read in parts: by nothing but pointwise ops, in few boxes."""

@@ -137,10 +137,23 @@ def _reshaped(source: View, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
+def has_other_axes_of_one(node: Node) -> bool:
+    """Say whether a value is another one with axes of length 1 added or taken away."""
+    if node.op is not ops.reshape:
+        return False
+    (operand,) = node.inputs
+    return [n for n in node.type.shape if n != 1] == [n for n in operand.type.shape if n != 1]
+
+
 def part_of(node: Node, position: int, whole: View) -> View:
-    """Return the place of an operand inside the array that pads it or joins it with others."""
+    """Return the place of an operand inside the array that pads it, joins it with others or gives it axes of 1."""
+    shape = node.inputs[position].type.shape
+    if node.op is ops.reshape:
+        strides = _reshaped(whole, shape)
+        assert strides is not None
+        return View(whole.buffer, whole.offset, shape, strides, whole.dtype)
     found = axis_map(node)
-    return _within(whole, found.results[0], node.inputs[position].type.shape, found.operands[position])
+    return _within(whole, found.results[0], shape, found.operands[position])
 
 
 def _within(whole: View, names: Labels, shape: tuple[int, ...], labels: Labels) -> View:
