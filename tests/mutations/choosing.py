@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutations.asked_tests import asked, closeness, importing, mirrors, places, read
 from tests.mutations.covered_lines import Covered, spread
 from tests.mutations.slips import Slip, slips_in
 
@@ -70,14 +71,12 @@ class Batch:
 AT_FIRST, OF_THE_FIRST = 16, 100
 """Tests of a file that are run before those of other files, and of the file that has most to do with the slip. Chosen:
 most slips are caught by the first, and what is left by tests that were written for it."""
+SOON, SOON_OF_THE_FIRST = 2.0, 12.0
+"""Seconds that these take at most. Chosen: within a minute twenty files are asked."""
 
 
 NAMED = 8
 """Cases of a file that have the name of what changes, which are run before all others. Chosen: most are quick."""
-PROOFS = {"ops": "verify", "simplify": "verify"}
-"""Packages whose records and laws the tests of another one prove."""
-NEAR = 10.0
-"""Lines from a slip at which a line counts half. Chosen: about half of a function."""
 MOST_OTHERS = 40
 """Cases that the map does not know, of one file. Chosen: there are a hundred for each test of some ops."""
 
@@ -89,20 +88,17 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     package that mirrors its own, that take little time, and above all those of a case that has the name of what
     changes: `primad verify` asks everything about one op.
     """
-    tests = covered.of(slip.path, slip.line, slip.last) or covered.of(slip.path, *slip.statement)
-    tests = tests or _by_name(slip, covered, root)
+    where = places(slip, covered, root)
     files: dict[str, list[str]] = {}
-    for test in sorted(tests):
+    for test in sorted(asked(slip, covered, root, where)):
         files.setdefault(test.partition("::")[0], []).append(test)
+    known = {test for tests in files.values() for test in tests}
     named: dict[str, list[str]] = {}
-    for (
-        file,
-        every,
-    ) in covered.all_of.items():  # the map does not know all cases, and not what is made while a file is read
-        if file in files or _mirrors(file, slip):
+    for file, every in covered.all_of.items():  # the map does not know all cases, and not what a read file runs
+        if file in files or mirrors(file, slip):
             named[file] = [test for test in every if _is_named(test, slip.names)]
-            files.setdefault(file, []).extend([test for test in named[file] if test not in tests])
-    near = _closeness(slip, covered)
+            files.setdefault(file, []).extend([test for test in named[file] if test not in known])
+    near = closeness(slip, covered, root, where)
     ranked: list[tuple[float, str]] = []
     for file, some in files.items():
         best = max((_worth(test, covered, near) for test in some), default=0.0)
@@ -115,14 +111,15 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
         chosen = _by_cost(files[file], covered, slip.names, near)
         some = [test for test in chosen[:NAMED] if test in named.get(file, ())]
         if some:
-            earliest.append(Batch(file, tuple(some), sum(covered.seconds.get(test, 0.0) for test in some)))
+            earliest.append(_batch(file, some, covered))
             chosen = chosen[len(some) :]
         # What tests of a file share takes most of their time.
-        at_first = len(chosen) if covered.is_shared(file, slip.path, slip.line, slip.last) else AT_FIRST
-        at_first = max(at_first, 0 if first else OF_THE_FIRST)
+        shared = covered.is_shared(file, slip.path, slip.line, slip.last)
+        limits = (AT_FIRST, SOON) if first else (OF_THE_FIRST, SOON_OF_THE_FIRST)
+        at_first = len(chosen) if shared else _how_many(chosen, covered, *limits)
         for part, to in ((chosen[:at_first], first), (chosen[at_first:], later)):
             if part:
-                to.append(Batch(file, tuple(part), sum(covered.seconds.get(test, 0.0) for test in part)))
+                to.append(_batch(file, part, covered))
         names = dict.fromkeys(test.partition("[")[0] for test in files[file])
         rest = [case for name in names for case in covered.others.get(name, ()) if case not in files[file]]
         if rest:  # cases that were not run for the map may run the line as well
@@ -130,15 +127,17 @@ def batches(slip: Slip, covered: Covered, root: Path) -> list[Batch]:
     return [*earliest, *first, *later, *last]
 
 
-def _closeness(slip: Slip, covered: Covered) -> dict[str, float]:
-    """Return how much a test has to do with what a slip changes: lines count that are near, and that few tests run."""
-    found: dict[str, float] = {}
-    for line in covered.lines.get(slip.path, ()):
-        tests = covered.of(slip.path, line, line)
-        share = 1.0 / (len(tests) * (1.0 + abs(line - slip.line) / NEAR))
-        for test in tests:
-            found[test] = found.get(test, 0.0) + share
-    return found
+def _batch(file: str, tests: Sequence[str], covered: Covered) -> Batch:
+    return Batch(file, tuple(tests), sum(covered.seconds.get(test, 0.0) for test in tests))
+
+
+def _how_many(tests: Sequence[str], covered: Covered, most: int, seconds: float) -> int:
+    """Return how many of the first tests take so many seconds together: one at least, and no more than so many."""
+    for i, test in enumerate(tests[:most]):
+        seconds -= covered.seconds.get(test, 0.1)
+        if seconds < 0:
+            return i + 1
+    return min(most, len(tests))
 
 
 def _affinity(file: str, slip: Slip, root: Path) -> float:
@@ -147,19 +146,11 @@ def _affinity(file: str, slip: Slip, root: Path) -> float:
     Whatever a component is left out of is a key, which tests of keys are about.
     """
     *folders, name = slip.path.removesuffix(".py").split("/")[2:]
-    module = re.escape(slip.path.removesuffix(".py").replace("/", "."))
-    within, _, last = module.rpartition(r"\.")
-    imports = re.search(rf"\b{module}\b|from {within} import .*\b{last}\b", (root / file).read_text(encoding="utf-8"))
+    imports = importing(slip).search(read(file, root))
     is_key = slip.kind == "component left out" or re.search(r"Key\(", slip.before)
     about = _words(name, *folders[-1:], *(["key"] if is_key else []))
     shared = _words(file.rpartition("/")[2].removesuffix(".py")) & about
-    return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if _mirrors(file, slip) else 1.0)
-
-
-def _mirrors(file: str, slip: Slip) -> bool:
-    """Say whether a file of tests is of the package that mirrors a slip's own."""
-    package = slip.path.split("/")[1]
-    return file.split("/")[1] in (package, PROOFS.get(package))
+    return (4.0 if imports else 1.0) * (3.0 if shared else 1.0) * (2.0 if mirrors(file, slip) else 1.0)
 
 
 def _words(*names: str) -> set[str]:
@@ -189,19 +180,3 @@ def _by_cost(tests: Sequence[str], covered: Covered, names: Sequence[str], near:
 def _worth(test: str, covered: Covered, near: Mapping[str, float]) -> float:
     """Return how much a test has to do with what changes, for the time that it takes."""
     return (0.01 + near.get(test, 0.0)) / (0.5 + covered.seconds.get(test, 0.1))
-
-
-def _by_name(slip: Slip, covered: Covered, root: Path) -> set[str]:
-    """Return the tests of the lines that name what a statement defines, which runs before any test does."""
-    found: set[str] = set()
-    words = [name for name in slip.names if len(name) > 1]
-    if not words:
-        return covered.of(slip.path, 1, 10**6)
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
-    for path in sorted(covered.lines, key=lambda path: path != slip.path):
-        if not (root / path).exists():
-            continue
-        for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
-            if pattern.search(line):
-                found |= covered.of(path, number, number)
-    return found or covered.of(slip.path, 1, 10**6)

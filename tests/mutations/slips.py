@@ -112,7 +112,7 @@ class Search:
         inside: list[ast.stmt] = list(self.tree.body)
         for node in inside:
             if node.lineno <= line <= (node.end_lineno or line):
-                found, names = _lines_of(node), (*names, *_names_of(node)) if found != (line, line) else _names_of(node)
+                found, names = _lines_of(node), (*names, *names_of(node)) if found != (line, line) else names_of(node)
                 inside.extend(part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node)
         return found, self._with_users(names)
 
@@ -137,7 +137,7 @@ class Search:
             if isinstance(child, ast.stmt):
                 inner = _lines_of(child)
                 if isinstance(node, ast.Module) or isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-                    own = (*(names if not isinstance(node, ast.Module) else ()), *_names_of(child))
+                    own = (*(names if not isinstance(node, ast.Module) else ()), *names_of(child))
             for kind, at, after in self._at(child, (*parents, node)):
                 yield self._slip(kind, at, after, inner, own)
             yield from self._below(child, (*parents, node), inner, own)
@@ -349,11 +349,12 @@ def _users(tree: ast.Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for statement in tree.body:
         for name in {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}:
-            found.setdefault(name, []).extend(_names_of(statement))
+            found.setdefault(name, []).extend(names_of(statement))
     return found
 
 
-def _names_of(node: ast.stmt) -> tuple[str, ...]:
+def names_of(node: ast.stmt) -> tuple[str, ...]:
+    """Return the names that a statement gives."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return (node.name,)
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
