@@ -1,4 +1,4 @@
-"""The eager tape and what it rests on: cut programs, watched values, no growth, no new plans."""
+"""The eager tape: no growth, no new plans."""
 
 import gc
 import itertools
@@ -7,44 +7,8 @@ import weakref
 import numpy as np
 import pytest
 
-import primad
 import primad.compat.paddle as paddle
 from primad.compat import backward, tape
-from primad.transforms import cut, vjp
-from primad.transforms.lowering import lower
-
-
-def test_cut_reads_what_is_known():
-    program = primad.trace(lambda x, w: np.sum(np.exp(x @ w) ** 2))(np.ones((2, 3)), np.ones((3, 4)))
-    inner = primad.trace(lambda x, w: np.exp(x @ w))(np.ones((2, 3)), np.ones((3, 4)))
-    derived = lower(vjp(program))
-    rest = cut(derived, 1)
-    assert rest.cost().nodes <= derived.cost().nodes
-    x, w = np.random.default_rng(0).normal(size=(2, 3)), np.random.default_rng(1).normal(size=(3, 4))
-    value, *gradients = derived(x, w, 1.0)
-    for a, b in zip(rest(x, w, 1.0, value), gradients, strict=True):
-        np.testing.assert_array_equal(a, b)
-    known = cut(lower(vjp(inner)), 1)
-    assert known.cost().matmul_flops == 2 * 2 * 2 * 3 * 4, "the product of the primal pass is not computed again"
-
-
-def test_cut_of_inputs_and_constants():
-    program = primad.trace(lambda x: (x, 2.0, x * 3.0))(1.0)
-    assert cut(program, 2)(5.0, 5.0, 2.0) == 15.0
-
-
-def test_vjp_with_numbers_as_seeds_and_watched_values():
-    program = primad.trace(lambda x: (np.sin(x) * 2.0, np.sin(x)))(0.5)
-    result = vjp(program, seeds=[3.0, False], watched=[False, True])
-    assert len(result.inputs) == 1
-    *_, gradient, inner = result(0.5)
-    np.testing.assert_allclose([gradient, inner], [6.0 * np.cos(0.5), 6.0])
-
-
-def test_vjp_of_a_watched_input():
-    program = primad.trace(lambda x: (x * x, x))(3.0)
-    *_, gradient, same = vjp(program, seeds=[1.0, 10.0], watched=[False, True])(3.0)
-    assert gradient == same == 16.0
 
 
 def network(paddle, sizes=(2, 8, 8, 1)):
