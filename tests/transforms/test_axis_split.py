@@ -206,6 +206,18 @@ def products_of_rows(x):
     return np.sum(np.tanh(pairs @ pairs.T))
 
 
+def sums_of_columns(x):
+    """Sums over the first index, which meet the second one again: a broadcast whose first axis is of no colour yet."""
+    pairs = np.tanh(x[:, None] - x)
+    return np.sum(pairs * np.sum(pairs, axis=0))
+
+
+def sums_of_rows(x):
+    """The same with the colours turned."""
+    pairs = np.tanh(x[:, None] - x)
+    return np.sum(pairs.T * np.sum(pairs, axis=1))
+
+
 def two_sizes(x):
     """Two indices that meet themselves, of which the first one is short."""
     few = np.tanh(x[:5])
@@ -218,7 +230,7 @@ def factors(x):
     return np.sum(np.tanh(logarithms[:, None] - logarithms))
 
 
-@pytest.mark.parametrize("function", [summed_before, turned, two_sizes])
+@pytest.mark.parametrize("function", [summed_before, turned, sums_of_columns, sums_of_rows, two_sizes])
 def test_the_largest_index_that_meets_itself_has_two_colours(function):
     program, _ = program_of(function, normal(41))
     apart = told_apart(program)
