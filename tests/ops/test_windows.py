@@ -93,6 +93,20 @@ def test_blocks_compute_what_einsum_does(every_product_in_blocks: Any) -> None:
     assert made > 300
 
 
+def test_an_array_may_be_multiplied_by_itself_with_its_axes_in_any_order(every_product_in_blocks: Any) -> None:
+    """Only where each axis meets the same one of the other operand is half of the result enough."""
+    for _ in range(300):
+        choose = every_product_in_blocks()
+        n = choose.randint(3, 4)
+        x = normal(*(choose.randint(2, 3),) * n)
+        in_x, in_y = "abcdefgh"[:n], choose.sample("abcdefgh"[: n + choose.randint(0, n)], n)
+        both, either = sorted({*in_x} & {*in_y}), sorted({*in_x} ^ {*in_y})
+        out = "".join(choose.sample(either, len(either)) + [c for c in both if choose.random() < 0.2])
+        found = blocked_products.multiply(x, x, in_x, "".join(in_y), out)
+        if found is not None:
+            np.testing.assert_allclose(found, np.einsum(f"{in_x},{''.join(in_y)}->{out}", x, x), rtol=1e-12, atol=1e-12)
+
+
 def test_a_product_may_be_written_over_its_operand(every_product_in_blocks: Any) -> None:
     every_product_in_blocks()
     x, y = normal(6, 6), normal(6, 6)
