@@ -191,6 +191,7 @@ REFUSED = {
     "is not linear in second": (lambda u: u.xx**2 - 1, LINE, ZERO),
     "linear in second": (lambda u: np.maximum(u.xx, 0) - 1, LINE, ZERO),
     "first derivatives in the factors": (lambda u: u.xx / (1 + u.x**2) - 1, LINE, ZERO),
+    "derivatives in the factors of second": (lambda u: u.xx + u.yy / (1 + u.y**2) - 1, SQUARE, ZERO),
     "order 4": (lambda u: u.xxxx - 1, LINE, [*ZERO, pde.Neumann(u=0)]),
     "order 1": (lambda u: u.x - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.x, on="x+")]),
     "'freedom'": (lambda u: u.xx - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")]),
