@@ -312,6 +312,15 @@ def test_a_pointwise_program_is_one_kernel_whose_lanes_compute_the_same_bits():
     np.testing.assert_array_equal(flat.run([x[:1]])[0], expected[:1])
 
 
+def test_a_kernel_that_sums_beside_what_it_writes_is_not_cut():
+    x = np.random.default_rng(6).normal(size=(3, 100_007))
+    f = lambda x: (pnp.tanh(x) * x, pnp.sum(pnp.tanh(x), axis=0))  # noqa: E731
+    plan = Plan(primad.lower(primad.trace(f)(x)), CALL_ELEMENTS)
+    assert len(plan._calls) == 1 and len(plan._calls[0]._sums) == 1 and not plan._calls[0]._pieces
+    for found, expected in zip(plan.run([x]), f(x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
 def test_small_plans_stay_with_numpy():
     x = np.linspace(0, 1, 1000)
     assert not make_plan(primad.trace(lambda x: pnp.sin(x) * pnp.cos(x))(x))._calls
