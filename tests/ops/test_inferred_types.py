@@ -37,6 +37,7 @@ def neighbours(type: ArrayType) -> Iterator[ArrayType]:
     if type.shape:
         yield ArrayType(type.shape[:-1], type.dtype)
         yield ArrayType((*type.shape[:-1], type.shape[-1] + 1), type.dtype)
+        yield ArrayType((*type.shape[:-1], 0), type.dtype)
     for dtype in ("bool", "int64", "float32", "complex128"):
         if np.dtype(dtype) != type.dtype:
             yield ArrayType(type.shape, np.dtype(dtype))
