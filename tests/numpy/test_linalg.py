@@ -73,6 +73,17 @@ def test_derivatives_and_batches(name):
     np.testing.assert_allclose(primad.grad(f)(stack), each, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_of_a_stack_are_those_of_each_matrix(name):
+    """Up to the third order, along a direction."""
+    along = POSITIVE[:2] - 1.0
+    terms = primad.jit(lambda a, b: primad.taylor(lambda a: FUNCTIONS[name](np, a), a, b, 3), backend="reference")
+    found = terms(stack_of(name, 2), along)
+    for i in range(2):
+        for term, expected in zip(found, terms(stack_of(name, 2)[i], along[i]), strict=True):
+            np.testing.assert_allclose(term[i], expected, rtol=1e-9, atol=1e-9)
+
+
 def test_one_factorization_serves_value_tangent_and_cotangent():
     b = np.ones(3)
 
