@@ -187,7 +187,7 @@ def likely_work(node: Node) -> int:
     if how in (Way.VIEW, Way.CONSTANT, Way.RESULT):
         return 0
     if how is Way.SUM:
-        return max(int(operand.type.size) for operand in node.inputs)
+        return int(node.inputs[0].type.size)
     return how.work(node) if isinstance(how, Loops) else int(node.type.size)
 
 
