@@ -15,7 +15,7 @@ from scipy.optimize import SR1, LinearConstraint, NonlinearConstraint
 from primad import optimize
 from primad.errors import MatrixError, MemoryLimitError, NotFiniteError, PrimadError, ShapeError, TracingError
 from primad.optimize import endings
-from primad.optimize.gauss_newton import damped_systems, levenberg_marquardt, residual_models
+from primad.optimize.gauss_newton import damped_systems, levenberg_marquardt, residual_blocks, residual_models
 from primad.optimize.gauss_newton.damping import scales
 from primad.optimize.gauss_newton.newton_cg import conjugate_gradients
 from primad.optimize.parameter_vectors import first_bad, flat
@@ -208,6 +208,23 @@ def test_diagonals_are_exact_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> No
     for limit, exact in ((2, True), (1, False)):
         monkeypatch.setattr(residual_models, "FEW", limit)
         assert (loss.exact_diagonal(TWO) is not None) == exact
+
+
+def test_a_block_has_as_many_points_as_its_numbers_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two residuals and three parameters: six numbers of the Jacobian a point."""
+
+    def at_points(p: Any, t: Any) -> Any:
+        return np.stack([p[0] * t + p[1], p[2] * t], axis=1)
+
+    def coupled(p: Any, t: Any) -> Any:
+        return at_points(p, t) - np.sum(t)
+
+    at = np.ones(3), (np.linspace(0.0, 1.0, 20),)
+    for numbers, points in ((60, 10), (59, 9), (6, 1), (5, 1)):
+        monkeypatch.setattr(residual_blocks, "BLOCK", numbers)
+        for function, block, expected in ((at_points, None, points), (at_points, 7, 7), (coupled, None, 1)):
+            (part,) = optimize.Residuals(function, block=block).parts(*at)
+            assert (part.most, part.each, part.points) == ((expected, 2, 20) if function is at_points else (1, 40, 1))
 
 
 def test_words_are_as_finite_as_numbers_can_be() -> None:

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import primad
 from primad import pde
+from primad.pde.fields.coordinate_names import MOST_PARTS, coordinates
 from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
@@ -119,6 +120,16 @@ def test_names_of_more_than_a_letter():
     with pytest.raises(primad.ShapeError, match="may be read as"):
         u(1.0, 1.0, 1.0).d("rrrr")
     assert u(1.0, 1.0, 3.0).d("rr rr") == 6.0
+
+
+@pytest.mark.parametrize("text", ["x time", "time x", "time"])
+def test_a_derivative_has_at_most_so_many_coordinates(text: str):
+    """However long their names are: a text that can be no such derivative is not looked through."""
+    names = coordinates(text)
+    for name in text.split():
+        assert names.split(name * MOST_PARTS) == (name,) * MOST_PARTS
+    with pytest.raises(primad.ShapeError, match="is no coordinate"):
+        names.split("time" * (MOST_PARTS + 1))
 
 
 MISTAKES = [
