@@ -24,10 +24,10 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import Node, Trace, named
 from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import diagonal_, trace_
-from primad.numpy.linalg.products import matmul_
 from primad.ops.arrays.contraction import letters
-from primad.ops.record.fields import Axes, DerivativeRules, Law, LawClass, Laws, Programs, Rewrite, Work
+from primad.ops.record.fields import Axes, DerivativeRules, Law, Laws, Programs, Work
 from primad.ops.record.primitive import Primitive, application, consuming, one_or_all
+from primad.programs.consumer_laws import node_of, of_operand, product_law
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.cache import BUILT
@@ -223,54 +223,6 @@ def _wide(type: ArrayType, size: int) -> ArrayType:
     return ArrayType((size, *type.shape), type.dtype)
 
 
-def of_operand(op: Callable[[], Primitive], rule: Callable[..., Node | None]) -> Rewrite:
-    """Make the constructor form of a law of the ops that consume an op.
-
-    Args:
-        op: gives the op that is consumed.
-        rule: (its application or result, inputs, params) -> node or None: tried for each operand that is one.
-    """
-
-    def rewrite(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
-        for node in dict.fromkeys(inputs):
-            found = rule(node, inputs, params) if application(node)[0].op is op() else None
-            if found is not None:
-                return found
-        return None
-
-    return rewrite
-
-
-def lowered(op: Primitive) -> Callable[..., Node]:
-    """Return the rule that a composite is its definition wherever it consumes an op."""
-
-    def rule(node: Node, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node:
-        assert op.lower is not None
-        return op.lower(*map(TracedArray, inputs), **params).node  # type: ignore[no-any-return]
-
-    return rule
-
-
-def product_law(
-    what: str, op: Callable[[], Primitive], given: Callable[..., Any], holds: LawClass, *shapes: Any
-) -> Law:
-    """Make the law that a product of matrices is a contraction, which has laws, where it takes an op's result.
-
-    Args:
-        what: the op in words.
-        op: gives the op.
-        given: a function of an array whose value is a matrix that the op gives, for the statement.
-        holds: the class of the law.
-        shapes: shapes of the array and of the other matrix.
-    """
-
-    def statement(x: Any, y: Any) -> tuple[Any, Any]:
-        return matmul_(given(x), y), ops.contract(given(x), y, labels="ab,bc->ac")
-
-    name = f"a product of matrices is a contraction where it takes {what}"
-    return Law(name, holds, statement, shapes, of_operand(op, lowered(matmul_)), (matmul_.name,))
-
-
 def _inside(op: Primitive) -> Callable[..., Node | None]:
     """Return the rule that an op that maps the batch axis of a batched program moves inside it.
 
@@ -323,11 +275,6 @@ def _chooses(op: Primitive, node: Node) -> bool:
 
 def _led_by(x: TracedArray, axis: int) -> Any:
     return ops.permute(x, order=(axis, *(i for i in range(x.ndim) if i != axis)))
-
-
-def node_of(x: TracedArray) -> Node:
-    """Return the node of a traced array."""
-    return x.node
 
 
 def _move_inside(node: Node, function: Callable[..., Any], *others: tuple[TracedArray, bool]) -> Node:

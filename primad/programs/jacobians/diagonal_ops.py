@@ -13,6 +13,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.ops.record.fields import Law
 from primad.ops.record.primitive import Primitive
+from primad.programs.consumer_laws import node_of, of_operand
 from primad.programs.jacobians.blocks import Block, block_shape, whole
 from primad.programs.jacobians.diagonals import BLOCK_BYTES, Diagonal, each_direction
 from primad.programs.jacobians.jacobian_programs import (
@@ -24,7 +25,7 @@ from primad.programs.jacobians.jacobian_programs import (
     tangent_of,
 )
 from primad.programs.jacobians.laplacian_bottleneck import compressed_laplacian
-from primad.programs.program_ops import node_of, of_operand, program_op
+from primad.programs.program_ops import program_op
 from primad.programs.sparsity.diagonal_coloring import Wanted
 from primad.programs.sparsity.listed_places import Known
 from primad.recording.traced_array import TracedArray

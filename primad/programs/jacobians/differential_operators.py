@@ -20,7 +20,8 @@ from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.fields import Law
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
-from primad.programs.program_ops import of_operand, program_op
+from primad.programs.consumer_laws import of_operand
+from primad.programs.program_ops import program_op
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.simplify.factor_linear import factor_linear, instead_in_sum

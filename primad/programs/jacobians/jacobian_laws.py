@@ -17,6 +17,7 @@ from primad.ir.program import ClosedProgram
 from primad.numpy.linalg.diagonals import diagonal_, trace_
 from primad.ops.record.fields import Law
 from primad.ops.record.primitive import Primitive, full
+from primad.programs.consumer_laws import node_of, product_law
 from primad.programs.jacobians.blocks import Block, block_shape, take_block
 from primad.programs.jacobians.diagonal_ops import jacobian_diagonal_
 from primad.programs.jacobians.jacobian_parts import (
@@ -48,7 +49,7 @@ from primad.programs.jacobians.jacobian_programs import (
     pullback_,
     pushforward_,
 )
-from primad.programs.program_ops import node_of, product_law, program_op
+from primad.programs.program_ops import program_op
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 

@@ -20,8 +20,8 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.diagonals import trace_
 from primad.ops.record.fields import Law
 from primad.ops.record.primitive import Primitive
+from primad.programs.consumer_laws import lowered, of_operand
 from primad.programs.jacobians.blocks import block_shape, put_block, take_block, whole, within
-from primad.programs.program_ops import lowered, of_operand
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.lowering import inline
