@@ -12,10 +12,6 @@ from primad.system.quantities import several
 if TYPE_CHECKING:
     from primad.functional.derivatives.sparse_matrices import Coloring
 
-MOST_POINTS = 200
-"""Points of a picture along an axis; of a matrix with more rows or columns each point stands for several. Chosen: in a
-figure of usual size each is two pixels wide, and seen."""
-
 
 def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
     """Draw where a matrix has entries, in the colours of the directions that give them.
@@ -39,7 +35,9 @@ def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
         apart = needed("matplotlib", "plot", "pictures").colormaps["tab20"]  # a colour each, as far as they go
         few = coloring.directions <= apart.N
         options = {"cmap": apart, "vmin": 0, "vmax": apart.N - 1} if few else {"cmap": "nipy_spectral"}
-    points = [max(1, min(n, MOST_POINTS)) for n in pattern.shape]
+    box = axes.get_window_extent()
+    most = int(min(box.width, box.height)) // 2  # a point is two pixels wide, at least, so that it is seen
+    points = [max(1, min(n, most)) for n in pattern.shape]
     image = np.full(points, np.nan)
     image[rows * points[0] // max(height, 1), columns * points[1] // max(width, 1)] = number
     edges = (-0.5, max(width, 1) - 0.5, max(height, 1) - 0.5, -0.5)

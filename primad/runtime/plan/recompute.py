@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from primad import ops
 from primad.ir.node import LITERAL, Node
+from primad.system.machine import CORE
 
 CHEAP = frozenset((ops.mul, ops.add, ops.sub, ops.neg))
-LONGEST = 4
-"""Ops that are repeated for one value, at most. Chosen: cheap ones, so few that a kernel that waits for memory does
-them meanwhile."""
+LONGEST = CORE.flops_of_byte
+"""Ops that are repeated for one value, at most: a core does so many while it would read the first byte of it."""
 
 
 class _Groups:
