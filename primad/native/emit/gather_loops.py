@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise, pointwise_at
-from primad.native.emit.emit_context import Site
+from primad.native.emit.emit_context import INT64, Site
 from primad.native.emit.grouped_sums import COUNT
-from primad.native.llvm.strided_views import Code, View, contiguous, merged
-from primad.native.llvm.vectors import BY_SIZE, Vector, lanes_of
+from primad.native.llvm.strided_views import View, contiguous, counter_of, merged
+from primad.native.llvm.vectors import BY_SIZE, Number, Vector, lanes_of
 
-COUNTER = np.dtype(np.int8)
-"""Elements of a counter's imagined array are bytes, so that its address is the place."""
-Axes = list[tuple[int, ...]]
+Axes = Sequence[tuple[int, ...]]
 WORK_OF_READING, WORK_OF_ADDING = 8, 12
 """Ops of arithmetic on an element in a cache that a row takes as long as which is read, or added, at an index: that is
 checked, and what is added must have been written before it is read again. Fitted to times of rows of 1 to 16
@@ -33,56 +31,101 @@ def work_of_scatter_add(node: Node) -> int:
     return WORK_OF_ADDING * int(indices.type.size) + int(added.type.size) + int(node.type.size)
 
 
+# -- which elements meet -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where elements meet of an array in which indices are places, and of one that has the axes of the indices.
+
+    The first is what a gather reads, or a scatter adds to; the second is what a gather writes, or a scatter adds.
+
+    Attributes:
+        indices: their axes: length, and steps in the first array, in the second, of the indices and of their number.
+        along: length, and step in the first array, of the axis in which an index is a place.
+        row: the other axes: length, and steps in both arrays.
+    """
+
+    indices: Axes
+    along: tuple[int, int]
+    row: Axes
+
+
+def walk_of(params: dict[str, Any], picked: View, spread: View, indices: View) -> Walk:
+    """Return where elements meet; for the two arrays see `Walk`."""
+    axis, batch = params["axis"], params["batch"]
+    end = axis + len(indices.shape) - batch
+    own, steps = (*range(batch), *range(axis, end)), zip(indices.strides, contiguous(indices.shape), strict=True)
+    row = (*range(batch, axis), *range(end, len(spread.shape)))
+    return Walk(
+        [
+            (spread.shape[i], picked.strides[i] if i < batch else 0, spread.strides[i], *more)
+            for i, more in zip(own, steps, strict=True)
+        ],
+        (picked.shape[axis], picked.strides[axis]),
+        [(spread.shape[i], picked.strides[i if i < axis else i - end + axis + 1], spread.strides[i]) for i in row],
+    )
+
+
+def place_of(v: Vector, index: str, length: int) -> tuple[str, str]:
+    """Return indices as i64, and the places that they mean along an axis: from its end where they are negative.
+
+    Args:
+        v: of the indices.
+        index: the indices.
+        length: of the axis.
+    """
+    p = v.of(INT64)
+    if v.dtype.itemsize < p.dtype.itemsize:
+        index = v.changed("sext" if v.signed else "zext", index, p)
+    negative = p.order("lt", index, p.constant(0))
+    return index, p.op("add", index, p.choose(negative, p.constant(length), p.constant(0)))
+
+
+def is_outside(v: Vector, place: str, length: int) -> str:
+    """Say which places are outside of an axis."""
+    p = v.of(INT64)
+    return p.compare("uge", place, p.constant(length))
+
+
+# -- loops -------------------------------------------------------------------------------------------------------------
+
+
 def write_gather(site: Site) -> None:
     """Write the loops of a gather: for each index a row, which may have any axes, is copied."""
     x, indices = site.operands
     out = site.out
-    axis, batch = site.params["axis"], site.params["batch"]
-    own = len(indices.shape) - batch
-    rows = _rows(x, out, axis, batch, own)
+    walk = walk_of(site.params, x, out, indices)
 
     def copy(source: str, target: str) -> None:
         size = BY_SIZE[out.dtype.itemsize]
-        pointwise_at(site.code, [x], [out], [source, target], rows, size, lambda _, values: values, pieces=True)
+        pointwise_at(site.code, [x], [out], [source, target], walk.row, size, lambda _, values: values, pieces=True)
 
-    taken = [(n, x.strides[i] if i < batch else 0, s) for i, (n, s) in enumerate(_index_steps(out, batch, axis, own))]
-    _at_each_index(site, x, out, taken, (x.shape[axis], x.strides[axis], 0), copy)
+    _at_each_index(site, walk, x, out, copy)
 
 
 def write_scatter_add(site: Site) -> None:
     """Write the loops of a scatter: zeros, or what is there, to which a row is added for each index, in order."""
     x, indices = site.operands
     out = site.out
-    axis, batch = site.params["axis"], site.params["batch"]
-    own = len(indices.shape) - batch
+    walk = walk_of(site.params, out, x, indices)
     size = BY_SIZE[out.dtype.itemsize]
     if site.counted is None:
         pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
-    rows = [(n, t, s) for n, s, t in _rows(out, x, axis, batch, own)]
-    n, *near = (merged(rows) or [(1, 1, 1)])[0]
+    n, *near = (merged(walk.row) or [(1, 1, 1)])[0]
     short = near == [1, 1] and n <= lanes_of(out.dtype)  # one row: of several the first would not step by 1
-    if short and own == len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape):
+    if short and not site.params["batch"] and len(indices.shape) == 1 and 0 not in (*indices.shape, *out.shape):
         _add_runs(site, n)
         return
 
-    def add(source: str, target: str) -> None:
+    def add(target: str, source: str) -> None:
         def total(v: Vector, values: list[str]) -> list[str]:
-            return [v.of(out.dtype).arithmetic("add", *reversed(values))]
+            return [v.of(out.dtype).arithmetic("add", *values)]
 
-        pointwise_at(
-            site.code,
-            [x, out],
-            [out],
-            [source, target, target],
-            [(n, s, t, t) for n, s, t in rows],
-            size,
-            total,
-            pieces=True,
-        )
+        row = [(n, t, s, t) for n, t, s in walk.row]
+        pointwise_at(site.code, [out, x], [out], [target, source, target], row, size, total, pieces=True)
 
-    steps = _index_steps(x, batch, axis, own)
-    added = [(n, s, out.strides[i] if i < batch else 0) for i, (n, s) in enumerate(steps)]
-    _at_each_index(site, x, out, added, (out.shape[axis], 0, out.strides[axis]), add)
+    _at_each_index(site, walk, out, x, add)
 
 
 def _add_runs(site: Site, n: int) -> None:
@@ -123,54 +166,30 @@ def _add_runs(site: Site, n: int) -> None:
     write(*code.loop(count, turn, ["0", read(rows)], ["i64", vector.type]))
 
 
-def _rows(picked: View, spread: View, axis: int, batch: int, own: int) -> Axes:
-    """Return the axes of a row: its length, the step where one is picked, the step where the indices' axes are."""
-    before = [(picked.shape[i], picked.strides[i], spread.strides[i]) for i in range(batch, axis)]
-    after = [
-        (picked.shape[i], picked.strides[i], spread.strides[i - 1 + own]) for i in range(axis + 1, len(picked.shape))
-    ]
-    return [*before, *after]
-
-
-def _index_steps(spread: View, batch: int, axis: int, own: int) -> list[tuple[int, int]]:
-    """Return length and step, in the array that has them, of the axes of the indices."""
-    places = [*range(batch), *range(axis, axis + own)]
-    return [(spread.shape[i], spread.strides[i]) for i in places]
-
-
-def _at_each_index(
-    site: Site,
-    x: View,
-    out: View,
-    steps: Sequence[tuple[int, int, int]],
-    picked: tuple[int, int, int],
-    row: Callable[[str, str], None],
-) -> None:
+def _at_each_index(site: Site, walk: Walk, picked: View, spread: View, row: Callable[[str, str], None]) -> None:
     """Write the loops over the indices; of one outside, the place is said, and the row at 0 is taken.
 
     Args:
         site: the op.
-        x: its first operand.
-        out: its result.
-        steps: of each axis of the indices, its length and the steps in the operand and in the result.
-        picked: of the axis along which rows are picked, the same.
-        row: (address in the operand, address in the result) -> writes what is done with a row.
+        walk: where elements meet.
+        picked: the array in which indices are places.
+        spread: the one that has their axes.
+        row: (address in the first, address in the second) -> writes what is done with a row.
     """
     code, indices = site.code, site.operands[1]
-    counter = View(None, 0, indices.shape, contiguous(indices.shape), COUNTER)
-    if any(n == 0 for n in (*indices.shape, *x.shape[: site.params["batch"]])):
+    if 0 in indices.shape:
         return
-    axes = [(n, *moves, i, c) for (n, *moves), i, c in zip(steps, indices.strides, counter.strides, strict=True)]
-    views = [x, out, indices, counter]
-    length, *strides = picked
+    counter = counter_of(indices.shape)
+    views, axes = [picked, spread, indices, counter], list(walk.indices)
+    length, step = walk.along
 
     def body(pointers: list[str]) -> None:
-        source, target, place, number = pointers
+        first, second, place, number = pointers
         safe = _inside(site, place, lambda: code.emit(f"ptrtoint ptr {number} to i64"), length)
         if length:
-            row(*code.step([x, out], [source, target], safe, strides))
+            row(*code.step([picked, spread], [first, second], safe, [step, 0]))
 
-    starts = [*map(code.start, (x, out, indices)), "null"]
+    starts = [*map(code.start, (picked, spread, indices)), "null"]
     if site.counted is None:
         code.over(views, starts, merged(axes), body)
         return
@@ -191,19 +210,9 @@ def _inside(site: Site, place: str, number: Callable[[], str], length: int) -> s
         number: writes its place among the indices.
         length: of the axis.
     """
-    code = site.code
-    index = _loaded(code, site.operands[1], place)
-    from_end = code.emit(f"icmp slt i64 {index}, 0")
-    moved = code.emit(f"select i1 {from_end}, i64 {length}, i64 0")
-    at = code.emit(f"add i64 {index}, {moved}")
-    outside = code.emit(f"icmp uge i64 {at}, {length}")
+    code, indices = site.code, site.operands[1]
+    n = Number(code, indices.dtype)
+    index, at = place_of(n, code.emit(f"load {n.type}, ptr {place}, align 1"), length)
+    outside = is_outside(n, at, length)
     site.fail(outside, number, index)
     return code.emit(f"select i1 {outside}, i64 0, i64 {at}")
-
-
-def _loaded(code: Code, indices: View, place: str) -> str:
-    """Load an index as an i64."""
-    value = code.emit(f"load {indices.cell}, ptr {place}, align 1")
-    if indices.dtype.itemsize == 8:
-        return value
-    return code.emit(f"{'sext' if indices.dtype.kind == 'i' else 'zext'} {indices.cell} {value} to i64")

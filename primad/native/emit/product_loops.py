@@ -152,7 +152,7 @@ class _Elements(_Loops):
 
         def turn(places: list[str], totals: list[str]) -> list[str]:
             pairs = zip(products(places), totals, strict=True)
-            return [code.product_sum(self.vector, factors, total) for factors, total in pairs]
+            return [self.vector.product_sum(factors, total) for factors, total in pairs]
 
         loops = SummedLoops(code, self.form, self.vector, cells)
         return loops.over(range(len(self.form.summed)), places, Adding(1, len(cells), turn))
@@ -333,7 +333,7 @@ class _Row:
             known: dict[Any, str] = {}
             for place, cell in enumerate(self._cells, i * size % len(totals)):
                 factors = block.factors(moved, cell, known, partial(self._load, part))
-                result[place] = block.code.product_sum(block.vector, factors, result[place])
+                result[place] = block.vector.product_sum(factors, result[place])
         return result
 
     def _load(self, part: int | str, k: int, place: str) -> str:

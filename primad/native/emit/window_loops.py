@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,7 @@ from primad.native.emit.axis_loops import in_vectors, widest
 from primad.native.emit.elementwise_loop import pointwise
 from primad.native.emit.emit_context import INT64, Site
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.strided_views import View, contiguous, merged
+from primad.native.llvm.strided_views import View, merged, row_major
 from primad.native.llvm.vectors import BOOL, BY_SIZE, Vector
 from primad.ops.arrays.windows import meeting
 
@@ -48,7 +49,7 @@ def framed_in(node: Node) -> View:
     frame = frame_of(node)
     assert frame is not None
     wide = tuple([a + n + b for a, n, b in zip(frame[0], node.inputs[0].type.shape, frame[1], strict=True)])
-    return View(("frame", node), 0, wide, contiguous(wide), node.type.dtype)
+    return row_major(wide, node.type.dtype, ("frame", node))
 
 
 # -- overlap-add -------------------------------------------------------------------------------------------------------
@@ -64,33 +65,46 @@ def has_many_elements(node: Node) -> str:
 def write_overlap_add(site: Site) -> None:
     """Write a loop for each element of the windows, which adds it where it lies: in NumPy's order."""
     (y,), out = site.operands, site.out
-    params, ndim = site.params, len(out.shape)
     size = BY_SIZE[out.dtype.itemsize]
     pointwise(site.code, [], [out], size, lambda v, _: [v.of(out.dtype).constant(0)])
 
     def total(v: Vector, values: list[str]) -> list[str]:
         return [v.of(out.dtype).arithmetic("add", *reversed(values))]
 
-    for element in product(*map(range, y.shape[ndim:])):
-        shape, source, target = list(out.shape), y.offset, out.offset
+    for part, place in overlaps(site.params, y, out):
+        pointwise(site.code, [part, place], [place], size, total)
+
+
+def overlaps(params: dict[str, Any], windows: View, out: View) -> Iterator[tuple[View, View]]:
+    """Yield where the same element of all windows that have it inside lies in the windows, and where in the array."""
+    ndim = len(out.shape)
+    for element in product(*map(range, windows.shape[ndim:])):
+        shape, source, target = list(out.shape), windows.offset, out.offset
         inner = list(out.strides)
         for i, (axis, p) in enumerate(zip(params["axes"], element, strict=True)):
             step, shift = params["step"][i], p * params["dilation"][i] - params["low"][i]
-            found = meeting(y.shape[axis], out.shape[axis], shift, step)
+            found = meeting(windows.shape[axis], out.shape[axis], shift, step)
             if found is None:
                 break
-            windows, places = found
-            shape[axis] = windows.stop - windows.start
-            source += windows.start * y.strides[axis] + p * y.strides[ndim + i]
+            having, places = found
+            shape[axis] = having.stop - having.start
+            source += having.start * windows.strides[axis] + p * windows.strides[ndim + i]
             target += places.start * out.strides[axis]
             inner[axis] *= step
         else:
-            part = View(y.buffer, source, tuple(shape), y.strides[:ndim], y.dtype)
-            place = View(out.buffer, target, tuple(shape), tuple(inner), out.dtype)
-            pointwise(site.code, [part, place], [place], size, total)
+            yield (
+                View(windows.buffer, source, tuple(shape), windows.strides[:ndim], windows.dtype),
+                View(out.buffer, target, tuple(shape), tuple(inner), out.dtype),
+            )
 
 
 # -- the place of the maximum ------------------------------------------------------------------------------------------
+
+
+def leads(v: Vector, value: str, leader: str) -> str:
+    """Say whether a value is larger than the largest of those before it, or the first NaN."""
+    first_nan = v.logic("and", v.compare("uno", value, value), v.compare("ord", leader, leader))
+    return v.logic("or", v.compare("ogt", value, leader), first_nan)
 
 
 def write_window_argmax(site: Site) -> None:
@@ -169,9 +183,8 @@ class _Largest:
         step = self.steps[0] if count > 1 else 1
         value = code.load_lanes(self.x.cell, source, step, count, v.lanes, v.constant(0))
         place, leader = best
-        larger = v.logic("or", v.compare("ogt", value, leader), self.places.order("lt", place, self.places.constant(0)))
-        first_nan = v.logic("and", v.compare("uno", value, value), v.compare("ord", leader, leader))
-        taken = v.logic("and", v.logic("or", larger, first_nan), v.of(BOOL).repeated(inside))
+        first = self.places.order("lt", place, self.places.constant(0))
+        taken = v.logic("and", v.logic("or", leads(v, value, leader), first), v.of(BOOL).repeated(inside))
         return [
             self.places.choose(taken, self.places.repeated(number), place),
             v.choose(taken, value, leader),

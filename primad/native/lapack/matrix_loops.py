@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from primad.ir.node import Node
 from primad.native.emit.copies import write_copy
 from primad.native.emit.emit_context import Site
 from primad.native.lapack.unrolled_matrices import factored, is_small, solved, write_small
 from primad.native.llvm.scratch_memory import aligned
-from primad.native.llvm.strided_views import Code, View, contiguous
+from primad.native.llvm.strided_views import Code, View, contiguous, counter_of, row_major
 from primad.native.llvm.symbols import MARK, address_of
 
 BLAS, LAPACK = "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack"
@@ -93,7 +91,7 @@ class Stack:
     def over(self, body: Callable[[list[str], Callable[[], str]], None]) -> None:
         """Write the loop over the stack: body(addresses of the matrices, what writes the number of this one)."""
         code, batch = self.code, self.batch
-        counter = View(None, 0, batch, contiguous(batch), np.dtype(np.int8))
+        counter = counter_of(batch)
         axes = [(n, *[view.strides[i] for view in self.views], counter.strides[i]) for i, n in enumerate(batch)]
 
         def turn(pointers: list[str]) -> None:
@@ -110,7 +108,7 @@ def _matrices_by_rows(site: Site) -> View:
     if _by_rows(x):
         return x
     assert site.own is not None
-    copy = View(site.own, 0, x.shape, contiguous(x.shape), x.dtype)
+    copy = row_major(x.shape, x.dtype, site.own)
     write_copy(site.code, x, copy)
     return copy
 

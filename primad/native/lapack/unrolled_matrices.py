@@ -16,7 +16,7 @@ from primad.ir.node import Node
 from primad.native.emit.axis_loops import in_vectors
 from primad.native.emit.emit_context import INT64, Site
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.strided_views import View, contiguous, lanes_mask, merged
+from primad.native.llvm.strided_views import View, counter_of, lanes_mask, merged
 from primad.native.llvm.vectors import BOOL, MANGLED, Vector, lanes_of
 from primad.native.unrolled.unrolled_context import Elements
 
@@ -205,7 +205,7 @@ class _Stack:
         """Write it."""
         if 0 in self.batch:
             return
-        counter = View(None, 0, self.batch, contiguous(self.batch), np.dtype(np.int8))
+        counter = counter_of(self.batch)
         views = [*self.site.operands, *self.results, counter]
         axes = merged([(n, *[view.strides[i] for view in views]) for i, n in enumerate(self.batch)])
         row = max(axes, key=lambda axis: axis[0], default=None)

@@ -7,7 +7,7 @@ at the end of a row is a partly filled vector.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.llvm.builder import Builder
-from primad.native.llvm.vectors import BOOL, CELLS, MANGLED, Vector, filled
+from primad.native.llvm.vectors import BOOL, CELLS, MANGLED, filled
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,16 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
         strides.append(step)
         step *= length
     return tuple(reversed(strides))
+
+
+def row_major(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Any = None, offset: int = 0) -> View:
+    """Return where the elements of an array lie, one behind another."""
+    return View(buffer, offset, shape, contiguous(shape), dtype)
+
+
+def counter_of(shape: tuple[int, ...]) -> View:
+    """Return an imagined array, of bytes and at the address 0, in which the address of an element is its number."""
+    return row_major(shape, np.dtype(np.int8))
 
 
 class Code(Builder):
@@ -213,15 +223,6 @@ class Code(Builder):
             piece = self.picked(f"<{lanes} x {cell}>", value, "poison", range(start, start + size))
             self.do(f"store <{size} x {cell}> {piece}, ptr {self.place(cell, pointer, start)}, align 1")
 
-    def product_sum(self, vector: Vector, factors: Sequence[str], total: str) -> str:
-        """Return total + the product of one or two factors, rounded once."""
-        if len(factors) == 1:
-            return vector.arithmetic("add", total, factors[0])
-        if vector.dtype.kind != "f":
-            return vector.arithmetic("add", total, vector.arithmetic("mul", *factors))
-        name = f"llvm.fma.v{vector.lanes}{MANGLED[vector.scalar]}"
-        return self.call(vector.type, name, *[(vector.type, x) for x in (*factors, total)])
-
 
 def _pieces(part: int) -> list[tuple[int, int]]:
     """Return starts and lengths, powers of two, of the pieces of a vector's first lanes."""
@@ -237,6 +238,13 @@ divisor."""
 def lanes_mask(count: int, lanes: int) -> str:
     """Return the vector of truth values that is true in the first lanes."""
     return "<" + ", ".join(["i1 true" if lane < count else "i1 false" for lane in range(lanes)]) + ">"
+
+
+def offsets(starts: Sequence[int], axes: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Yield the places that nested loops along axes (length, steps) come by, from where they start in each array."""
+    for index in np.ndindex(*[n for n, *_ in axes]):
+        moves = [[i * step for step in steps] for i, (_, *steps) in zip(index, axes, strict=True)]
+        yield tuple(map(sum, zip(starts, *moves, strict=True)))
 
 
 def merged(axes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

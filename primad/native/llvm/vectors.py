@@ -178,6 +178,13 @@ class Vector:
         """Call an LLVM intrinsic, as `fabs`."""
         return self.call(f"llvm.{name}.v{self.lanes}{MANGLED[self.scalar]}", *operands)
 
+    def product_sum(self, factors: Sequence[str], total: str = "") -> str:
+        """Return a total, if there is one, + the product of one or two factors, of floats rounded once."""
+        if total and len(factors) == 2 and self.dtype.kind == "f":
+            return self.intrinsic("fma", *factors, total)
+        product = factors[0] if len(factors) == 1 else self.arithmetic("mul", *factors)
+        return self.arithmetic("add", total, product) if total else product
+
     def call(self, symbol: str, *operands: str) -> str:
         """Call a function of vectors."""
         return self.code.call_once(self.type, symbol, *[(self.type, x) for x in operands])
@@ -218,3 +225,19 @@ class Vector:
     def changed(self, how: str, x: str, target: Vector) -> str:
         """Convert a vector by an instruction, as `bitcast` or `fptosi`."""
         return self.code.once(f"{how} {self.type} {x} to {target.type}")
+
+
+class Number(Vector):
+    """Writes straight-line code on single numbers of one type."""
+
+    def __init__(self, code: Builder, dtype: np.dtype[Any]) -> None:
+        super().__init__(code, dtype, 1)
+        self.type, self.bool = self.scalar, "i1"
+
+    def of(self, dtype: Any) -> Vector:
+        """Return the writer for numbers of another type."""
+        return self if dtype == self.dtype else Number(self.code, np.dtype(dtype))
+
+    def constant(self, value: float) -> str:
+        """Return a number that is known."""
+        return number_text(self.dtype, value)

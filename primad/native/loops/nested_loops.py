@@ -19,7 +19,7 @@ from primad.native.cpython.failure_places import FailurePlace
 from primad.native.emit.copies import copy
 from primad.native.emit.emit_context import Site, interrupt, own_of, record_of
 from primad.native.emit.op_table import length_of
-from primad.native.llvm.strided_views import Code, View, contiguous
+from primad.native.llvm.strided_views import Code, View, contiguous, row_major
 from primad.native.loops.batched_while import member_of
 from primad.native.loops.body_programs import form_of, has_body
 from primad.native.loops.step_driver import DRIVER
@@ -64,7 +64,7 @@ class _Loop:
 
     def _own(self, type: ArrayType, offset: int) -> View:
         size = type.dtype.itemsize
-        return View(own_of(self.node), offset // size, type.shape, contiguous(type.shape), type.dtype)
+        return row_major(type.shape, type.dtype, own_of(self.node), offset // size)
 
     def write(self) -> None:
         """Write all of it."""

@@ -14,7 +14,7 @@ from primad.native.emit.op_table import Way, way_of
 from primad.native.emit.product_loops import write_contraction
 from primad.native.emit.window_loops import frame_of, framed_in
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.llvm.strided_views import Code, View, contiguous
+from primad.native.llvm.strided_views import Code, View, row_major
 from primad.native.llvm.vectors import Vector
 from primad.native.loops.nested_loops import write_loop
 from primad.native.schedule.contraction_plan import Contraction, contraction, packing
@@ -58,7 +58,7 @@ def planned_product(layout: Layout, unit: Unit, added: bool) -> PlannedProduct:
     source = chosen.source
     # What is copied before the tiles is copied once for all products that read it so.
     key = source if is_known_before(layout, source) else unit
-    packed = View(key, 0, source.shape, contiguous(source.shape), source.dtype)
+    packed = row_major(source.shape, source.dtype, key)
     operands[chosen.operand] = (packed, chosen.labels)
     return PlannedProduct(contraction(out, out_labels, operands, added, counted), (source, packed))
 
@@ -109,7 +109,7 @@ def _write_moved(code: Code, layout: Layout, node: Node) -> None:
     """Write a reshape whose elements must move."""
     (operand,) = node.inputs
     source = layout.view(operand)
-    copy(code, source, View(node, 0, source.shape, contiguous(source.shape), source.dtype))
+    copy(code, source, row_major(source.shape, source.dtype, node))
 
 
 def _write_container(code: Code, layout: Layout, node: Node) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.native.llvm import vectors
-from primad.native.llvm.strided_views import View, contiguous, merged
+from primad.native.llvm.strided_views import View, merged, row_major
 from primad.native.llvm.vectors import lanes_of
 from primad.native.schedule.register_blocks import Axis, Blocks, best_blocks
 from primad.system.machine import CORE, vector_registers
@@ -128,7 +128,7 @@ def packing(
             places = [labels.index(c) for c in order]
             shape, steps = (tuple([x[i] for i in places]) for x in (view.shape, view.strides))
             changed = list(operands)
-            changed[k] = (View(None, 0, shape, contiguous(shape), view.dtype), order)
+            changed[k] = (row_major(shape, view.dtype), order)
             time, blocks = blocks_for(contraction(out, out_labels, changed, accumulate, counted), out.dtype)
             if not blocks.dotted and blocks.columns[-1] != 1:  # the result would be scattered
                 continue

@@ -4,51 +4,56 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from primad import ops
+from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.native.emit.emit_context import INT64
+from primad.native.emit.gather_loops import is_outside, place_of, walk_of
+from primad.native.emit.window_loops import leads, overlaps
 from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.strided_views import offsets, row_major
 from primad.native.llvm.vectors import Vector
 from primad.native.unrolled.unrolled_context import Bad, Elements, ElementSite, known_values
 from primad.native.unrolled.unrolled_ops import numbered
-
-Index = tuple[Any, ...]
-
 
 # -- at indices --------------------------------------------------------------------------------------------------------
 
 
 def write_gather(site: ElementSite) -> Elements:
     """Pick elements at indices, each of those along the axis by the bits of its place."""
-    x, places = site.operands[0], _places(site)
-    v, found = site.vector(site.node.type.dtype), np.empty(site.node.type.shape, object)
-    for at, which, column in _columns(site, found.shape):
-        found[at] = _picked(v, x[column], places[which])
-    return found
+    x, kind = site.operands[0].ravel(), site.node.type
+    v, found, places = site.vector(kind.dtype), np.empty(kind.size, object), _places(site)
+    for at, column, index in _meetings(site, site.node.inputs[0].type, kind):
+        found[at] = _picked(v, x[column], places[index])
+    return found.reshape(kind.shape)
 
 
 def write_scatter_add(site: ElementSite) -> Elements:
     """Add elements into zeros at indices, in order."""
-    x, places = site.operands[0], _places(site)
-    v, found = site.vector(site.node.type.dtype), site.constants(np.zeros(site.node.type.shape, site.node.type.dtype))
-    for at, which, column in _columns(site, x.shape):
-        _add_at(v, found[column], places[which], x[at])
-    return found
+    x, kind = site.operands[0].ravel(), site.node.type
+    v, places = site.vector(kind.dtype), _places(site)
+    found = site.constants(np.zeros(kind.size, kind.dtype))
+    for at, column, index in _meetings(site, kind, site.node.inputs[0].type):
+        _add_at(v, found[column], places[index], x[at])
+    return found.reshape(kind.shape)
 
 
-def _columns(site: ElementSite, shape: tuple[int, ...]) -> Iterator[tuple[Index, Index, Index]]:
-    """Yield the places of the array that has the axes of the indices.
+def _meetings(site: ElementSite, picked: ArrayType, spread: ArrayType) -> Iterator[tuple[int, slice, int]]:
+    """Yield the places of the elements that have the axes of the indices, in their order.
 
-    With each come the place of its index, and the column of the other array that the index is a place in.
+    With each come the column of the other array that an index is a place in, and the number of its index.
     """
-    axis, batch = site.params["axis"], site.params["batch"]
-    end = axis + site.operands[1].ndim - batch
-    for at in np.ndindex(shape):
-        yield at, (*at[:batch], *at[axis:end]), (*at[:axis], slice(None), *at[end:])
+    types = (picked, spread, site.node.inputs[1].type)
+    walk = walk_of(site.params, *[row_major(x.shape, x.dtype) for x in types])
+    length, step = walk.along
+    axes = [*walk.indices, *[(*axis, 0, 0) for axis in walk.row]]
+    for first, at, index, _ in sorted(offsets((0, 0, 0, 0), axes), key=itemgetter(1)):
+        yield at, slice(first, first + length * step, step), index
 
 
 def length_of_axis(node: Node) -> int:
@@ -70,17 +75,13 @@ def _places(site: ElementSite) -> Elements:
     """Return the places that indices mean, known ones as integers, others as elements; those outside are said."""
     known, n = known_places(site.node), length_of_axis(site.node)
     if known is not None:
-        return known.astype(object)
-    indices = site.operands[1]
-    narrow, p, found = site.vector(site.node.inputs[1].type.dtype), site.vector(INT64), np.empty(indices.shape, object)
-    for number, at in enumerate(np.ndindex(indices.shape)):
-        index = indices[at]
-        if narrow.dtype.itemsize < p.dtype.itemsize:
-            index = narrow.changed("sext" if narrow.signed else "zext", index, p)
-        negative = p.order("lt", index, p.constant(0))
-        place = found[at] = p.choose(negative, p.op("add", index, p.constant(n)), index)
+        return known.astype(object).ravel()
+    found: Elements = site.operands[1].flatten()
+    v = site.vector(site.node.inputs[1].type.dtype)
+    for number, index in enumerate(found):
+        wide, found[number] = place_of(v, index, n)
         if site.checks:
-            site.bad.append(Bad(p.compare("uge", place, p.constant(n)), number, index))
+            site.bad.append(Bad(is_outside(v, found[number], n), number, wide))
     return found
 
 
@@ -136,19 +137,13 @@ def many_choices(node: Node) -> str:
 
 def write_overlap_add(site: ElementSite) -> Elements:
     """Add the elements of windows where they lie, those that are the first in their windows first."""
-    (y,), params = site.operands, site.params
-    found = site.constants(np.zeros(site.node.type.shape, site.node.type.dtype))
-    axes, ndim, flat = params["axes"], found.ndim, found.reshape(-1)
-    geometry = {name: params[name] for name in ("axes", "step", "dilation", "low")}
-    count = tuple([y.shape[axis] for axis in axes])
-    where = ops.windows.numpy(numbered(found.shape), count=count, size=y.shape[ndim:], **geometry)
-    v = site.vector(site.node.type.dtype)
-    for element in np.ndindex(y.shape[ndim:]):
-        for window in np.ndindex(y.shape[:ndim]):
-            number = where[window + element]
-            if number:
-                flat[number - 1] = v.arithmetic("add", flat[number - 1], y[window + element])
-    return found
+    y, kind, shape = site.operands[0].ravel(), site.node.type, site.operands[0].shape
+    v, found = site.vector(kind.dtype), site.constants(np.zeros(kind.size, kind.dtype))
+    for part, place in overlaps(site.params, row_major(shape, kind.dtype), row_major(kind.shape, kind.dtype)):
+        axes = list(zip(place.shape, part.strides, place.strides, strict=True))
+        for source, target in offsets((part.offset, place.offset), axes):
+            found[target] = v.arithmetic("add", found[target], y[source])
+    return found.reshape(kind.shape)
 
 
 def write_window_argmax(site: ElementSite) -> Elements:
@@ -164,8 +159,7 @@ def write_window_argmax(site: ElementSite) -> Elements:
         best, place = x.ravel()[inside[0]], p.constant(number[inside[0]])
         for k in inside[1:]:
             value = x.ravel()[k]
-            first_nan = v.logic("and", v.compare("uno", value, value), v.compare("ord", best, best))
-            taken = v.logic("or", v.compare("ogt", value, best), first_nan)
+            taken = leads(v, value, best)
             best, place = v.choose(taken, value, best), p.choose(taken, p.constant(number[k]), place)
         found[window] = place
     return found

@@ -111,7 +111,7 @@ def write_contracted(site: ElementSite) -> Elements:
         for i, inner in enumerate(np.ndindex(*[sizes[letter] for letter in summed])):
             at.update(zip(summed, inner, strict=True))
             factors = x[tuple([at[letter] for letter in left])], y[tuple([at[letter] for letter in right])]
-            totals.append(_product_sum(vector, factors, totals.pop() if i % GROUP else ""))
+            totals.append(vector.product_sum(factors, totals.pop() if i % GROUP else ""))
         found[index] = _in_pairs(JOINED[ops.sum], vector, totals) if totals else vector.constant(0)
     return found
 
@@ -122,14 +122,6 @@ def _in_pairs(join: Any, vector: Vector, items: list[str]) -> str:
         odd = items[len(items) // 2 * 2 :]
         items = [join(vector, x, y) for x, y in zip(items[::2], items[1::2], strict=False)] + odd
     return items[0]
-
-
-def _product_sum(v: Vector, factors: tuple[str, str], total: str) -> str:
-    """Return total + the product of factors, of floats rounded once."""
-    if v.dtype.kind == "f":
-        return v.intrinsic("fma", *factors, total) if total else v.op("fmul", *factors)
-    product = v.arithmetic("mul", *factors)
-    return v.arithmetic("add", total, product) if total else product
 
 
 JOINED: dict[Any, Any] = {
