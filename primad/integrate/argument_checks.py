@@ -69,20 +69,13 @@ def as_slope(found: Any, y: Any) -> Any:
     return found if found.dtype == y.dtype else found.astype(y.dtype)
 
 
-def check_method(method: Any, known: Sequence[str], explicit: Sequence[str], y0: Any) -> None:
-    """Refuse a method that is not known, or not one of those that take complex values where these are.
+def check_method(method: Any, known: Sequence[str]) -> None:
+    """Refuse a method that is not known.
 
     Raises:
         TracingError: with the one to take.
     """
     if isinstance(method, str) and method in known:
-        if is_complex(y0.dtype) and method not in explicit:
-            raise TracingError(
-                f"solve_ivp: {method} is for real values, and y0 is complex",
-                why="Its Jacobian is a matrix of real numbers.",
-                fix=f"take one of {', '.join(explicit)}, or pass the parts, np.concatenate([y.real, y.imag]), and "
-                "compute with x + 1j * y.",
-            )
         return
     name = method if isinstance(method, str) else getattr(method, "__name__", "")
     fix = INSTEAD.get(name) or (f"pass the name: method={name!r}." if name in known else suggestion(name, known))

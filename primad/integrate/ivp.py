@@ -30,7 +30,7 @@ from primad.integrate.argument_checks import (
 from primad.integrate.events import before, counter, counts, end_of, events_of, found_events
 from primad.integrate.mass_matrices import check_consistent, checked_mass, with_mass
 from primad.integrate.method_steps import Method
-from primad.integrate.methods import EXPLICIT, METHODS
+from primad.integrate.methods import METHODS
 from primad.integrate.run_checks import reached, stopped
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
@@ -75,8 +75,8 @@ def solve_ivp(
     Args:
         fun: `(t, y, *args) -> slope`, an array, list or tuple, in NumPy; it is recorded once.
         t_span: the times at which to begin and to end.
-        y0: the value at the beginning, an array with one axis, of real or complex numbers; those for stiff systems take
-            real ones.
+        y0: the value at the beginning, an array with one axis, of real or complex numbers, of which the slope need not
+            be analytic.
         method: "RK45", "DOP853" (with SciPy's tableaux); "ROS23" or, of order 4, "RODAS4" (by Hairer and Wanner) for
             stiff systems, both L-stable and with an exact Jacobian; or "RK4": the classical method in `steps` steps of
             equal length.
@@ -126,11 +126,11 @@ def solve_ivp(
     start, stop, y0 = checked_start(t_span, y0)
     t_eval = None if t_eval is None else as_floats(t_eval)
     check_times(t_eval, start, stop)
-    check_method(method, [*METHODS, "RK4"], [*EXPLICIT, "RK4"], y0)
+    check_method(method, [*METHODS, "RK4"])
     check_options(unknown)
     args = checked_args(args)
 
-    weights = checked_mass(mass, method, y0.shape[0])
+    weights = checked_mass(mass, method, y0)
     slope = _slope_of(fun, args, vectorized)
     if weights is not None:
         check_consistent(slope, start, y0, weights, *checked_tolerances(rtol, atol, y0.shape))

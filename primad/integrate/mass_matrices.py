@@ -17,18 +17,20 @@ import numpy as np
 from primad.errors import ShapeError, TracingError
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.functional.recorded_values import value
+from primad.integrate.complex_parts import matrix_of_parts, of_parts, parts, whole
 from primad.integrate.method_steps import Method
 from primad.integrate.rosenbrock import STIFF
+from primad.ir.array_types import is_complex
 from primad.recording.traced_array import TracedArray
 
 Array = np.ndarray[Any, Any]
 
 
-def checked_mass(mass: Any, method: str, size: int) -> Array | None:
+def checked_mass(mass: Any, method: str, y0: Any) -> Array | None:
     """Return a mass matrix as an array; None for none.
 
     Raises:
-        TracingError: for a method that takes none, and for a matrix that is traced.
+        TracingError: for a method that takes none, for a matrix that is traced, and a complex one of real values.
         ShapeError: for one of another shape.
     """
     if mass is None:
@@ -44,10 +46,15 @@ def checked_mass(mass: Any, method: str, size: int) -> Array | None:
             why="It is constant, to derivatives too.",
             fix="let the function close over it. What depends on arguments goes into fun: np.linalg.solve(M, f).",
         )
-    found = np.asarray(mass.toarray() if hasattr(mass, "toarray") else mass, np.float64)
-    if found.shape != (size, size):
-        raise ShapeError(f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {size} elements")
-    return found
+    found = np.asarray(mass.toarray() if hasattr(mass, "toarray") else mass)
+    if is_complex(found.dtype) and not is_complex(y0.dtype):
+        raise TracingError(
+            "solve_ivp: a complex mass matrix of real values",
+            fix="begin with complex numbers: np.asarray(y0, complex).",
+        )
+    if found.shape != (y0.size, y0.size):
+        raise ShapeError(f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {y0.size} elements")
+    return found.astype(y0.dtype)
 
 
 def with_mass(method: Method, mass: Array | None) -> Method:
@@ -65,6 +72,9 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, 
     """
     from scipy.linalg import null_space  # loads when it is called
 
+    has_parts = is_complex(y0.dtype)
+    if has_parts:
+        fun, y0, mass = of_parts(fun), parts(y0), matrix_of_parts(mass)
     equations, unknowns = null_space(mass.T), null_space(mass)
     if not equations.shape[1]:
         return
@@ -81,6 +91,7 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, 
             fix="differentiate these equations in time until they determine the unknowns, and pass that system.",
         )
     moved = unknowns @ np.linalg.solve(small, -(equations.T @ slope))
+    at, moved = (whole(at), whole(moved)) if has_parts else (at, moved)
     excess = np.abs(moved) / (atol + rtol * np.abs(at))
     worst = int(np.argmax(excess))
     if excess[worst] > 1:

@@ -73,12 +73,11 @@ def _between_dop853(inside: Any, y: Any, h: Any, x: Any) -> Any:
     return y + value
 
 
-EXPLICIT = {
+METHODS = {
     "RK45": Method(_rk45, _between_rk45, 4, 6),
     "DOP853": Method(_dop853, _between_dop853, 7, 15),
+    **STIFF,
 }
-"""The methods of Runge and Kutta, by name; they take complex values as well."""
-METHODS = {**EXPLICIT, **STIFF}
 """The adaptive methods, by name."""
 
 

@@ -15,7 +15,9 @@ from primad.errors import MemoryLimitError
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE
 from primad.implicit.sparse_systems import solution_with
+from primad.integrate.complex_parts import matrix_of_parts, of_parts, parts, whole
 from primad.integrate.method_steps import Method, Stepped, combined, norm, scale
+from primad.ir.array_types import is_complex
 from primad.numpy.linalg.sparse_arrays import entries_of
 from primad.recording.traced_array import TracedArray
 
@@ -26,8 +28,12 @@ _D = 1 / (2 + np.sqrt(2))
 def _system(fun: Function, t: Any, y: Any, factor: Any, mass: Any) -> tuple[Callable[[Any], Any], Any]:
     """Return what solves with the matrix M − factor J, where M is 1 without a mass matrix, and the derivative in time.
 
-    Of large states whose Jacobian is mostly zero the matrix is sparse, and its factors serve all right sides.
+    Of large states whose Jacobian is mostly zero the matrix is sparse, and its factors serve all right sides. Of
+    complex values, whose slope need not be analytic, the system is that of the parts.
     """
+    if is_complex(y.dtype):
+        solved, in_time = _system(of_parts(fun), t, parts(y), factor, None if mass is None else matrix_of_parts(mass))
+        return lambda b: whole(solved(parts(b))), whole(in_time)
     matrix, in_time = jacobian(lambda y: fun(t, y))(y), jacobian(lambda t: fun(t, y))(t)[:]
     size = y.shape[0]
     if size >= SPARSE_FROM and isinstance(y, TracedArray) and _is_sparse(matrix, size):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 import primad
@@ -156,3 +157,41 @@ def test_bounds_of_parts() -> None:
 def test_what_has_no_meaning_is_refused(call: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def spiral(t: Any, y: Any) -> Any:
+    return np.stack([(-2 + 1j) * y[0] + np.conj(y[1]), 1j * y[0].real * y[1]])
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "BDF", "Radau", "LSODA"])
+def test_initial_value_problems(method: str) -> None:
+    """Explicit methods take SciPy's steps of complex numbers; stiff ones integrate the parts."""
+    passes = lambda t, y: y[0].real - 0.4  # noqa: E731
+    options: dict[str, Any] = {"rtol": 1e-7, "atol": [1e-9, 1e-8], "events": passes, "dense_output": True}
+    found = optimize.solve_ivp(spiral, (0, 1), START + 0.5, method, **options)
+    exact = method if method in ("RK23", "RK45", "DOP853") else "DOP853"
+    expected = scipy.integrate.solve_ivp(spiral, (0, 1), START + 0.5, exact, **options)
+    assert found.y.dtype == complex and found.y.shape == (2, found.t.size)
+    if method == exact:
+        np.testing.assert_allclose(found.t, expected.t, rtol=1e-9)
+    np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5)
+    np.testing.assert_allclose(found.y_events[0].T, expected.y_events[0], rtol=1e-5)
+    np.testing.assert_allclose(found.sol([0.2, 0.7]), expected.sol([0.2, 0.7]), rtol=1e-5)
+    np.testing.assert_allclose(found.sol(0.2), expected.sol(0.2), rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF"])
+def test_initial_value_problems_of_trees(method: str) -> None:
+    """A real number and complex ones in single precision; the slope of these may be real."""
+
+    def slope(t: Any, y: Any) -> Any:
+        return {"a": -y["a"], "c": np.abs(y["c"]) * y["a"]}
+
+    tolerances: dict[str, Any] = {"rtol": 1e-6, "atol": {"a": 1e-8, "c": np.full((2, 1), 1e-8)}}
+    start = {"a": 1.0, "c": np.array([[1j], [2 + 1j]], np.complex64)}
+    found = optimize.solve_ivp(slope, (0, 1), start, method, t_eval=[0.5, 1.0], **tolerances)
+    assert found.y["c"].dtype == np.complex64 and found.y["c"].shape == (2, 1, 2)
+    np.testing.assert_allclose(found.y["a"], np.exp([-0.5, -1.0]), rtol=1e-5)
+    of_numbers = lambda t, y: np.stack([-y[0], np.abs(y[1]) * y[0], np.abs(y[2]) * y[0]])  # noqa: E731
+    expected = scipy.integrate.solve_ivp(of_numbers, (0, 1), [1.0 + 0j, 1j, 2 + 1j], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.y["c"][:, 0, -1], expected.y[1:, -1], rtol=1e-5)

@@ -246,7 +246,8 @@ def test_solve_ivp_by_every_method(method: str) -> None:
 def test_scipys_solvers_say_what_is_wrong() -> None:
     cases: list[tuple[Any, str]] = [
         (lambda: minimize(loss, {"x": 1j, "y": 2}), "a complex number"),
-        (lambda: solve_ivp(lambda t, y: 1j * y, (0, 1), np.array([1j])), "dtype complex128 are not supported"),
+        (lambda: solve_ivp(lambda t, y: 1j * y, (0, 1), [1.0]), r"a part of the state of float64\[1\](.|\n)*complex"),
+        (lambda: solve_ivp(lambda t, y: y, (0, 1), [1j], "BDF", jac=np.eye(1)), "derivative of your own by complex"),
         (lambda: least_squares(residuals, START, args=1.0), "args is a tuple"),
         (lambda: minimize(3, START), "expected a function"),
         (lambda: minimize(loss, START, bounds=[(0, 1)] * 4), "bounds are a pair"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError, suggestion
-from primad.ir.array_types import check_real
+from primad.ir.array_types import ArrayType, is_complex
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector
+from primad.optimize.real_coordinates import RealCoordinates
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, check_args, parameters, spread
 from primad.recording import tree
+from primad.recording.tracing import type_of
 from primad.system.tracebacks import entrance
 
 __all__ = ["solve_ivp"]
@@ -41,14 +44,15 @@ def solve_ivp(
 ) -> Any:
     """Call `scipy.integrate.solve_ivp` on a plain function of a tree; stiff methods get the Jacobian.
 
-    Radau and BDF get a sparse one of a large state, where most of it is zero. `primad.integrate.solve_ivp` has fewer
-    methods, and is itself differentiable.
+    Radau and BDF get a sparse one of a large state, where most of it is zero. Of a complex state, whose slope need not
+    be analytic, stiff methods integrate the parts, and errors are those of parts. `primad.integrate.solve_ivp` has
+    fewer methods, and is itself differentiable.
 
     Args:
         fun: a function (t, y, *args) that returns the derivative of y, a tree like y, written with NumPy.
         t_span: from when to when.
-        y0: the state at the beginning. Numbers, and lists and tuples of numbers, are an array, as in SciPy; anything
-            else is a tree of arrays. Integers become floats.
+        y0: the state at the beginning, of real or complex numbers. Numbers, and lists and tuples of numbers, are an
+            array, as in SciPy; anything else is a tree of arrays. Integers become floats.
         method: as SciPy's, a name or a class; Radau, BDF and LSODA use the Jacobian.
         t_eval: as SciPy's.
         dense_output: as SciPy's; `sol(t)` returns trees.
@@ -64,8 +68,9 @@ def solve_ivp(
         such trees.
 
     Raises:
-        ShapeError: if y0 is no tree of float arrays, or `fun` returns another tree.
-        TracingError: if there is no such method.
+        ShapeError: if y0 is no tree of arrays, or `fun` returns another tree.
+        TracingError: if there is no such method; for complex slopes of a real part of the state, and a `jac` of a
+            complex state.
         NotDifferentiableError: in `grad`, `jit` or `vmap`.
 
     Example:
@@ -86,84 +91,140 @@ def solve_ivp(
         )
     args = () if args is None else args
     check_args("solve_ivp", args)
+    name = method if isinstance(method, str) else method.__name__
     y0 = parameters(y0, "solve_ivp")
-    for leaf in tree.leaves(y0):
-        check_real(leaf.dtype)
-    space = Space.of(y0)
+    states = States.of(y0, name in EXPLICIT)
     given = dict(options)
     if "atol" in given:
-        given["atol"] = _tolerance(space, given["atol"])
-    flat = Plain(_right(fun, space, vectorized, args), (y0, 0.0), (), "solve_ivp", compiled)
-    name = method if isinstance(method, str) else method.__name__
+        given["atol"] = states.tolerance(given["atol"])
+    flat = Plain(_right(fun, states.coordinates, vectorized, args), (y0, 0.0), (), "solve_ivp", compiled, parts=True)
     is_implicit = name in IMPLICIT
     jac = given.get("jac")
+    if jac is not None:
+        states.coordinates.refuse("solve_ivp: a derivative of your own")
     if callable(jac):
-        given["jac"] = flat.plain(lambda t, y: jac(t, space.tree(y), *args))
+        given["jac"] = flat.plain(lambda t, y: jac(t, states.trees(y), *args))
     values = flat.values(jac is not None or (not is_implicit and not flat.is_recordable(flat.call)))
 
-    def slope(t: float, y: Vector) -> Vector:
-        return values(np.append(y, t))
+    def slope(t: float, y: Any) -> Any:
+        return states.of_parts(values(np.append(states.parts(y), t)))
 
     if is_implicit and jac is None:
         matrix = flat.large_matrix() if name in SPARSE else flat.matrix()
         given["jac"] = lambda t, y: matrix(np.append(y, t))[:, :-1]
     if events is not None:
         listed = events if isinstance(events, (tuple, list)) else (events,)
-        given["events"] = [_event(space, event, args) for event in listed]
-    found = integrate.solve_ivp(
-        slope, t_span, space.vector(y0), method=method, t_eval=t_eval, dense_output=dense_output, **given
-    )
-    found.y = _trees(space, np.reshape(found.y, (space.size, -1)))  # without times, SciPy's is a list
+        given["events"] = [_event(states, event, args) for event in listed]
+    start = states.vector(y0)
+    found = integrate.solve_ivp(slope, t_span, start, method=method, t_eval=t_eval, dense_output=dense_output, **given)
+    found.y = states.trees(np.reshape(found.y, (start.size, -1)))  # without times, SciPy's is a list
     if found.y_events is not None:
-        found.y_events = [_trees(space, np.reshape(each, (-1, space.size)).T) for each in found.y_events]
+        found.y_events = [states.trees(np.reshape(each, (-1, start.size)).T) for each in found.y_events]
     if found.sol is not None:
         inner = found.sol
-        found.sol = lambda t: space.tree(inner(t)) if np.ndim(t) == 0 else _trees(space, inner(t))
+        found.sol = lambda t: states.trees(inner(t))
     return found
 
 
-def _right(fun: Function, space: Space, vectorized: bool, args: Sequence[Any]) -> Function:
+@dataclass(frozen=True)
+class States:
+    """How states, trees of arrays, become SciPy's vectors and back.
+
+    A complex number of a state is one of a vector where the method takes such, and otherwise two: its parts.
+
+    Attributes:
+        coordinates: the parts of states.
+        space: of the coordinates.
+        is_whole: whether vectors are complex.
+    """
+
+    coordinates: RealCoordinates
+    space: Space
+    is_whole: bool
+
+    @classmethod
+    def of(cls, start: Tree, takes_complex: bool) -> States:
+        """Return those of states like one."""
+        coordinates = RealCoordinates.of(start)
+        return cls(coordinates, Space.of(coordinates.split(start)), takes_complex and coordinates.are_parts)
+
+    def vector(self, state: Tree) -> Any:
+        """Return a state as SciPy's vector."""
+        if not self.is_whole:
+            return self.space.vector(self.coordinates.split(state))
+        return np.concatenate([np.ravel(leaf).astype(np.complex128) for leaf in tree.leaves(state)])
+
+    def trees(self, vectors: Any) -> Tree:
+        """Return a vector as a state; of a matrix whose columns are vectors one tree, whose leaves have them last."""
+        found, start = [], 0
+        for type in self.coordinates.types:
+            has_pairs = type.is_complex and not self.is_whole
+            end = start + type.size * (2 if has_pairs else 1)
+            numbers, start = vectors[start:end], end
+            if has_pairs:
+                numbers = np.stack([numbers[::2], numbers[1::2]], axis=-1).view(np.complex128)
+            elif not type.is_complex:
+                numbers = numbers.real
+            found.append(numbers.reshape((*type.shape, *vectors.shape[1:])).astype(type.dtype))
+        return tree.unflatten(self.coordinates.structure, found)
+
+    def parts(self, vector: Any) -> Vector:
+        """Return the coordinates of a state from its vector."""
+        return self.space.vector(self.coordinates.split(self.trees(vector))) if self.is_whole else vector
+
+    def of_parts(self, parts: Vector) -> Any:
+        """Return the vector of a state from its coordinates."""
+        return self.vector(self.coordinates.joined(self.space.tree(parts))) if self.is_whole else parts
+
+    def tolerance(self, given: Any) -> Any:
+        """Return an absolute tolerance as SciPy's: a number, or one for each number of a vector."""
+        if np.ndim(given) == 0 and not isinstance(given, dict):
+            return given
+        types = self.coordinates.types
+        each = spread(Space(self.coordinates.structure, list(types)), given, "solve_ivp: atol")
+        counts = [2 if type.is_complex and not self.is_whole else 1 for type in types for _ in range(type.size)]
+        return np.repeat(each, counts)
+
+
+def _right(fun: Function, coordinates: RealCoordinates, vectorized: bool, args: Sequence[Any]) -> Function:
     """Return the function of (value, time) whose result has the leaves of the derivative, which are looked at."""
+    structure = coordinates.structure
 
     def right(moment: tuple[Tree, Any]) -> Any:
         state, time = moment
         if vectorized:
             state = tree.map(lambda leaf: pnp.expand_dims(leaf, -1), state)
         result = fun(time, state, *args)
-        if space.structure.is_leaf() and isinstance(result, (list, tuple)):
+        if structure.is_leaf() and isinstance(result, (list, tuple)):
             result = pnp.array(result)
-        leaves = tree.flatten_as(space.structure, result, "solve_ivp: the result of fun")
+        leaves = tree.flatten_as(structure, result, "solve_ivp: the result of fun")
         if vectorized:
             leaves = [reshape(leaf, np.shape(leaf)[:-1]) for leaf in leaves]
-        for leaf, type in zip(leaves, space.types, strict=True):
-            if np.shape(leaf) != type.shape:
-                raise ShapeError(f"solve_ivp: fun returns {np.shape(leaf)} for a part of the state of {type.shape}")
-        return leaves
+        return [_slope(leaf, type) for leaf, type in zip(leaves, coordinates.types, strict=True)]
 
     return right
 
 
-def _tolerance(space: Space, given: Any) -> Any:
-    """Return an absolute tolerance as SciPy's: a number, or one for each number of the state."""
-    return given if np.ndim(given) == 0 and not isinstance(given, dict) else spread(space, given, "solve_ivp: atol")
+def _slope(leaf: Any, type: ArrayType) -> Any:
+    """Return the slope of a part of the state, in complex numbers where this has them."""
+    if np.shape(leaf) != type.shape:
+        raise ShapeError(f"solve_ivp: fun returns {np.shape(leaf)} for a part of the state of {type.shape}")
+    has = is_complex(type_of(leaf).dtype)
+    if has and not type.is_complex:
+        raise TracingError(
+            f"solve_ivp: fun returns complex numbers for a part of the state of {type}",
+            fix="begin with complex numbers: np.asarray(y0, complex).",
+        )
+    return leaf if has or not type.is_complex else leaf + 0j
 
 
-def _event(space: Space, event: Function, args: Sequence[Any]) -> Function:
+def _event(states: States, event: Function, args: Sequence[Any]) -> Function:
     """Return an event of vectors, with SciPy's attributes."""
 
-    def at(t: float, y: Vector) -> float:
-        return float(np.asarray(event(t, space.tree(y), *args)).item())
+    def at(t: float, y: Any) -> float:
+        return float(np.asarray(event(t, states.trees(y), *args)).item())
 
     for name in ("terminal", "direction"):
         if hasattr(event, name):
             setattr(at, name, getattr(event, name))
     return at
-
-
-def _trees(space: Space, states: Any) -> Tree:
-    """Return a matrix whose columns are states as one tree, whose leaves have the columns last."""
-    found, start = [], 0
-    for type in space.types:
-        found.append(states[start : start + type.size].reshape(*type.shape, -1).astype(type.dtype))
-        start += type.size
-    return tree.unflatten(space.structure, found)
