@@ -49,9 +49,8 @@ def as_floats(value: Any) -> Any:
 def as_numbers(value: Any) -> Any:
     """Return a number, an array or a list as an array of floats, or of complex numbers where it has some."""
     found = settled(joined(value))
-    if np.dtype(getattr(found, "dtype", np.float64)).kind != "c":
-        return as_floats(found)
-    return found.astype(np.complex128) if isinstance(found, TracedArray) else plain(found, np.complex128)
+    found = found if isinstance(found, TracedArray) else plain(found)
+    return found.astype(np.complex128) if is_complex(found.dtype) else as_floats(found)
 
 
 def as_slope(found: Any, y: Any) -> Any:
