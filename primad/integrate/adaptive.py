@@ -67,7 +67,7 @@ def adaptive(
     fun: Function,
     start: Any,
     stop: Any,
-    y0: Any,
+    begin: tuple[Any, Any],
     method: Method,
     rtol: Any,
     atol: Any,
@@ -83,7 +83,7 @@ def adaptive(
         fun: the slope at a time and value.
         start: the time at which to begin.
         stop: the time at which to end.
-        y0: the value at the beginning.
+        begin: the value and the slope at the beginning.
         method: takes a step.
         rtol: relative tolerance.
         atol: absolute tolerance.
@@ -97,7 +97,7 @@ def adaptive(
     direction = stop_gradient(np.sign(stop - start))
     begun = None if piece is None else piece.state
     if begun is None:
-        slope = fun(start, y0)
+        y0, slope = begin
         if first is None:
             first = first_step(fun, start, y0, slope, stop - start, method.order, atol, rtol, longest)
         status = np.where(np.all(np.isfinite(slope)), 0, -1)

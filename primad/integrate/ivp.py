@@ -145,11 +145,11 @@ def solve_ivp(
     else:
         most = operator.index(max_steps)
         options = max_step, most, (counts(watched), counter(watched))
-        path_of = _adaptive_path(
+        first, path_of = _adaptive_path(
             slope, (start, stop), y0, with_mass(METHODS[method], weights), rtol, atol, first_step, options
         )
         whole = watched or dense_output or t_eval is None
-        if not whole and is_plain(start, stop, t_eval, first_step, slope(start, y0)):
+        if not whole and is_plain(start, stop, t_eval, first_step, first):
             return _by_pieces(path_of, method, stop, t_eval, y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2
@@ -209,8 +209,8 @@ def _adaptive_path(
     atol: Any,
     first: Any,
     options: tuple[Any, int, tuple[Any, Function]],
-) -> Callable[[Piece | None], SolutionPath]:
-    """Return the function piece -> path of an adaptive method.
+) -> tuple[Any, Callable[[Piece | None], SolutionPath]]:
+    """Return the first slope, and the function piece -> path of an adaptive method.
 
     Raises:
         ShapeError: for tolerances, and lengths of steps, that are not positive.
@@ -218,12 +218,13 @@ def _adaptive_path(
     longest, most, counted = options
     tolerances = checked_tolerances(rtol, atol, y0.shape)
     check_lengths(longest, first)
+    begin = y0, slope(span[0], y0)
 
     def path_of(piece: Piece | None) -> SolutionPath:
         bounds = float(longest), most, counted
-        return adaptive(slope, *span, y0, method, *tolerances, first, bounds, piece)
+        return adaptive(slope, *span, begin, method, *tolerances, first, bounds, piece)
 
-    return path_of
+    return begin[1], path_of
 
 
 def _by_pieces(
