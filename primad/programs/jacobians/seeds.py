@@ -158,7 +158,7 @@ def _padding(seeds: Seeds, number: int) -> tuple[Padded | None, tuple[Step, ...]
         if isinstance(step, Regrouped):
             break
         if step.axis == number:
-            if isinstance(step, Padded) and step.count:
+            if isinstance(step, Padded):
                 return step, (*seeds.undo[:place], *seeds.undo[place + 1 :])
             break
     return None, seeds.undo
