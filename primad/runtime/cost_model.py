@@ -212,7 +212,7 @@ def _in_registers(program: Program, length: int) -> Prediction:
     ready: dict[Node, float] = {}
     for node in program.nodes:
         alone = 0.0 if isinstance(node.op, Leaf) or not likely_work(node) else LATENCY_SECONDS
-        if alone and likely_exps(node):
+        if likely_exps(node):
             alone = FUNCTION_SECONDS
         ready[node] = alone + max([ready[operand] for operand in node.inputs], default=0.0)
     return Prediction(kernels=max(length * INSTRUCTION_SECONDS, *ready.values(), 0.0))
