@@ -90,20 +90,37 @@ def test_what_a_tile_computes_fits_into_a_cache(limits: Callable[..., None]) -> 
     assert length(points, layers) is None and length(points, layers, even_large=True) == 4
 
 
+def pairs(x: Any) -> Any:
+    """A product for each point, of matrices of three rows and of one column."""
+    return np.sum(np.tanh(x[:, :, None] * np.tanh(x[:, None, :])) @ np.tanh(x[:, :, None]), axis=(1, 2))
+
+
+def heads(x: Any) -> Any:
+    """Products with each matrix of a stack."""
+    return np.sum(
+        np.einsum("tsi,sij->tsj", np.tanh(x[:, None] * np.ones((2, 1))), np.full((2, 3, 40), 0.1)), axis=(1, 2)
+    )
+
+
+READ_AGAIN = {layers: 40 * 5 * 8, pairs: 3 * 8, heads: 3 * 40 * 8}
+"""Bytes of the largest matrix that is read for one point after the other."""
+
+
+@pytest.mark.parametrize("function", READ_AGAIN)
 def test_products_with_large_matrices_are_those_of_blas(
-    limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    function: Callable[..., Any], limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    matrix = 40 * 5 * 8
+    matrix = READ_AGAIN[function]
     for nbytes, is_wide, native in ((matrix, True, True), (matrix - 1, True, False), (matrix - 1, False, True)):
         monkeypatch.setattr(tile_choice, "blas_is_as_wide", lambda wide=is_wide: wide)
         limits(LARGEST_MATRIX=nbytes)
-        assert (length(100, layers) is not None) == native
-        assert (mixed_tiles(partition(100, layers)) is not None) == native
+        assert (length(100, function) is not None) == native
+        assert (mixed_tiles(partition(1000, function)) is not None) == native
 
 
 def test_mixed_tiles_divide_the_axis_where_they_may(limits: Callable[..., None]) -> None:
     limits(MIXED_LENGTHS=(64, 128, 256))
-    lengths = (127, None), (128, 64), (255, 64), (256, 128), (768, 256), (576, 192), (640, 160), (1009, 256)
+    lengths = (127, None), (128, 64), (255, 64), (256, 128), (768, 256), (576, 192), (640, 160), (1144, 256)
     for points, expected in lengths:
         tiles = mixed_tiles(partition(points, layers))
         assert (None if tiles is None else tiles.length) == expected, points

@@ -1,0 +1,88 @@
+"""Which contractions are computed in blocks, and how, on both sides of each limit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+from primad.ops.blocked import blocked_products
+from primad.ops.blocked.blocked_products import made_in_order, multiply
+
+
+@pytest.fixture(autouse=True)
+def limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in {"THREAD_WORK": 1000, "SHARED_FLOPS": 100_000, "SMALL": 4}.items():
+        monkeypatch.setattr(blocked_products, name, value)
+    for made in (blocked_products._form, blocked_products._is_worthwhile):
+        made.cache_clear()
+    yield
+    for made in (blocked_products._form, blocked_products._is_worthwhile):
+        made.cache_clear()
+
+
+def ones(*shape: int) -> Any:
+    return np.ones(shape)
+
+
+CHOSEN = {
+    "work for threads, and nothing to sum": ("ij,jk->ik", ones(25, 1), ones(1, 20), True),
+    "too little work": ("ij,jk->ik", ones(25, 1), ones(1, 19), False),
+    "as many flops as are shared": ("ij,jk->ik", ones(50, 20), ones(20, 50), True),
+    "fewer": ("ij,jk->ik", ones(50, 20), ones(20, 49), False),
+    "an operand that is copied": ("iaj,ijk->ak", ones(5, 10, 5), ones(5, 5, 20), True),
+    "the other operand": ("ijk,iaj->ka", ones(5, 5, 20), ones(5, 10, 5), True),
+    "little work on one that is copied": ("iaj,ijk->ak", ones(5, 10, 5), ones(5, 5, 19), False),
+    "as much work on one that is not": ("aij,ijk->ak", ones(10, 5, 5), ones(5, 5, 20), False),
+    "windows that overlap": ("ij,jk->ik", sliding_window_view(ones(14), 5), ones(5, 10), True),
+    "windows on the other side": ("ij,jk->ik", ones(10, 5), sliding_window_view(ones(14), 10), True),
+    "windows side by side": ("ij,jk->ik", ones(10, 5), ones(5, 10), False),
+    "no letter of its own": ("ij,jk->k", ones(10, 20), ones(20, 500), False),
+    "nothing that is summed": ("i,j->ij", ones(400), ones(400), False),
+    "no elements": ("ij,jk->ik", ones(0, 20), ones(20, 5000), False),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_blocks_are_taken_where_they_are_worth_it(name: str) -> None:
+    labels, x, y, wanted = CHOSEN[name]
+    inputs, out = labels.split("->")
+    found = multiply(x, y, *inputs.split(","), out)
+    assert (found is not None) == wanted
+    if found is not None:
+        np.testing.assert_allclose(found, np.einsum(labels, x, y))
+
+
+@pytest.mark.parametrize(
+    ("out", "rows", "in_order"),
+    [("ik", 0, True), ("ki", 0, True), ("iko", 3, True), ("koi", 3, True), ("kio", 4, True), ("kio", 3, False)],
+)
+def test_results_are_made_in_order_where_matrices_are_not_small_then(out: str, rows: int, in_order: bool) -> None:
+    """The last letters of a result are the columns of its matrices, those before them the rows."""
+    y, in_y = ((20, 40, rows), "jko") if "o" in out else ((20, 40), "jk")
+    x = ones(40, 20)
+    assert made_in_order("ij", in_y, out, x.shape, y) == in_order
+
+
+@pytest.mark.parametrize("letters", ["a", "ab", "ba", "abc"])
+def test_cuts_cover_all_in_equal_slices(letters: str) -> None:
+    for lengths in itertools.product((1, 2, 7, 12), repeat=len(letters)):
+        sizes = dict(zip(letters, lengths, strict=True))
+        whole = int(np.prod(lengths))
+        for width in (1, 3, 8, 200):
+            product = blocked_products._Product(None, sizes, None, None, None, None)  # type: ignore[arg-type]
+            cuts = list(product._cuts(letters, width))
+            (letter,) = {letter for letter, _, _ in cuts}
+            each = whole // sizes[letter]
+            assert letter == next((c for c in letters if sizes[c] > 1), letters[0])
+            assert [i for _, part, _ in cuts for i in range(sizes[letter])[part]] == list(range(sizes[letter]))
+            assert [i for _, _, part in cuts for i in range(part.start, part.stop)] == list(range(whole))
+            widths = [part.stop - part.start for _, _, part in cuts]
+            assert max(widths) <= max(width, each) + each * (width % each > 0) and widths[:-1] == widths[:1] * (
+                len(widths) - 1
+            )
+            assert len(cuts) == 1 or max(widths) > width // 2 or max(widths) == each
