@@ -40,6 +40,7 @@ CHOSEN = {
     "as much work on one that is not": ("aij,ijk->ak", ones(10, 5, 5), ones(5, 5, 20), False),
     "windows that overlap": ("ij,jk->ik", sliding_window_view(ones(14), 5), ones(5, 10), True),
     "windows on the other side": ("ij,jk->ik", ones(10, 5), sliding_window_view(ones(14), 10), True),
+    "two windows that overlap": ("ij,jk->ik", sliding_window_view(ones(5), 4), ones(4, 125), True),
     "windows side by side": ("ij,jk->ik", ones(10, 5), ones(5, 10), False),
     "no letter of its own": ("ij,jk->k", ones(10, 20), ones(20, 500), False),
     "nothing that is summed": ("i,j->ij", ones(400), ones(400), False),
