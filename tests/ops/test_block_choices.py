@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from primad.ops.blocked import blocked_products
 from primad.ops.blocked.blocked_products import made_in_order, multiply
+from primad.ops.blocked.pieces import in_order
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +84,54 @@ def test_cuts_cover_all_in_equal_slices(letters: str) -> None:
             assert [i for _, part, _ in cuts for i in range(sizes[letter])[part]] == list(range(sizes[letter]))
             assert [i for _, _, part in cuts for i in range(part.start, part.stop)] == list(range(whole))
             widths = [part.stop - part.start for _, _, part in cuts]
-            assert max(widths) <= max(width, each) + each * (width % each > 0) and widths[:-1] == widths[:1] * (
-                len(widths) - 1
-            )
+            assert widths[:-1] == widths[:1] * (len(widths) - 1)
+            assert max(widths) <= max(width, each) + each * (width % each > 0)
             assert len(cuts) == 1 or max(widths) > width // 2 or max(widths) == each
+
+
+LIMITS = {
+    "THREAD_WORK": 0, "SHARED_FLOPS": 0, "BLOCK_BYTES": 10**6, "NARROWEST": 4, "DEEPEST": 10**6, "MATRIX": 10,
+    "SMALL": 4, "MOST_CHUNKS": 6, "ALONE_WORK": 0,
+}  # fmt: skip
+PLAIN, STACKS = ("ij,jk->ik", (40, 5), (5, 60)), ("bij,bjk->bik", (8, 2, 3), (8, 3, 4))
+DEEP, COPIED = ("ij,jk->ik", (2, 100), (100, 3)), ("iaj,ijk->ak", (5, 60, 5), (5, 5, 40))
+SHARED = {
+    "blocks of columns": (PLAIN, {}, [6]),
+    "blocks of rows": (("ij,jk->ik", (60, 5), (5, 40)), {}, [6]),
+    "blocks that are as narrow as may be": (PLAIN, {"NARROWEST": 20}, [3]),
+    "fewer blocks than half of the chunks": (PLAIN, {"NARROWEST": 30}, [6] * 2),
+    "pieces of small matrices": (PLAIN, {"NARROWEST": 60, "SMALL": 10}, [4]),
+    "no piece of a small matrix": (PLAIN, {"NARROWEST": 60, "SMALL": 41}, [1]),
+    "blocks of what is copied": (COPIED, {"BLOCK_BYTES": 25 * 8 * 20}, [3]),
+    "large blocks of what is copied": (COPIED, {"BLOCK_BYTES": 25 * 8 * 30}, [6, 6, 6, 6]),
+    "narrow blocks of what is copied": (COPIED, {"BLOCK_BYTES": 25 * 8 * 12}, [5]),
+    "a deep sum": (DEEP, {"DEEPEST": 99, "BLOCK_BYTES": 48}, [6]),
+    "a deep sum in few blocks": (DEEP, {"DEEPEST": 99, "NARROWEST": 30}, [4]),
+    "a deep sum in blocks of a matrix": (DEEP, {"DEEPEST": 99, "MATRIX": 25}, [4]),
+    "a sum that is not deep": (DEEP, {"DEEPEST": 100, "BLOCK_BYTES": 48}, [1]),
+    "a deep sum of a large result": (DEEP, {"DEEPEST": 99, "BLOCK_BYTES": 47}, [1]),
+    "stacks of small products": (STACKS, {"ALONE_WORK": 49}, [1]),
+    "stacks in pieces": (STACKS, {"ALONE_WORK": 49, "BLOCK_BYTES": 8 * 96 // 4}, [4]),
+    "stacks in pieces that nearly fit": (STACKS, {"ALONE_WORK": 49, "BLOCK_BYTES": 8 * 96 // 4 - 1}, [5]),
+    "stacks in chunks": (STACKS, {"ALONE_WORK": 49, "BLOCK_BYTES": 1}, [6]),
+    "stacks of products with work for threads": (STACKS, {"ALONE_WORK": 48}, [6]),
+}
+"""Labels and shapes, limits that differ, and how many chunks are shared, each time that some are."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_chunks_are_as_many_as_limits_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (labels, *shapes), changed, expected = SHARED[name]
+    for limit, value in (LIMITS | changed).items():
+        monkeypatch.setattr(blocked_products, limit, value)
+    shared: list[int] = []
+
+    def each(work: Any, count: int) -> Any:
+        shared.append(count)
+        return in_order(work, count)
+
+    x, y = (np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes))
+    inputs, out = labels.split("->")
+    found = multiply(x, y, *inputs.split(","), out, each=each)
+    np.testing.assert_allclose(found, np.einsum(labels, x, y), rtol=1e-12, atol=1e-12)
+    assert shared == expected
