@@ -135,3 +135,34 @@ def test_chunks_are_as_many_as_limits_say(name: str, monkeypatch: pytest.MonkeyP
     found = multiply(x, y, *inputs.split(","), out, each=each)
     np.testing.assert_allclose(found, np.einsum(labels, x, y), rtol=1e-12, atol=1e-12)
     assert shared == expected
+
+
+@pytest.mark.parametrize("where", ["over the first operand", "over the second one", "with gaps", "turned"])
+def test_results_may_be_written_anywhere(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, value in LIMITS.items():
+        monkeypatch.setattr(blocked_products, limit, value)
+    columns = 40 if where == "over the second one" else 60  # then by rows, each of which reads all of the second
+    x, y = (np.random.default_rng(i).normal(size=shape) for i, shape in enumerate([(60, 60), (60, columns)]))
+    expected = x @ y
+    places = {"over the first operand": x, "over the second one": y, "with gaps": np.empty((60, 120))[:, ::2]}
+    target = places.get(where, np.empty((60, 60)).T)
+    assert multiply(x, y, "ij", "jk", "ik", target) is target
+    np.testing.assert_allclose(target, expected, rtol=1e-12, atol=1e-12)
+
+
+WRITTEN = {
+    "rows of two axes that lie apart": ("abj,jk->abk", (6, 10, 8), (8, 40), np.empty((10, 6, 40)).transpose(1, 0, 2)),
+    "in another order than that of the product": ("ij,jko->kio", (40, 8), (8, 5, 3), np.empty((5, 40, 3))),
+}
+"""Labels, shapes, and where the result is to be, which no product can write at once."""
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_results_that_no_product_writes_at_once_are_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, value in LIMITS.items():
+        monkeypatch.setattr(blocked_products, limit, value)
+    labels, *shapes, target = WRITTEN[name]
+    inputs, out = labels.split("->")
+    x, y = (np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes))
+    assert multiply(x, y, *inputs.split(","), out, target) is target
+    np.testing.assert_allclose(target, np.einsum(labels, x, y), rtol=1e-12, atol=1e-12)
