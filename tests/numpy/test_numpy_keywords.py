@@ -224,6 +224,29 @@ def test_ufuncs_take_a_dtype_that_they_compute_in(ufunc: np.ufunc) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-5)
 
 
+RANKS = {np.matmul: (2, 2), np.vecdot: (1, 1), np.matvec: (2, 1), np.vecmat: (1, 2)}
+"""How many axes of each operand are those of its matrix or vector; of matmul's, fewer where it has no more."""
+
+
+@pytest.mark.parametrize("ufunc", RANKS)
+def test_products_take_any_axes_of_operands_and_of_the_result(ufunc: np.ufunc) -> None:
+    """All axes of all operands of one to three axes, and results whose axes are put anywhere."""
+    rng = np.random.default_rng(0)
+    for ranks in itertools.product((1, 2, 3), repeat=2):
+        own = [min(n, rank) if ufunc is np.matmul else n for n, rank in zip(RANKS[ufunc], ranks, strict=True)]
+        if any(n > rank for n, rank in zip(own, ranks, strict=True)):
+            continue
+        x, y = (rng.normal(size=(2,) * rank) for rank in ranks)
+        core = sum(own) - 2
+        whole = core + max(rank - n for n, rank in zip(own, ranks, strict=True))
+        places = [
+            list(itertools.permutations(range(-n, 0), k)) for n, k in zip((*ranks, whole), (*own, core), strict=True)
+        ]
+        for axes in itertools.islice(itertools.product(*places), 40):
+            found = primad.jit(lambda x, y, axes=axes: ufunc(x, y, axes=list(axes)), backend="reference")(x, y)
+            np.testing.assert_allclose(found, ufunc(x, y, axes=list(axes)), rtol=1e-13, err_msg=f"{ranks} {axes}")
+
+
 def test_dtype_of_ufuncs_is_a_conversion() -> None:
     x = np.array([0.3, 0.7])
     for n in (np, pnp):
