@@ -124,7 +124,16 @@ def test_lines_are_found_again_after_a_change() -> None:
     assert spread(range(100), 3) == [0, 50, 99] and spread([1, 2], 3) == [1, 2]
 
 
-def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A tree that has the toy among its sources, and the tests that there are."""
+    (tmp_path / "primad" / "ir").mkdir(parents=True)
+    (tmp_path / "primad" / "ir" / "toy.py").write_text(TOY)
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    return tmp_path
+
+
+def test_tests_of_few_lines_that_mirror_the_file_come_first(root: Path) -> None:
     slip = next(slip for slip in slips_in("primad/ir/toy.py", TOY) if slip.before == ">")
     same, mirrored, other = "tests/ir/test_constants.py", "tests/ir/test_program_keys.py", "tests/pde/test_fields.py"
     near, slow, far = f"{same}::t", f"{mirrored}::w", f"{other}::v[sin]"
@@ -132,27 +141,62 @@ def test_tests_of_few_lines_that_mirror_the_file_come_first() -> None:
     covered = Covered(seconds, {f"{other}::v": [f"{other}::v[known]", f"{other}::v[cos]"]})
     covered.lines["primad/ir/toy.py"] = {slip.line: {near, slow, far}}
     covered.all_of = {same: [near], mirrored: [slow], other: [*seconds, f"{other}::v[known]", f"{other}::v[cos]"]}
-    asked = batches(slip, covered, ROOT)
+    asked = batches(slip, covered, root)
     assert [batch.file for batch in asked] == [other, same, other, mirrored, other]
     assert asked[0].tests == (f"{other}::v[known]",) and asked[2].tests == (far,)
     assert asked[4].tests == (f"{other}::v[cos]",)
 
 
-def test_tests_of_what_few_tests_run_near_a_line_come_first() -> None:
+def test_tests_of_what_few_tests_run_near_a_line_come_first(root: Path) -> None:
     """Of a line that all run, tests of what is near it are asked, and of keys where something is left out of one."""
     slips = slips_in("primad/ir/toy.py", TOY)
     slip = next(slip for slip in slips if slip.before == ">")
     common = [f"tests/ir/test_constants.py::t{i}" for i in range(9)]
     about = ["tests/pde/test_fields.py::u", "tests/pde/test_fields.py::w"]
     seconds = dict.fromkeys([*common, *about], 0.1)
-    lines = {slip.line: {*common, *about}, slip.line + 3: {about[1]}}
+    lines = {slip.line: {*common, *about}, slip.line + 2: {about[1]}}
     covered = Covered(seconds, lines={"primad/ir/toy.py": lines})
-    assert batches(slip, covered, ROOT)[0].file == "tests/pde/test_fields.py"
-    assert batches(slip, covered, ROOT)[0].tests == (about[1], about[0])
+    assert batches(slip, covered, root)[0].file == "tests/pde/test_fields.py"
+    assert batches(slip, covered, root)[0].tests == (about[1], about[0])
     covered.seconds = {"tests/ir/test_constants.py::t": 0.1, "tests/ir/test_program_keys.py::t": 0.1}
     covered.lines["primad/ir/toy.py"] = {i: {*covered.seconds} for i in range(1, 30)}
     key = next(slip for slip in slips if slip.kind == "component left out")
-    assert batches(key, covered, ROOT)[0].file == "tests/ir/test_program_keys.py"
+    assert batches(key, covered, root)[0].file == "tests/ir/test_program_keys.py"
+
+
+SEEN = """
+from primad.ir import toy
+TABLE = {"a": toy.known}
+
+def test_of_a_table(name):
+    assert TABLE[name]
+
+def test_of_a_constant():
+    assert toy.TOLERANCE < 1
+
+def test_of_neither():
+    pass
+"""
+
+
+def test_what_runs_while_a_file_is_read_is_asked_of_those_who_name_it(root: Path) -> None:
+    """Of a constant nobody runs the line, or whoever reads the file first; a table is made before any test."""
+    (root / "tests").unlink()
+    (root / "tests" / "ir").mkdir(parents=True)
+    file, other = "tests/ir/test_toy.py", "tests/pde/test_other.py"
+    (root / file).write_text(SEEN)
+    tests = [f"{file}::test_of_a_table[a]", f"{file}::test_of_a_constant", f"{file}::test_of_neither"]
+    covered = Covered(dict.fromkeys([*tests, f"{other}::t"], 0.1), all_of={file: tests, other: [f"{other}::t"]})
+    slips = slips_in("primad/ir/toy.py", TOY)
+    constant = next(slip for slip in slips if slip.kind == "digit")
+    covered.lines["primad/ir/toy.py"] = {constant.line: {tests[2]}}
+    assert [batch.tests for batch in batches(constant, covered, root)] == [(tests[1],)]
+    inside = next(slip for slip in slips if slip.before == ">")
+    covered.lines["primad/ir/toy.py"][inside.line] = {tests[1]}
+    assert {test for batch in batches(inside, covered, root) for test in batch.tests} == {*tests[:2]}
+    covered.others[f"{other}::t"] = [f"{other}::t[1]"]
+    covered.lines["primad/ir/toy.py"] = {inside.line + 2: {f"{other}::t"}}  # another case may run the line
+    assert {test for batch in batches(inside, covered, root) for test in batch.tests} == {f"{other}::t[1]"}
 
 
 TESTED = """
