@@ -121,7 +121,7 @@ def check_linear(given: Any, size: int, what: str) -> None:
     Raises:
         ShapeError: if it has not.
     """
-    if np.shape(given.A)[-1:] != (size,):
+    if np.ndim(given.A) > 2 or np.shape(given.A)[-1:] != (size,):
         raise ShapeError(
             f"{what}: a LinearConstraint of shape {np.shape(given.A)} for {size} parameters",
             fix="give the matrix a column for each number of x0, two for a complex one, in the order of leaves.",
