@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LEFT_OUT
 from primad.ir.node import LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program
 from primad.ir.replay import replay
-from primad.ops.record.primitive import apply
+from primad.ops.record.primitive import apply, is_of_several
 from primad.transforms.lowering import finish
 
 Term = tuple[Node | None, Node]
@@ -149,7 +149,7 @@ class _LinearSums:
 
     def _keys(self, node: Node) -> list[Any]:
         """Return what two terms must have in common: a linear op, and the operands but for those it is linear in."""
-        if self.uses[node] > 1 or isinstance(node.op, Leaf) or any(isinstance(x.type, TupleType) for x in node.inputs):
+        if self.uses[node] > 1 or isinstance(node.op, Leaf) or is_of_several(node):
             return []
         if not _takes_numbers(node):
             return []

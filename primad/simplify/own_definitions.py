@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from primad import ops
-from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.array_types import ArrayType
 from primad.ir.key import ByKey, params_by_key
 from primad.ir.node import CAPTURED, Leaf, Node
 from primad.ir.program import Program
-from primad.ops.record.primitive import Primitive
+from primad.ops.record.primitive import Primitive, is_of_several
 from primad.recording.tracing import trace
 from primad.simplify.engine import simplify
 
@@ -41,7 +41,7 @@ def is_cheap(node: Node) -> bool:
 
     The record of its op says so; one of a user's own that does not is as cheap as what it is made of.
     """
-    if isinstance(node.op, Leaf) or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
+    if isinstance(node.op, Leaf) or is_of_several(node):
         return False
     if node.op.work.cheap:
         return True

@@ -19,7 +19,7 @@ from primad.ir.law_families import LEFT_OUT, LOCAL
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program
 from primad.ir.replay import rebuild
-from primad.ops.record.primitive import apply
+from primad.ops.record.primitive import apply, is_of_several
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import expand, finish
 
@@ -125,9 +125,8 @@ def _passing(node: Node, wants: Wants, taken: Wants | None, alone: bool) -> Want
         return tuple([want if _combine(own, want) else None for own, want in zip(taken, wants, strict=True)])
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
-    several = any(isinstance(x.type, TupleType) for x in (node, *node.inputs))
     fixed = node.op.axes.adapt is None and not node.op.axes.pointwise
-    if several or fixed or node.op.programs.called or not (alone or node.op.domain is None):
+    if is_of_several(node) or fixed or node.op.programs.called or not (alone or node.op.domain is None):
         return _all(node)
     map = axis_map(node)
     (after,) = map.results

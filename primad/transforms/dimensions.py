@@ -171,11 +171,7 @@ def couplings(program: Program, chosen: Sequence[bool], taken: bool = False) -> 
     points = {dimensions.of(node, axis) for node in program.outputs for axis in range(node.type.ndim)}
     found: dict[tuple[str, Node], None] = {}
     for node in reversed(program.nodes):
-        if (
-            node not in dependent
-            or isinstance(node.op, Leaf)
-            or any(isinstance(x.type, TupleType) for x in node.inputs)
-        ):
+        if node not in dependent or isinstance(node.op, Leaf) or node.op is project:
             continue
         map = axis_map(node)
         shape = () if isinstance(node.type, TupleType) else node.type.shape

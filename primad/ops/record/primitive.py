@@ -239,6 +239,11 @@ def application(node: Node) -> tuple[Node, int]:
     return (node.inputs[0], node.params[0][1]) if node.op is project else (node, 0)
 
 
+def is_of_several(node: Node) -> bool:
+    """Say whether a node has several results, or is one of them: nothing else reads them."""
+    return isinstance(node.type, TupleType) or node.op is project
+
+
 def consuming(op: Primitive, operand: Any, over_complex: bool = False) -> list[Rewrite]:
     """Return the constructor forms of laws that another op has for being an operand of this one."""
     laws = () if isinstance(operand, Leaf) else operand.laws.consumed

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
 from primad.native.emit.kernels import SUMS, Read, kernel_text
 from primad.native.emit.op_table import has_code
@@ -24,6 +23,7 @@ from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.schedule.grouping import Key, components, in_order, key_of
 from primad.native.schedule.iteration_space import LOOPS, IterationSpace
 from primad.ops.blocked.groups import spans_of
+from primad.ops.record.primitive import is_of_several
 from primad.runtime.plan.native_steps import NativeStep
 from primad.runtime.plan.recompute import recompute
 from primad.system.machine import CALL_ELEMENTS
@@ -109,7 +109,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
     keys: dict[Node, Key] = {}
     able: dict[Any, bool] = {}  # whether there is code for an op, by its params and the dtypes that it meets
     for node in steps:
-        if node.type.size < smallest or any(isinstance(x.type, TupleType) for x in (node, *node.inputs)):
+        if node.type.size < smallest or is_of_several(node):
             continue
         alike = (node.op, node.params, *[x.type.dtype for x in (node, *node.inputs)])
         if alike not in able:
