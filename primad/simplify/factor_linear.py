@@ -190,7 +190,7 @@ def _takes_numbers(node: Node) -> bool:
     floats = [x.type for x in (node, *node.inputs) if x.type.is_float]
     if len({type.dtype for type in floats}) > 1:
         return False
-    return not any(type.is_complex for type in floats) or node.op.complex != "real-linear"
+    return not node.type.is_complex or node.op.complex != "real-linear"
 
 
 def _common(node: Node, group: tuple[int, ...]) -> Any:
