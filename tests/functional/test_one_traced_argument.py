@@ -52,9 +52,14 @@ CALLS = {
     "linearize": lambda a, b, c: primad.linearize(lambda x, y: x * np.sin(y), a, a)[1](b, c),
     "vjp": lambda a, b, c: primad.vjp(lambda x, y: x * np.sin(y), a, b)[1](c)[1],
     "linear_transpose": lambda a, b, c: primad.linear_transpose(lambda x: x * b, a)(c)[0] * a,
+    "vjp of two values": lambda a, b, c: primad.vjp(lambda x: (np.sin(x), x**2), a)[1]((b, c))[0],
+    "linear_transpose of two values": lambda a, b, c: (
+        primad.linear_transpose(lambda x: (x * 2.0, x[::-1]), A)((b, c))[0] * a
+    ),
     "hvp": lambda a, b, c: primad.hvp(lambda x: np.sum(x**3 * b), a, c),
     "taylor": lambda a, b, c: primad.taylor(lambda x: np.sin(x) * b, a, c, 2)[2],
     "quad": lambda a, b, c: integrate.quad(lambda t, p, q: np.sin(p * t) * q, a[0], b[0], args=(b[1], c[1]))[0],
+    "quad in parts": lambda a, b, c: integrate.quad(np.sin, a[0], b[0] + 2.0, points=[c[1], 1.0])[0] * c,
     "solve_ivp": lambda a, b, c: (
         integrate.solve_ivp(lambda t, y, p, q: -p * y * q, (0.0, 1.0), a, args=(b, c), t_eval=[1.0]).y
     ),
