@@ -67,10 +67,9 @@ explained.MEASURED_SECONDS = 0.01
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a file to one process: what its tests share, compiled code above all, is made once and not in each."""
-    from xdist.scheduler import LoadFileScheduling
+    from tests.scheduling import ByFile
 
-    return LoadFileScheduling(config, log) if config.getoption("dist") == "load" else None
+    return ByFile(config, log) if config.getoption("dist") == "load" else None
 
 
 # No test depends on what earlier runs left.
