@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import primad
 from primad.native.emit.emit_context import FAILURE_BYTES
-from primad.native.emit.op_table import reason, stays_in_registers
+from primad.native.emit.op_table import failing_in, reason, stays_in_registers
 from primad.native.llvm import compiler as native
 from primad.native.llvm.builder import module
 from primad.native.llvm.scratch_memory import ALIGNMENT
@@ -21,7 +21,6 @@ from primad.native.module.outlined_text import bodies_of
 from primad.native.module.program_text import ProgramWriter, kernel_of
 from primad.native.schedule.layout import layout_of
 from primad.native.unrolled.straight_line import straight_function
-from primad.native.unrolled.unrolled_table import failing_in
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
 from primad.simplify import simplify

@@ -15,9 +15,8 @@ import numpy as np
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.native.emit.emit_context import Loops
+from primad.native.emit.emit_context import Loops, Way
 from primad.native.emit.op_table import (
-    Way,
     apart_of,
     has_small_arrays,
     likely_exps,

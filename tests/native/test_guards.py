@@ -24,8 +24,8 @@ from primad.native.complex_numbers.rules import rule_of
 from primad.native.cpython import entry_point, object_layout
 from primad.native.emit import scipy_functions
 from primad.native.emit.elementwise_loop import _in_turn
-from primad.native.emit.emit_context import Loops
-from primad.native.emit.op_table import Way, reason, short_length, way_of
+from primad.native.emit.emit_context import Loops, Way
+from primad.native.emit.op_table import reason, short_length, way_of
 from primad.native.llvm import compiler as native
 from primad.native.llvm.compiler import _folder, compiler
 from primad.native.llvm.strided_views import View

@@ -12,10 +12,9 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import LOCAL, without
 from primad.native.emit.emit_context import Missing, Pointwise
-from primad.native.emit.op_table import kept_out, short_length, stays_in_registers, way_of
+from primad.native.emit.op_table import NATIVE, kept_out, short_length, stays_in_registers, way_of
 from primad.native.module.outlined_text import text_of
 from primad.native.unrolled.unrolled_context import ElementForm
-from primad.native.unrolled.unrolled_table import REGISTERS
 from primad.ops.record.primitive import apply
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -41,10 +40,10 @@ ROUNDED = {ops.sum, ops.contract}
 
 def test_the_table_is_total() -> None:
     """Each primitive is written on single elements, or there is a reason why not; what is left is listed here."""
-    assert set(REGISTERS) == PRIMITIVES
-    assert {op.name for op, how in REGISTERS.items() if isinstance(how, Missing)} == EXCEPTIONS
-    for how in REGISTERS.values():
-        assert isinstance(how, ElementForm) or how.reason
+    assert set(NATIVE) == PRIMITIVES
+    assert {op.name for op, how in NATIVE.items() if isinstance(how.elements, Missing)} == EXCEPTIONS
+    for how in NATIVE.values():
+        assert isinstance(how.elements, ElementForm) or how.elements.reason
 
 
 def _is_exact(program: Any) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from primad.native.emit.copies import halves
-from primad.native.emit.emit_context import INT64, Site
-from primad.native.emit.pointwise import larger
+from primad.native.emit.emit_context import INT64, Emit, Site
 from primad.native.llvm.strided_views import Code, View, merged
 from primad.native.llvm.vectors import BOOL, Vector
 from primad.system.machine import CORE
@@ -55,24 +54,24 @@ def in_vectors(
 # -- the largest element -----------------------------------------------------------------------------------------------
 
 
-def write_extremum(site: Site, order: str) -> None:
-    """Write the loops of the largest ('gt') or smallest ('lt') element along axes."""
+def write_extremum(site: Site, larger: Emit) -> None:
+    """Write the loops of the largest, or smallest, element along axes: what is left of two is written by `larger`."""
     x, out = map(_as_numbers, (*site.operands, site.out))
     axes = site.params["axes"]
     rest = [i for i in range(len(x.shape)) if i not in axes]
     kept = merged([(x.shape[i], x.strides[i], s) for i, s in zip(rest, out.strides, strict=True)])
     if any(n == 0 for n, *_ in kept):
         return
-    _Extremum(site.code, x, out, order).write(kept, merged([(x.shape[i], x.strides[i]) for i in axes]))
+    _Extremum(site.code, x, out, larger).write(kept, merged([(x.shape[i], x.strides[i]) for i in axes]))
 
 
 class _Extremum:
     """A largest element that is being written; for the arguments see `write_extremum`."""
 
-    def __init__(self, code: Code, x: View, out: View, order: str) -> None:
+    def __init__(self, code: Code, x: View, out: View, larger: Emit) -> None:
         self.code, self.x, self.out = code, x, out
         self.vector = Vector(code, x.dtype)
-        self.larger = larger(order)
+        self.larger = larger
 
     def write(self, kept: Axes, found: Axes) -> None:
         """Write the loops over kept axes, (length, steps), and in them those over the axes that are gone after it."""

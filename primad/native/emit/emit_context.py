@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from primad.ir.node import Node
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.strided_views import Code, View
 from primad.native.llvm.symbols import in_python
+from primad.native.unrolled.unrolled_context import ElementForm
 
 INT64 = np.dtype(np.int64)
 FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
@@ -188,6 +190,31 @@ class Pointwise:
     function: bool = False
     limit: Callable[[Node], str] = lambda node: ""
     times_exp: Callable[[Node], float] = lambda node: 1.0
+
+
+class Way(Enum):
+    """How ops are written that neither work on each element alone nor have a loop of their own."""
+
+    VIEW = "index arithmetic on the array that it shows"
+    SUM = "a sum of products"
+    JOIN = "parts that are computed in their place"
+    FRAME = "index arithmetic on a copy that has zeros around it"
+    CONSTANT = "a constant of the text"
+    RESULT = "one of the results of an op that writes several"
+    LOOP = "a loop around a program of its own, or a program that it calls"
+
+
+@dataclass(frozen=True)
+class Written:
+    """How an op is written, or why it is not.
+
+    Attributes:
+        loops: on arrays in memory.
+        elements: with every element in a register.
+    """
+
+    loops: Pointwise | Loops | Way | Missing
+    elements: ElementForm | Missing
 
 
 def times(count: float) -> Callable[[Node], float]:

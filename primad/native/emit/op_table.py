@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import CAPTURED, Leaf, Node
 from primad.ir.program import ClosedProgram, Program
+from primad.native.emit import gather_loops, window_loops
 from primad.native.emit.axis_loops import write_argsort, write_cumsum, write_extremum
-from primad.native.emit.emit_context import Loops, Missing, Pointwise
-from primad.native.emit.gather_loops import work_of_gather, work_of_scatter_add, write_gather, write_scatter_add
-from primad.native.emit.pointwise import POINTWISE, operand_dtype, recorded_way
-from primad.native.emit.window_loops import has_many_elements, write_overlap_add, write_window_argmax
-from primad.native.lapack.factorization_loops import COFACTORS, EIGH, LU, QR, SVD
-from primad.native.lapack.matrix_loops import (
-    BLAS,
-    LAPACK,
-    copied_matrices,
-    not_exported,
-    triangular_solver,
-    unless_small,
-    write_cholesky,
-    write_solve_triangular,
-)
-from primad.native.lapack.spectra_loops import memory_of_blocks, write_gaps, write_slopes, write_spread
-from primad.native.lapack.unrolled_matrices import few_minors, minors_along, write_small
+from primad.native.emit.emit_context import Emit, Loops, Missing, Pointwise, Way, Written
+from primad.native.emit.gather_loops import work_of_gather, work_of_scatter_add
+from primad.native.emit.pointwise import POINTWISE, larger, operand_dtype, recorded_way
+from primad.native.lapack.matrix_ops import MATRICES
 from primad.native.llvm.compile_limits import BUDGET, Budget
 from primad.native.llvm.compiler import compiler
 from primad.native.llvm.vectors import CELLS
 from primad.native.loops.batched_while import AT_ONCE, Member, member_of
 from primad.native.loops.body_programs import form_of, has_body, most_work_of, step_program
 from primad.native.schedule.storage import VIEWS
-from primad.native.unrolled.unrolled_context import ElementForm
-from primad.native.unrolled.unrolled_table import WITHOUT_CODE, failing_in, register_form
+from primad.native.unrolled import unrolled_indexing
+from primad.native.unrolled.unrolled_context import ElementForm, Elements, ElementSite
+from primad.native.unrolled.unrolled_ops import (
+    added,
+    length_of_each,
+    length_of_order,
+    long_order,
+    operand_size,
+    write_constant,
+    write_contracted,
+    write_each,
+    write_framed,
+    write_moved,
+    write_order,
+    write_reduced,
+    write_result,
+    write_running,
+)
 from primad.ops.record.fields import LoopForm
 from primad.ops.record.primitive import Primitive
 from primad.system.process import MOST_KEPT
-
-
-class Way(Enum):
-    """How ops are written that neither work on each element alone nor have a loop of their own."""
-
-    VIEW = "index arithmetic on the array that it shows"
-    SUM = "a sum of products"
-    JOIN = "parts that are computed in their place"
-    FRAME = "index arithmetic on a copy that has zeros around it"
-    CONSTANT = "a constant of the text"
-    RESULT = "one of the results of an op that writes several"
-    LOOP = "a loop around a program of its own, or a program that it calls"
 
 
 def _long_sort(node: Node) -> str:
@@ -58,54 +49,80 @@ def _long_sort(node: Node) -> str:
     return f"axes of more than {BUDGET.unrolled} elements are sorted by NumPy" if long else ""
 
 
-def _many_minors(node: Node) -> str:
-    return "" if few_minors(node) else f"second derivatives of det for more than {BUDGET.minors} rows are left to NumPy"
-
-
 def _wide_indices(node: Node) -> str:
     return "indices of uint64 are no indices to NumPy" if node.inputs[1].type.dtype.str == "<u8" else ""
 
 
-NATIVE: dict[Primitive, Pointwise | Loops | Way | Missing] = {
-    **POINTWISE,
-    **dict.fromkeys(VIEWS, Way.VIEW),
-    **dict.fromkeys((ops.sum, ops.contract), Way.SUM),
-    **dict.fromkeys((ops.pad, ops.concatenate), Way.JOIN),
-    **dict.fromkeys((ops.eye, ops.iota), Way.CONSTANT),
-    ops.reduce_max: Loops(partial(write_extremum, order="gt")),
-    ops.reduce_min: Loops(partial(write_extremum, order="lt")),
-    ops.cumsum: Loops(write_cumsum, "fiu"),
-    ops.argsort: Loops(write_argsort, limit=_long_sort),
-    ops.gather: Loops(write_gather, limit=_wide_indices, work=work_of_gather),
-    ops.scatter_add: Loops(write_scatter_add, "fiu", limit=_wide_indices, adds=True, work=work_of_scatter_add),
-    ops.project: Way.RESULT,
-    ops.windows: Way.FRAME,
-    ops.overlap_add: Loops(write_overlap_add, "fiu", limit=has_many_elements),
-    ops.window_argmax: Loops(write_window_argmax),
-    ops.solve_triangular: Loops(
-        write_solve_triangular,
-        limit=unless_small(lambda node: not_exported(BLAS, triangular_solver(node))(node)),
-        anywhere=False,
-        memory=copied_matrices,
+def _missing(reason: str, *which: Primitive) -> dict[Primitive, Written]:
+    return dict.fromkeys(which, Written(Missing(reason), Missing(reason)))
+
+
+def _indexed(loops: Loops, write: Callable[[ElementSite], Elements], length: Callable[[Node], int]) -> Written:
+    return Written(loops, ElementForm(write, length, unrolled_indexing.many_choices, unrolled_indexing.may_be_outside))
+
+
+def _extremum(larger: Emit) -> Written:
+    return Written(Loops(partial(write_extremum, larger=larger)), _joined(larger))
+
+
+def _joined(join: Emit) -> ElementForm:
+    return ElementForm(partial(write_reduced, join=join), operand_size)
+
+
+EACH = ElementForm(write_each, length_of_each)
+NATIVE: dict[Primitive, Written] = {
+    **{op: Written(how, EACH) for op, how in POINTWISE.items()},
+    **dict.fromkeys(VIEWS, Written(Way.VIEW, ElementForm(write_moved))),
+    ops.sum: Written(Way.SUM, _joined(added)),
+    ops.contract: Written(Way.SUM, ElementForm(write_contracted, lambda node: int(node.op.cost(node).flops // 2))),
+    ops.pad: Written(Way.JOIN, ElementForm(write_framed)),
+    ops.concatenate: Written(Way.JOIN, ElementForm(write_moved)),
+    **dict.fromkeys((ops.eye, ops.iota), Written(Way.CONSTANT, ElementForm(write_constant))),
+    ops.reduce_max: _extremum(larger("gt")),
+    ops.reduce_min: _extremum(larger("lt")),
+    ops.cumsum: Written(Loops(write_cumsum, "fiu"), ElementForm(write_running, operand_size)),
+    ops.argsort: Written(Loops(write_argsort, limit=_long_sort), ElementForm(write_order, length_of_order, long_order)),
+    ops.gather: _indexed(
+        Loops(gather_loops.write_gather, limit=_wide_indices, work=work_of_gather),
+        unrolled_indexing.write_gather,
+        unrolled_indexing.length_of_gather,
     ),
-    ops.cholesky: Loops(write_cholesky, limit=unless_small(not_exported(LAPACK, "potrf")), anywhere=False),
-    ops.lu: LU,
-    ops.qr: QR,
-    ops.eigh: EIGH,
-    ops.svd: SVD,
-    ops.cofactors: COFACTORS,
-    ops.cofactors_along: Loops(partial(write_small, compute=minors_along), limit=_many_minors),
-    ops.gaps: Loops(write_gaps),
-    ops.slopes: Loops(write_slopes, limit=not_exported(LAPACK, "syevd"), memory=memory_of_blocks),
-    ops.spread: Loops(write_spread),
-    **WITHOUT_CODE,
+    ops.scatter_add: _indexed(
+        Loops(gather_loops.write_scatter_add, "fiu", limit=_wide_indices, adds=True, work=work_of_scatter_add),
+        unrolled_indexing.write_scatter_add,
+        unrolled_indexing.length_of_scatter,
+    ),
+    ops.project: Written(Way.RESULT, ElementForm(write_result)),
+    ops.windows: Written(Way.FRAME, ElementForm(write_framed)),
+    ops.overlap_add: Written(
+        Loops(window_loops.write_overlap_add, "fiu", limit=window_loops.has_many_elements),
+        ElementForm(unrolled_indexing.write_overlap_add, operand_size),
+    ),
+    ops.window_argmax: Written(
+        Loops(window_loops.write_window_argmax),
+        ElementForm(unrolled_indexing.write_window_argmax, unrolled_indexing.length_of_windows),
+    ),
+    **MATRICES,
+    **_missing("Fourier transforms are NumPy's", ops.dct, ops.dst, ops.fft, ops.rfft, ops.irfft),
+    **_missing("complex numbers are left to NumPy", ops.real_part, ops.imaginary_part, ops.conj, ops.complex_of),
+    **_missing("exponentials of matrices are SciPy's", ops.expm, ops.expm_frechet),
+    **_missing("logarithms of matrices are SciPy's", ops.logm, ops.logm_frechet),
+    **_missing("Schur forms are SciPy's", ops.solve_sylvester, ops.sqrtm),
+    **_missing("spectra of general matrices are NumPy's", ops.eig, ops.left_vectors),
+    **_missing(
+        "NumPy computes whole arrays of it",
+        *(ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density, ops.member),
+        *(ops.power_integral, ops.jacobi_amplitude, ops.hurwitz, ops.lambertw),
+    ),
+    **_missing("random words are those of NumPy's generator", ops.draw),
 }
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 
 
 def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
-    """Return how an op is written; None for leaves, and for an op of a user's own that nothing is known of."""
-    return NATIVE.get(node.op) or (Way.LOOP if has_body(node) else recorded_way(node))
+    """Return how an op is written in loops; None for leaves, and for an op of a user's own that nothing is known of."""
+    found = NATIVE.get(node.op)
+    return found.loops if found else Way.LOOP if has_body(node) else recorded_way(node)
 
 
 def reason(node: Node) -> str:
@@ -209,6 +226,27 @@ def has_code(node: Node) -> bool:
 
 
 # -- straight-line code ------------------------------------------------------------------------------------------------
+
+
+def register_form(node: Node) -> ElementForm | Missing:
+    """Return how an op that has native code is written with every element in a register."""
+    if node.op in NATIVE:
+        return NATIVE[node.op].elements
+    return Missing("what it applies has memory of its own") if has_body(node) else EACH
+
+
+def can_fail(node: Node) -> bool:
+    """Say whether an op that is written so may meet a value for which it is not defined."""
+    if isinstance(node.op, Leaf) or node.op.domain is None:
+        return False
+    form = register_form(node)
+    assert isinstance(form, ElementForm)
+    return form.fails(node)
+
+
+def failing_in(program: Program) -> tuple[Node, ...]:
+    """Return the ops of a program that can fail where it is written so."""
+    return tuple(filter(can_fail, program.nodes))
 
 
 def kept_out(node: Node) -> str:

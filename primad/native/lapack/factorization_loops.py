@@ -17,7 +17,6 @@ from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise_at
 from primad.native.emit.emit_context import INT64, Loops, Site
 from primad.native.lapack.matrix_loops import BLAS, LAPACK, Operand, Parts, Stack, not_exported, placed
-from primad.native.lapack.unrolled_matrices import Small, eliminated, few_minors, is_small, minors, write_small
 from primad.native.llvm.strided_views import View
 from primad.native.llvm.vectors import BY_SIZE, number_text
 from primad.system.machine import LAPACK_BLOCK
@@ -173,17 +172,7 @@ def _call_getrf(on: Matrices, wanted: Sequence[bool]) -> None:
     code.store(on.cell, sign, parity)
 
 
-def _either(is_small: Callable[[Node], bool], small: Small, large: Loops) -> Loops:
-    """Return the loops that write small matrices out, and are those of LAPACK for larger ones."""
-    return Loops(
-        lambda site: write_small(site, small) if is_small(site.node) else large.write(site),
-        limit=lambda node: "" if is_small(node) else large.limit(node),
-        anywhere=False,
-        memory=lambda node: 0 if is_small(node) else large.memory(node),
-    )
-
-
-LU = _either(is_small, eliminated, Factorization(("getrf",), _lu_parts, _call_getrf, ("a", "order", "parity")).loops())
+LU = Factorization(("getrf",), _lu_parts, _call_getrf, ("a", "order", "parity")).loops()
 
 
 # -- cofactors ---------------------------------------------------------------------------------------------------------
@@ -256,9 +245,7 @@ def _write_adjugate(on: Matrices, u: str, adjugate: str) -> None:
     code.loop(n, further, [number_text(on.dtype, 1)], cell)
 
 
-COFACTORS = _either(
-    few_minors, minors, Factorization(("getrf",), _cofactor_parts, _call_for_cofactors, ("cofactors",)).loops()
-)
+COFACTORS = Factorization(("getrf",), _cofactor_parts, _call_for_cofactors, ("cofactors",)).loops()
 
 
 # -- qr ----------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from typing import Any
 from primad.ir.node import Node
 from primad.native.emit.copies import write_copy
 from primad.native.emit.emit_context import Site
-from primad.native.lapack.unrolled_matrices import factored, is_small, solved, write_small
 from primad.native.llvm.scratch_memory import aligned
 from primad.native.llvm.strided_views import Code, View, contiguous, counter_of, row_major
 from primad.native.llvm.symbols import MARK, address_of
@@ -31,14 +30,9 @@ def not_exported(module: str, name: str) -> Callable[[Node], str]:
     return limit
 
 
-def unless_small(limit: Callable[[Node], str]) -> Callable[[Node], str]:
-    """Return such a reason that does not hold for matrices that are written out."""
-    return lambda node: "" if is_small(node) else limit(node)
-
-
 def copied_matrices(node: Node) -> int:
     """Return the bytes of the first operand, of which there may be a copy whose matrices lie row by row."""
-    return 0 if is_small(node) else int(node.inputs[0].type.nbytes)
+    return int(node.inputs[0].type.nbytes)
 
 
 def placed(buffer: Any, parts: Parts) -> tuple[dict[str, View], int]:
@@ -120,9 +114,6 @@ def triangular_solver(node: Node) -> str:
 
 def write_solve_triangular(site: Site) -> None:
     """Write the loops of triangular solves; matrices with a zero on their diagonal are said to fail."""
-    if is_small(site.node):
-        write_small(site, solved)
-        return
     out = site.out
     params = site.params
     write_copy(site.code, site.operands[1], out)
@@ -173,9 +164,6 @@ def _require_number(site: Site, a: View, matrix: str, i: str, place: Callable[[]
 
 def write_cholesky(site: Site) -> None:
     """Write the loops of Cholesky's factorization, in the place of the result."""
-    if is_small(site.node):
-        write_small(site, factored)
-        return
     (x,), out = site.operands, site.out
     code, n = site.code, out.shape[-1]
     write_copy(code, x, out)

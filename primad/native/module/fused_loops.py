@@ -9,8 +9,8 @@ from primad import ops
 from primad.ir.node import Node
 from primad.native.emit.copies import copy
 from primad.native.emit.elementwise_loop import pointwise
-from primad.native.emit.emit_context import Loops, Pointwise, Site, own_of
-from primad.native.emit.op_table import Way, way_of
+from primad.native.emit.emit_context import Loops, Pointwise, Site, Way, own_of
+from primad.native.emit.op_table import way_of
 from primad.native.emit.product_loops import write_contraction
 from primad.native.emit.window_loops import frame_of, framed_in
 from primad.native.llvm.compile_limits import BUDGET

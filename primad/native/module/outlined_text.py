@@ -11,7 +11,7 @@ from typing import Any
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.emit.emit_context import FAILURE_BYTES
-from primad.native.emit.op_table import reason, short_length, stays_in_registers
+from primad.native.emit.op_table import failing_in, reason, short_length, stays_in_registers
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.compile_limits import BUDGET
@@ -23,7 +23,6 @@ from primad.native.schedule.layout import layout_of
 from primad.native.schedule.outlining import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.straight_line import straight_function
-from primad.native.unrolled.unrolled_table import failing_in
 from primad.system.process import MOST_KEPT
 
 POINTWISE_SECONDS, FUNCTION_SECONDS, LOOP_SECONDS = 0.15e-3, 1e-3, 0.5e-3

@@ -16,9 +16,9 @@ import numpy as np
 from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
 from primad.native.emit.copies import copy
-from primad.native.emit.emit_context import FAILURE_BYTES, begin_records, failure_of, return_status
+from primad.native.emit.emit_context import FAILURE_BYTES, Way, begin_records, failure_of, return_status
 from primad.native.emit.grouped_sums import COUNT
-from primad.native.emit.op_table import Way, way_of
+from primad.native.emit.op_table import failing_in, way_of
 from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import Memory
@@ -29,7 +29,6 @@ from primad.native.loops.nested_loops import SPENT, SPENT_TEXT
 from primad.native.loops.step_driver import DRIVER, driver
 from primad.native.module.fused_loops import is_known_before, planned_product, write_unit
 from primad.native.schedule.layout import NO_SLICES, Layout, Unit
-from primad.native.unrolled.unrolled_table import failing_in
 
 Address = tuple[int, int]
 

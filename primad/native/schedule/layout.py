@@ -17,8 +17,8 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.ir.walks import users_of
-from primad.native.emit.emit_context import Loops, Pointwise, own_of
-from primad.native.emit.op_table import Way, reason, way_of
+from primad.native.emit.emit_context import Loops, Pointwise, Way, own_of
+from primad.native.emit.op_table import reason, way_of
 from primad.native.emit.window_loops import frame_of, framed_in, windows_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous

@@ -1,6 +1,6 @@
 """Small programs as straight-line code on single elements, and loops of them whose carried values stay in registers.
 
-How each op is written is said by one table (`primad.native.unrolled.unrolled_table`). Views cost nothing: they only say
+How each op is written is said by one table (`primad.native.emit.op_table`). Views cost nothing: they only say
 which element is where.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
 from primad.native.emit.emit_context import begin_records, report, return_status
+from primad.native.emit.op_table import can_fail, failing_in, register_form
 from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.vectors import CELLS, Vector
 from primad.native.unrolled.unrolled_context import Bad, ElementForm, Elements, ElementSite
-from primad.native.unrolled.unrolled_table import can_fail, failing_in, register_form
 
 
 def straight_function(program: Program) -> tuple[str, dict[str, str]]:

@@ -18,8 +18,10 @@ from primad.native.emit.window_loops import leads, overlaps
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import offsets, row_major
 from primad.native.llvm.vectors import Vector
+from primad.native.schedule.storage import VIEWS
 from primad.native.unrolled.unrolled_context import Bad, Elements, ElementSite, known_values
 from primad.native.unrolled.unrolled_ops import numbered
+from primad.ops.record.primitive import application
 
 # -- at indices --------------------------------------------------------------------------------------------------------
 
@@ -132,6 +134,19 @@ def many_choices(node: Node) -> str:
     return f"to choose {picked.size} times among {n} elements by comparing takes longer than to use memory"
 
 
+def may_be_outside(node: Node) -> bool:
+    """Say whether an index may be outside: it is neither known nor one of the order of so many elements."""
+    indices, n = node.inputs[1], length_of_axis(node)
+    while indices.op in VIEWS:
+        indices = indices.inputs[0]
+    source, _ = application(indices)
+    if source.op is ops.argsort:
+        return bool(source.type.shape[dict(source.params)["axis"]] > n)
+    if source.op is ops.lu:  # its order of rows
+        return bool(source.inputs[0].type.shape[-1] > n)
+    return known_places(node) is None
+
+
 # -- in windows --------------------------------------------------------------------------------------------------------
 
 
@@ -163,3 +178,8 @@ def write_window_argmax(site: ElementSite) -> Elements:
             best, place = v.choose(taken, value, best), p.choose(taken, p.constant(number[k]), place)
         found[window] = place
     return found
+
+
+def length_of_windows(node: Node) -> int:
+    """Return the instructions of finding the largest elements of windows."""
+    return int(BUDGET.choice * node.type.size * math.prod(dict(node.params)["size"]))

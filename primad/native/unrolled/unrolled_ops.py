@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from primad import ops
 from primad.ir.node import Node
 from primad.native.emit.axis_loops import before
-from primad.native.emit.emit_context import INT64
-from primad.native.emit.pointwise import POINTWISE, larger, operand_dtype, pointwise_way, written
+from primad.native.emit.emit_context import INT64, Emit
+from primad.native.emit.pointwise import operand_dtype, pointwise_way, written
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import Vector, lanes_of
 from primad.native.unrolled.unrolled_context import Elements, ElementSite
@@ -48,6 +47,16 @@ def write_each(site: ElementSite) -> Elements:
             mask = f"<1 x i32> <i32 {lane}>"
             found[start + lane] = site.code.once(f"shufflevector {result.type} {value}, {result.type} poison, {mask}")
     return found.reshape(node.type.shape)
+
+
+def length_of_each(node: Node) -> int:
+    """Return the instructions of an op that works on each element alone."""
+    return int(node.type.size * (BUDGET.function if pointwise_way(node).function else 1))
+
+
+def operand_size(node: Node) -> int:
+    """Return the instructions of an op that takes one for each element of its operand."""
+    return int(node.inputs[0].type.size)
 
 
 def _joined(site: ElementSite, dtype: np.dtype[Any], elements: Elements, lanes: int) -> str:
@@ -112,11 +121,16 @@ def write_contracted(site: ElementSite) -> Elements:
             at.update(zip(summed, inner, strict=True))
             factors = x[tuple([at[letter] for letter in left])], y[tuple([at[letter] for letter in right])]
             totals.append(vector.product_sum(factors, totals.pop() if i % GROUP else ""))
-        found[index] = _in_pairs(JOINED[ops.sum], vector, totals) if totals else vector.constant(0)
+        found[index] = _in_pairs(added, vector, totals) if totals else vector.constant(0)
     return found
 
 
-def _in_pairs(join: Any, vector: Vector, items: list[str]) -> str:
+def added(v: Vector, x: str, y: str) -> str:
+    """Add two elements."""
+    return v.arithmetic("add", x, y)
+
+
+def _in_pairs(join: Emit, vector: Vector, items: list[str]) -> str:
     """Join elements in pairs, and pairs likewise."""
     while len(items) > 1:
         odd = items[len(items) // 2 * 2 :]
@@ -124,16 +138,8 @@ def _in_pairs(join: Any, vector: Vector, items: list[str]) -> str:
     return items[0]
 
 
-JOINED: dict[Any, Any] = {
-    ops.sum: POINTWISE[ops.add].emit,
-    ops.reduce_max: larger("gt"),
-    ops.reduce_min: larger("lt"),
-}
-"""Ops along axes, and how two elements are joined."""
-
-
-def write_reduced(site: ElementSite) -> Elements:
-    """Write a sum, or the largest or smallest element, along axes."""
+def write_reduced(site: ElementSite, join: Emit) -> Elements:
+    """Write what is left of an array when elements along axes are joined, two by two."""
     (x,), node, axes = site.operands, site.node, site.params["axes"]
     vector = site.vector(node.type.dtype)
     count = math.prod([x.shape[axis] for axis in axes])
@@ -141,7 +147,7 @@ def write_reduced(site: ElementSite) -> Elements:
     found = np.empty(node.type.shape, object)
     for index in np.ndindex(node.type.shape):
         items = list(rest[(slice(None), *index)])
-        found[index] = _in_pairs(JOINED[node.op], vector, items) if items else vector.constant(0)
+        found[index] = _in_pairs(join, vector, items) if items else vector.constant(0)
     return found
 
 

@@ -13,14 +13,13 @@ from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram, Program
 from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.cpython.object_layout import data_address
-from primad.native.emit.op_table import short_length
+from primad.native.emit.op_table import failing_in, short_length
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.body_programs import most_work, step_program
 from primad.native.loops.step_driver import driver_text
 from primad.native.unrolled.straight_line import loop_text
-from primad.native.unrolled.unrolled_table import failing_in
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.executors.dispatch import prepared_call
 from primad.runtime.executors.executor import Executable
