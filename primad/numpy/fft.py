@@ -45,14 +45,16 @@ def _real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _norm(name: str, norm: Any) -> str:
     if norm is not None and norm not in SWAPPED:
-        raise ShapeError(f"np.fft.{name}: norm is 'backward', 'ortho' or 'forward', not {norm!r}")
+        raise ShapeError(
+            f"np.fft.{name}: norm is 'backward', 'ortho' or 'forward', not {norm!r}", fix="leave it out for 'backward'."
+        )
     return norm or "backward"
 
 
 def _length(name: str, n: Any, default: int) -> int:
     found = default if n is None else operator.index(n)
     if found < 1:
-        raise ShapeError(f"np.fft.{name}: a transform of {found} numbers")
+        raise ShapeError(f"np.fft.{name}: a transform of {found} numbers", fix="give one number at least, or n=.")
     return found
 
 
@@ -73,7 +75,10 @@ def _lengths(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int | None], li
     places = [normalize_axis(f"np.fft.{name}", axis, x.ndim) for axis in axes]
     lengths: list[int | None] = [None] * len(places) if s is None else [None if n in (None, -1) else n for n in s]
     if len(lengths) != len(places):
-        raise ShapeError(f"np.fft.{name}: s has {len(lengths)} lengths for {len(places)} axes")
+        raise ShapeError(
+            f"np.fft.{name}: s has {len(lengths)} lengths for {len(places)} axes",
+            fix="give one length for each of the axes.",
+        )
     return lengths, places
 
 

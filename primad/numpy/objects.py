@@ -112,7 +112,10 @@ class vectorize:
         several = isinstance(found[0], tuple)
         columns = list(zip(*found, strict=True)) if several else [found]
         if types is not None and len(types) != len(columns):
-            raise ShapeError(f"np.vectorize: {len(types)} otypes for {len(columns)} results")
+            raise ShapeError(
+                f"np.vectorize: {len(types)} otypes for {len(columns)} results",
+                fix="write a letter for each result, as 'dd' for two.",
+            )
         joint = [
             _joined(column, shape, kind) for column, kind in zip(columns, types or [None] * len(columns), strict=True)
         ]

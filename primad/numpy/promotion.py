@@ -147,7 +147,7 @@ def first_traced(values: Sequence[Any]) -> TracedArray:
         if type(value) is TracedArray and (found is None or value.node.trace.age > found.node.trace.age):
             found = value
     if found is None:
-        raise TracingError("this function needs a traced array")
+        raise TracingError("this function needs a traced array", fix="call NumPy's function for plain arrays.")
     return found
 
 
@@ -273,7 +273,7 @@ def expand(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
         return x
     offset = len(shape) - len(own)
     if offset < 0 or any(n not in (1, m) for n, m in zip(own, shape[offset:], strict=True)):
-        raise ShapeError(f"an array of shape {own} does not broadcast to {shape}")
+        raise ShapeError(f"an array of shape {own} does not broadcast to {shape}", fix="give it those lengths, or 1.")
     stretched = [i for i, n in enumerate(own) if n == 1 and shape[offset + i] != 1]
     if stretched:
         x = ops.reshape(x, shape=tuple([n for i, n in enumerate(own) if i not in stretched]))
@@ -292,6 +292,7 @@ def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...
         raise ShapeError(
             f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast together",
             why="Aligned from the right, lengths must agree or be 1.",
+            fix="add axes of length 1 where they are to be repeated, as x[:, None].",
         ) from None
 
 
@@ -343,19 +344,22 @@ def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     for item in axes:
         number = operator.index(item)
         if not -ndim <= number < ndim:
-            raise ShapeError(f"{name}: axis {number} is out of range for an array with {ndim} axes")
+            raise ShapeError(
+                f"{name}: axis {number} is out of range for an array with {ndim} axes",
+                fix=f"name an axis from 0 to {ndim - 1}." if ndim else "leave the axis out.",
+            )
         result.append(number % ndim)
     if len(set(result)) != len(result):
-        raise ShapeError(f"{name}: axis {axis} names an axis twice")
+        raise ShapeError(f"{name}: axis {axis} names an axis twice", fix="name each axis once.")
     return tuple(sorted(result))
 
 
 def check_layout(name: str, order: Any = "K", device: Any = None) -> None:
     """Raise if NumPy has no such order or device for an array that is made; those it has say nothing about values."""
     if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
-        raise ShapeError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}")
+        raise ShapeError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}", fix="leave it out.")
     if device not in (None, "cpu"):
-        raise ShapeError(f"{name}: the device must be 'cpu', got {device!r}")
+        raise ShapeError(f"{name}: the device must be 'cpu', got {device!r}", fix="leave it out.")
 
 
 def reduced_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
@@ -372,7 +376,7 @@ def normalize_axis(name: str, axis: Any, ndim: int) -> int:
     if axis.__class__ is int and -ndim <= axis < ndim:
         return int(axis % ndim)
     if axis is None or isinstance(axis, (tuple, list)):
-        raise ShapeError(f"{name}: axis must be one integer, got {axis!r}")
+        raise ShapeError(f"{name}: axis must be one integer, got {axis!r}", fix="write one axis, as axis=0.")
     return normalize_axes(name, axis, ndim)[0]
 
 

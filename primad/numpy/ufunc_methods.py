@@ -30,7 +30,7 @@ def _asked(ufunc: np.ufunc, method: str, x: Any, *args: Any, **options: Any) -> 
         with np.errstate(all="ignore"):
             found = getattr(ufunc, method)(sample, *args, **options)
     except (TypeError, ValueError) as error:
-        raise ShapeError(f"np.{ufunc.__name__}.{method}: {error}") from None
+        raise ShapeError(f"np.{ufunc.__name__}.{method}: {error}", fix="leave out what NumPy refuses.") from None
     return check_dtype(found.dtype)
 
 
@@ -151,7 +151,10 @@ def _parts(ufunc: np.ufunc, reduce: Callable[..., Any]) -> Callable[..., Any]:
         rows, starts = moveaxis(x, place, 0), np.asarray(indices).astype(np.intp)
         ends = [*starts[1:], rows.shape[0]][: len(starts)]
         if starts.ndim != 1 or (starts < 0).any() or (starts >= rows.shape[0]).any():
-            raise IndexShapeError(f"reduceat: indices {indices} for an axis of length {rows.shape[0]}")
+            raise IndexShapeError(
+                f"reduceat: indices {indices} for an axis of length {rows.shape[0]}",
+                fix="give a vector of places inside of it.",
+            )
         pairs = zip(starts.tolist(), ends, strict=True)
         parts = [reduce(rows[a:b], 0, dtype) if b > a + 1 else convert(rows[a], found) for a, b in pairs]
         return stack(parts, place) if parts else convert(moveaxis(rows[:0], 0, place), found)

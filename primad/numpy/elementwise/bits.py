@@ -171,7 +171,10 @@ def bitwise_count(x: Any, /, out: Any = None) -> Any:
 def _order(name: str, bitorder: str) -> np.ndarray[Any, Any]:
     """Return by how much the eight bits of a byte are shifted."""
     if bitorder not in ("big", "little"):
-        raise ShapeError(f"{name}: bitorder must be 'big' or 'little', got {bitorder!r}")
+        raise ShapeError(
+            f"{name}: bitorder must be 'big' or 'little', got {bitorder!r}",
+            fix="write 'big', as NumPy does, or 'little'.",
+        )
     return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1]
 
 

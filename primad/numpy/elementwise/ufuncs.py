@@ -354,7 +354,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
     """np.clip: x held inside [a_min, a_max]; at an edge the derivative is 1/2 (a tie of maximum)."""
     refuse_out("clip", out)
     if (a_min is not None or a_max is not None) and (min is not None or max is not None):
-        raise ShapeError("clip: give a_min and a_max, or min and max, not both")
+        raise ShapeError("clip: give a_min and a_max, or min and max, not both", fix="write np.clip(x, low, high).")
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     if low is not None:
@@ -365,7 +365,10 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: Any = True) -> Any:
     check_layout("astype", order)
     if not np.can_cast(x.dtype, dtype, casting):
-        raise TracingError(f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}")
+        raise TracingError(
+            f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}",
+            fix="leave casting out for a conversion in any case.",
+        )
     return convert(x, dtype)
 
 

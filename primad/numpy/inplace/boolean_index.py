@@ -37,6 +37,15 @@ def known_mask(item: Any) -> Any:
     return item
 
 
+def check_mask(mask: Any, shape: tuple[int, ...], axis: int) -> None:
+    """Raise unless a boolean index has the lengths of the axes that it stands at."""
+    if mask.shape != shape[axis : axis + mask.ndim]:
+        raise IndexShapeError(
+            f"a boolean index of shape {mask.shape} does not fit shape {shape} at axis {axis}",
+            fix="compare along these axes, so that the index has their lengths.",
+        )
+
+
 class Mask:
     """A boolean index whose values are not known, among numbers and slices.
 
@@ -74,8 +83,7 @@ class Mask:
             for part in (given[:place], given[place + 1 :])
         )
         axis = len(before)
-        if mask.shape != shape[axis : axis + mask.ndim]:
-            raise IndexShapeError(f"a boolean index of shape {mask.shape} does not fit shape {shape} at axis {axis}")
+        check_mask(mask, shape, axis)
         entries = [*before, *[0] * mask.ndim, *later]
         advanced = [i for i, entry in enumerate(entries) if not isinstance(entry, slice)]
         if len(advanced) > mask.ndim and (not mask.ndim or advanced[-1] - advanced[0] >= len(advanced)):
@@ -225,7 +233,10 @@ class Chosen(TracedArray):
                 fix="make it an array of floats: np.zeros(3), np.array([1.0, 2.0]), y.astype(float).",
             )
         if found.whole.shape != self.whole.shape:
-            raise ShapeError(f"{name}: the result does not fit the elements that it is written into")
+            raise ShapeError(
+                f"{name}: the result does not fit the elements that it is written into",
+                fix="write one number, or one for each element that is chosen.",
+            )
         return found if found.dtype == self.dtype else found.astype(self.dtype)
 
 

@@ -281,7 +281,10 @@ class ArrayView(TracedArray):
         """
         own, shape = self.shape, np.shape(found)
         if shape != own and not (spreads and len(shape) <= len(own) and np.broadcast_shapes(shape, own) == own):
-            raise ShapeError(f"{name}: an operand of shape {own} cannot be written into: the result has shape {shape}")
+            raise ShapeError(
+                f"{name}: an operand of shape {own} cannot be written into: the result has shape {shape}",
+                fix=f"write the result into an array of shape {shape}.",
+            )
         self.check_cast(name, found.dtype, casting)
         self[...] = found
         return self

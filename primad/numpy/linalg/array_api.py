@@ -49,7 +49,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def outer(x1: Any, x2: Any, /) -> Any:
     """np.linalg.outer: all products of the elements of two vectors."""
     if np.ndim(x1) != 1 or np.ndim(x2) != 1:
-        raise ShapeError(f"np.linalg.outer takes two vectors, got {np.ndim(x1)} and {np.ndim(x2)} axes")
+        raise ShapeError(
+            f"np.linalg.outer takes two vectors, got {np.ndim(x1)} and {np.ndim(x2)} axes",
+            fix="np.ravel makes vectors; np.outer does so by itself.",
+        )
     return products.outer(x1, x2)
 
 
@@ -69,7 +72,10 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     """np.linalg.matrix_transpose: the last two axes swapped."""
     if x.ndim < 2:
-        raise ShapeError(f"np.linalg.matrix_transpose takes matrices, got shape {x.shape}")
+        raise ShapeError(
+            f"np.linalg.matrix_transpose takes matrices, got shape {x.shape}",
+            fix="np.transpose takes any number of axes.",
+        )
     return swapaxes(x, -1, -2)
 
 
@@ -80,7 +86,10 @@ def matrix_power(a: Any, n: Any) -> Any:
     if n < 0:
         return matrix_power(inv(a), -n)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"np.linalg.matrix_power takes square matrices, the last two axes; got shape {a.shape}")
+        raise ShapeError(
+            f"np.linalg.matrix_power takes square matrices, the last two axes; got shape {a.shape}",
+            fix="take a part that is square, as a[..., :n, :n].",
+        )
     if n == 0:
         return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape) + 0 * a
     result = None
@@ -102,12 +111,17 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     like = first_traced(list(arrays))
     parts = [as_traced(array, like) for array in arrays]
     if len(parts) < 2:
-        raise ShapeError("multi_dot: give two arrays or more")
+        raise ShapeError(
+            "multi_dot: give two arrays or more", fix="write np.linalg.multi_dot([a, b]); one array is its own product."
+        )
     row, column = parts[0].ndim == 1, parts[-1].ndim == 1
     parts[0] = parts[0][None, :] if row else parts[0]
     parts[-1] = parts[-1][:, None] if column else parts[-1]
     if any(part.ndim != 2 for part in parts):
-        raise ShapeError(f"multi_dot takes matrices, got shapes {[part.shape for part in parts]}")
+        raise ShapeError(
+            f"multi_dot takes matrices, got shapes {[part.shape for part in parts]}",
+            fix="reshape those in the middle to two axes, and the first and the last to one or two.",
+        )
     result = _chain(parts)
     result = result[0] if row else result
     return result[..., 0] if column else result
@@ -142,7 +156,10 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
         a = transpose(a, (*[axis for axis in range(a.ndim) if axis not in moved], *moved))
     shape = a.shape[b.ndim :]
     if math.prod(shape) != b.size or a.shape[: b.ndim] != b.shape:
-        raise ShapeError(f"np.linalg.tensorsolve: shapes {a.shape} and {b.shape} make no square system")
+        raise ShapeError(
+            f"np.linalg.tensorsolve: shapes {a.shape} and {b.shape} make no square system",
+            fix="the axes behind those of b must have as many elements as b.",
+        )
     return reshape(solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,))), shape)
 
 
@@ -152,6 +169,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     ind = operator.index(ind)
     before, after = a.shape[:ind], a.shape[ind:]
     if ind <= 0 or math.prod(before) != math.prod(after):
-        raise ShapeError(f"np.linalg.tensorinv: shape {a.shape} with ind={ind} makes no square matrix")
+        raise ShapeError(
+            f"np.linalg.tensorinv: shape {a.shape} with ind={ind} makes no square matrix",
+            fix="choose ind so that the axes before it have as many elements as those behind.",
+        )
     size = math.prod(before)
     return reshape(inv(square_matrices("tensorinv", reshape(a, (size, size)))), (*after, *before))

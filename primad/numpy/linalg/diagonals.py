@@ -54,7 +54,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """np.diagonal."""
     first, second = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if first == second:
-        raise ShapeError("diagonal: the two axes are the same")
+        raise ShapeError("diagonal: the two axes are the same", fix="name two axes, as axis1=0, axis2=1.")
     offset = operator.index(offset)
     if offset:
         index = [slice(None)] * x.ndim
@@ -73,7 +73,7 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
         return ops.sum(d, axes=(d.ndim - 1,))
     first, second = (normalize_axis("trace", axis, x.ndim) for axis in (axis1, axis2))
     if first == second:
-        raise ShapeError("trace: the two axes are the same")
+        raise ShapeError("trace: the two axes are the same", fix="name two axes, as axis1=0, axis2=1.")
     return trace_(x, axis1=first, axis2=second)
 
 
@@ -83,7 +83,10 @@ def diag(x: Any, k: int = 0) -> Any:
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
-        raise ShapeError(f"diag: needs one or two axes, got shape {x.shape}")
+        raise ShapeError(
+            f"diag: needs one or two axes, got shape {x.shape}",
+            fix="np.diagonal takes matrices in more axes; np.ravel makes a vector.",
+        )
     return diag_matrix_(x, k=operator.index(k))
 
 

@@ -151,7 +151,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     if hermitian:
         raise TracingError("np.linalg.pinv with hermitian=True has no derivative in primad", fix="leave it out.")
     if rcond is not None and rtol is not None:
-        raise ShapeError("pinv: give rcond or rtol, not both")
+        raise ShapeError("pinv: give rcond or rtol, not both", fix="leave one of them out.")
     found = rtol if rcond is None else rcond
     if found is None:
         found = 1e-15 if rtol is None else found
@@ -160,7 +160,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 def _cutoff(name: str, value: Any) -> float:
     if np.ndim(value):
-        raise TracingError(f"{name}: the cutoff must be one number on traced arrays")
+        raise TracingError(
+            f"{name}: the cutoff must be one number on traced arrays",
+            fix="call it for one matrix after the other, or with one cutoff.",
+        )
     return float(value)
 
 
@@ -181,7 +184,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     a, b = as_float(as_traced(a, like)), as_float(as_traced(b, like))
     refuse_halves("np.linalg.lstsq", a, b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        raise ShapeError(f"np.linalg.lstsq: a matrix of shape {a.shape} and right-hand sides of shape {b.shape}")
+        raise ShapeError(
+            f"np.linalg.lstsq: a matrix of shape {a.shape} and right-hand sides of shape {b.shape}",
+            fix="give a right-hand side for each row of the matrix, b of shape (rows,) or (rows, many).",
+        )
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = a.astype(dtype), b.astype(dtype)
     cutoff = np.finfo(dtype).eps * max(a.shape) if rcond is None else max(0.0, _cutoff("lstsq", rcond))

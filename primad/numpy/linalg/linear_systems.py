@@ -102,7 +102,10 @@ def square_matrices(name: str, a: Any) -> Any:
     """Return a stack of matrices as floats; raise unless they are square."""
     a = as_float(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"np.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}")
+        raise ShapeError(
+            f"np.linalg.{name} takes square matrices, the last two axes; got shape {a.shape}",
+            fix="np.linalg.lstsq and np.linalg.pinv take others.",
+        )
     return a
 
 
@@ -123,7 +126,10 @@ def system(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     except ValueError:
         fits = False
     if not fits:
-        raise ShapeError(f"{name}: matrices of shape {a.shape} and right-hand sides of shape {b.shape}")
+        raise ShapeError(
+            f"{name}: matrices of shape {a.shape} and right-hand sides of shape {b.shape}",
+            fix=f"give b {a.shape[-1]} rows; of vectors in more axes make matrices, b[..., None].",
+        )
     dtype = np.result_type(a.dtype, b.dtype)
     a, columns = (broadcast_to(x.astype(dtype), (*lead, *x.shape[-2:])) for x in (a, columns))
     return a, columns, vector

@@ -26,11 +26,17 @@ __all__ = ["einsum"]
 def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
     text = subscripts.replace(" ", "")
     if not re.fullmatch(r"[A-Za-z.,]*(->[A-Za-z.]*)?", text):
-        raise ShapeError(f"einsum: {subscripts!r} is not made of letters, commas, an ellipsis and an arrow")
+        raise ShapeError(
+            f"einsum: {subscripts!r} is not made of letters, commas, an ellipsis and an arrow",
+            fix="write as 'ij,jk->ik'.",
+        )
     left, arrow, out = text.partition("->")
     parts = left.split(",")
     if len(parts) != len(shapes):
-        raise ShapeError(f"einsum: {subscripts!r} names {len(parts)} operands, got {len(shapes)}")
+        raise ShapeError(
+            f"einsum: {subscripts!r} names {len(parts)} operands, got {len(shapes)}",
+            fix="write the letters of each operand, with a comma between them.",
+        )
     spare = [c for c in ALPHABET if c not in text]
     widest = max([len(shape) - len(part.replace("...", "")) for part, shape in zip(parts, shapes, strict=True)] + [0])
     extra = "".join(spare[:widest])
@@ -38,7 +44,10 @@ def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[
     for part, shape in zip(parts, shapes, strict=True):
         missing = len(shape) - len(part.replace("...", ""))
         if ("..." not in part and missing) or missing < 0 or part.count(".") not in (0, 3):
-            raise ShapeError(f"einsum: {part!r} of {subscripts!r} does not name the axes of shape {shape}")
+            raise ShapeError(
+                f"einsum: {part!r} of {subscripts!r} does not name the axes of shape {shape}",
+                fix="write a letter for each of its axes, or ... for those that are left.",
+            )
         expanded.append(part.replace("...", extra[len(extra) - missing :]))
     if arrow:
         out = out.replace("...", extra)
@@ -46,7 +55,10 @@ def _einsum_parts(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[
         letters_ = sorted({c for part in expanded for c in part if sum(p.count(c) for p in expanded) == 1} - set(extra))
         out = (extra if "..." in left else "") + "".join(letters_)
     if len(set(out)) != len(out) or any(all(c not in part for part in expanded) for c in out):
-        raise ShapeError(f"einsum: the result {out!r} of {subscripts!r} has unknown or repeated letters")
+        raise ShapeError(
+            f"einsum: the result {out!r} of {subscripts!r} has unknown or repeated letters",
+            fix="name in the result letters of the operands, each once.",
+        )
     return expanded, out
 
 
@@ -56,7 +68,10 @@ def _lettered(*operands: Any) -> tuple[str, tuple[Any, ...]]:
     lists = [*operands[1::2], operands[-1]] if len(operands) % 2 else list(operands[1::2])
     for number in [operator.index(item) for each in lists for item in each if item is not Ellipsis]:
         if not 0 <= number < len(names):
-            raise ShapeError(f"einsum: an axis has the number {number}, which is not between 0 and {len(names) - 1}")
+            raise ShapeError(
+                f"einsum: an axis has the number {number}, which is not between 0 and {len(names) - 1}",
+                fix="number the axes from 0 on, or write letters.",
+            )
     texts = ["".join(["..." if item is Ellipsis else names[operator.index(item)] for item in each]) for each in lists]
     count = len(operands) // 2
     return ",".join(texts[:count]) + "".join(["->" + text for text in texts[count:]]), operands[: 2 * count : 2]
@@ -88,7 +103,10 @@ def _contracted(subscripts: str, *operands: Any, optimize: Any) -> Any:
         for letter, n in zip(part, x.shape, strict=True):
             known = lengths.setdefault(letter, n)
             if known != n and 1 not in (known, n):
-                raise ShapeError(f"einsum: letter {letter!r} of {subscripts!r} has lengths {known} and {n}")
+                raise ShapeError(
+                    f"einsum: letter {letter!r} of {subscripts!r} has lengths {known} and {n}",
+                    fix="give the two axes letters of their own, or one length.",
+                )
             lengths[letter] = max(known, n) if 0 not in (known, n) else 0
     arrays = [expand(x, tuple([lengths[letter] for letter in part])) for part, x in zip(parts, arrays, strict=True)]
     while len(arrays) > 2:

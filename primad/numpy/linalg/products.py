@@ -109,20 +109,24 @@ def sum_lonely(x: TracedArray, part: str, elsewhere: str) -> tuple[TracedArray, 
 def _matmul(x: Any, y: Any) -> Any:
     """NumPy's rank rules: vectors are rows or columns, leading axes broadcast."""
     if x.ndim == 0 or y.ndim == 0:
-        raise ShapeError("matmul: an operand is 0-d; use *")
+        raise ShapeError("matmul: an operand is 0-d; use *", fix="write x * y.")
     rows, columns = ("i" if x.ndim > 1 else ""), ("k" if y.ndim > 1 else "")
     inner_x, inner_y = x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0]
     if inner_x != inner_y:
         raise ShapeError(
             f"matmul: shapes {x.shape} and {y.shape} do not fit",
             why=f"The last axis of the first ({inner_x}) must match the second-to-last of the second ({inner_y}).",
+            fix="transpose one of them, x.T or y.T, if that makes the two lengths equal.",
         )
     lead_x, lead_y = x.shape[: max(0, x.ndim - 2)], y.shape[: max(0, y.ndim - 2)]
     count = max(len(lead_x), len(lead_y))
     try:
         batch = np.broadcast_shapes(lead_x, lead_y)
     except ValueError:
-        raise ShapeError(f"matmul: leading axes of {x.shape} and {y.shape} do not broadcast") from None
+        raise ShapeError(
+            f"matmul: leading axes of {x.shape} and {y.shape} do not broadcast",
+            fix="reshape one of them, so that these axes have equal lengths, or 1.",
+        ) from None
     names = "ABCDEFGHIJKLMNOP"[:count]
     part_x, x = _leading(x, lead_x, batch, names)
     part_y, y = _leading(y, lead_y, batch, names)
@@ -171,7 +175,10 @@ def matmul(x: Any, y: Any, /, out: Any = None, *, axes: Any = None) -> Any:
         return matmul_(a, b)
     wanted = (min(2, a.ndim), min(2, b.ndim), max(0, min(2, a.ndim) + min(2, b.ndim) - 2))
     if not isinstance(axes, list) or tuple([np.size(each) for each in axes]) != wanted:
-        raise ShapeError(f"matmul: axes={axes} for operands and a result that have {wanted} axes of matrices")
+        raise ShapeError(
+            f"matmul: axes={axes} for operands and a result that have {wanted} axes of matrices",
+            fix=f"write a tuple of axes for each: {wanted} in number.",
+        )
     return _back(matmul_(_last(a, axes[0]), _last(b, axes[1])), axes[2])
 
 
@@ -233,12 +240,17 @@ def vecdot(x: Any, y: Any, /, out: Any = None, *, axis: Any = -1, axes: Any = No
     """
     refuse_out("vecdot", out)
     if axes is not None and (axis != -1 or keepdims):
-        raise ShapeError("vecdot: axes= goes with neither axis= nor keepdims=")
+        raise ShapeError(
+            "vecdot: axes= goes with neither axis= nor keepdims=", fix="leave axes= out, or the other two."
+        )
     first, second = (axis,) * 2 if axes is None else axes[:2]
     a, b = product_operands(x, y)
     a, b = _last(a, operator.index(first) if axes is None else first), _last(b, second)
     if a.shape[-1] != b.shape[-1]:
-        raise ShapeError(f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit")
+        raise ShapeError(
+            f"vecdot: axes of lengths {a.shape[-1]} and {b.shape[-1]} do not fit",
+            fix="choose axes of equal length by axes=, or cut one of the two.",
+        )
     a, b = harmonize("vecdot", a, b)
     result = ops.sum(conjugated(a) * b, axes=(a.ndim - 1,))
     return expand_dims(result, first) if keepdims else result
@@ -283,11 +295,16 @@ def _of_rank(name: str, ranks: tuple[int, int], axes: Any, x: Any, y: Any) -> li
     operands = product_operands(x, y)
     short = [each.shape for each, rank in zip(operands, ranks, strict=True) if each.ndim < rank]
     if short:
-        raise ShapeError(f"{name}: an operand of shape {short[0]} has too few axes")
+        raise ShapeError(
+            f"{name}: an operand of shape {short[0]} has too few axes", fix="add axes of length 1 in front: x[None]."
+        )
     if axes is None:
         return operands
     if not isinstance(axes, list) or [np.size(each) for each in axes] != [*ranks, 1]:
-        raise ShapeError(f"{name}: axes={axes} for operands and a result that have {(*ranks, 1)} axes of the product")
+        raise ShapeError(
+            f"{name}: axes={axes} for operands and a result that have {(*ranks, 1)} axes of the product",
+            fix=f"write a tuple of axes for each: {(*ranks, 1)} in number.",
+        )
     return [_last(each, given) for each, given in zip(operands, axes[:2], strict=True)]
 
 
@@ -320,7 +337,10 @@ def tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     over_x = [normalize_axis("tensordot", axis, a.ndim) for axis in over_x]
     over_y = [normalize_axis("tensordot", axis, b.ndim) for axis in over_y]
     if len(over_x) != len(over_y):
-        raise ShapeError(f"tensordot: axes {axes} pair different numbers of axes")
+        raise ShapeError(
+            f"tensordot: axes {axes} pair different numbers of axes",
+            fix="write as many axes for the first array as for the second.",
+        )
     in_x = list(ALPHABET[: a.ndim])
     in_y = list(ALPHABET[a.ndim : a.ndim + b.ndim])
     for i, j in zip(over_x, over_y, strict=True):
@@ -351,7 +371,10 @@ def cross(x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a, b = _last(as_traced(_array(x), like), axisa), _last(as_traced(_array(y), like), axisb)
     a, b = harmonize("cross", a, b, dtype=loop_dtype(np.subtract, x, y))
     if a.shape[-1:] != (3,):
-        raise ShapeError(f"cross: the vectors must have length 3, got shapes {x.shape} and {y.shape}")
+        raise ShapeError(
+            f"cross: the vectors must have length 3, got shapes {x.shape} and {y.shape}",
+            fix="append a zero to vectors in the plane, or write x[0] * y[1] - x[1] * y[0].",
+        )
     u, v = moveaxis(a, -1, 0), moveaxis(b, -1, 0)
     rows = [u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3] for i in range(3)]
     return moveaxis(ops.concatenate(*[row[None] for row in rows], axis=0), 0, axisc)

@@ -188,7 +188,10 @@ class TracedSparse:
             return self._times(entries_of(x))
         x, entries = array(x), self._entries()
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
-            raise ShapeError(f"matmul: a sparse array of shape {self.shape} and an array of shape {x.shape} do not fit")
+            raise ShapeError(
+                f"matmul: a sparse array of shape {self.shape} and an array of shape {x.shape} do not fit",
+                fix="transpose one of them if that makes the lengths equal.",
+            )
         return added_products(settled(x), entries, self.rows, self.columns, self.shape[0])
 
     dot = __matmul__
@@ -199,7 +202,10 @@ class TracedSparse:
     def _times(self, other: TracedSparse) -> TracedSparse:
         """Return the product with another sparse array: of all pairs of entries that meet, those at a place added."""
         if self.shape[-1] != other.shape[0]:
-            raise ShapeError(f"matmul: sparse arrays of shapes {self.shape} and {other.shape} do not fit")
+            raise ShapeError(
+                f"matmul: sparse arrays of shapes {self.shape} and {other.shape} do not fit",
+                fix="transpose one of them if that makes the lengths equal.",
+            )
         x, y = self._entries(), other._entries()
         first, second = meeting_pairs(self.columns, other.rows, other.places.shape[0])
         shape = self.places.shape[0], other.places.shape[1]
@@ -231,7 +237,9 @@ class TracedSparse:
             return self
         other = entries_of(other)
         if other.shape != self.shape:
-            raise ShapeError(f"sparse arrays of shapes {self.shape} and {other.shape} are not added")
+            raise ShapeError(
+                f"sparse arrays of shapes {self.shape} and {other.shape} are not added", fix="add those of one shape."
+            )
         rows = np.concatenate([self.rows, other.rows])
         columns = np.concatenate([self.columns, other.columns])
         data = concatenate([self._entries(), other._entries()])
@@ -279,6 +287,6 @@ def entries_of(matrix: Any) -> TracedSparse:
         )
     dense = settled(array(matrix))
     if dense.ndim != 2:
-        raise ShapeError(f"a matrix has two axes, got shape {dense.shape}")
+        raise ShapeError(f"a matrix has two axes, got shape {dense.shape}", fix="reshape it to (1, n) or (n, 1).")
     rows, columns = np.indices(dense.shape)
     return TracedSparse(ravel(dense), SparsePlaces(rows.ravel(), columns.ravel(), dense.shape))

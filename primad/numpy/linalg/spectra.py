@@ -57,7 +57,10 @@ class SVDResult(NamedTuple):
 def rectangular(name: str, a: Any) -> Any:
     a = as_float(a)
     if a.ndim < 2:
-        raise ShapeError(f"np.linalg.{name} takes matrices, the last two axes; got shape {a.shape}")
+        raise ShapeError(
+            f"np.linalg.{name} takes matrices, the last two axes; got shape {a.shape}",
+            fix="reshape it to two axes, or more for a stack.",
+        )
     return a
 
 
@@ -65,7 +68,7 @@ def _decomposed(name: str, a: Any, UPLO: str) -> Any:
     """Return the eigenvalues and vectors of matrices of which the triangle that was asked for is read."""
     a = square_matrices(name, a)
     if str(UPLO).upper() not in ("L", "U"):
-        raise ShapeError(f"np.linalg.{name}: UPLO is 'L' or 'U', not {UPLO!r}")
+        raise ShapeError(f"np.linalg.{name}: UPLO is 'L' or 'U', not {UPLO!r}", fix="leave it out for 'L'.")
     return ops.eigh(a, lower=str(UPLO).upper() == "L")
 
 
@@ -214,7 +217,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     elif len(found) == 2:
         result = _matrix_norm(moveaxis(x, axes, (-2, -1)), "fro" if ord is None else ord)
     else:
-        raise ShapeError(f"norm: order {ord!r} is for one or two axes, not {len(found)}")
+        raise ShapeError(
+            f"norm: order {ord!r} is for one or two axes, not {len(found)}",
+            fix="name one or two axes by axis=, or leave the order out for the root of the sum of squares.",
+        )
     return keep_axes(result, x, found, keepdims)
 
 
@@ -236,7 +242,10 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
     x = _sizes(x, None)
     size = absolute(x)
     if isinstance(ord, str):
-        raise ShapeError(f"norm: vectors have no norm of order {ord!r}")
+        raise ShapeError(
+            f"norm: vectors have no norm of order {ord!r}",
+            fix="give a number, as 2 or np.inf; 'fro' and 'nuc' are of matrices.",
+        )
     if ord in (math.inf, -math.inf):
         return (ops.reduce_max if ord > 0 else ops.reduce_min)(size, axes=axes)
     if ord == 0:
@@ -260,7 +269,10 @@ def _matrix_norm(x: Any, ord: Any) -> Any:
     if ord in (2, -2, "nuc"):
         s = ops.svd(x)[1]
         return ops.sum(s, axes=(last - 1,)) if ord == "nuc" else s[..., 0 if ord > 0 else -1]
-    raise ShapeError(f"norm: matrices have no norm of order {ord!r}")
+    raise ShapeError(
+        f"norm: matrices have no norm of order {ord!r}",
+        fix="choose from 1, -1, 2, -2, np.inf, -np.inf, 'fro' and 'nuc', or axis= for norms of vectors.",
+    )
 
 
 @implements(np.linalg.matrix_norm)
@@ -291,7 +303,7 @@ def cond(x: Any, p: Any = None) -> Any:
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """np.linalg.matrix_rank: how many singular values are above a tolerance; integers, without derivative."""
     if tol is not None and rtol is not None:
-        raise ShapeError("matrix_rank: give tol or rtol, not both")
+        raise ShapeError("matrix_rank: give tol or rtol, not both", fix="leave one of them out.")
     a = as_float(A)
     if a.ndim < 2:
         return (sum_(a != 0) > 0).astype(np.int64)

@@ -50,7 +50,7 @@ def _series(module: ModuleType, name: str, recurrence: Callable[[int], tuple[flo
         x, c = traced_operands(x, c)
         c = as_float(atleast_1d(c))
         if not c.shape[0]:
-            raise ShapeError(f"{name}: a series without coefficients")
+            raise ShapeError(f"{name}: a series without coefficients", fix="give one coefficient at least, as [0.0].")
         if tensor:
             c = reshape(c, (*c.shape, *[1] * x.ndim))
         return _horner(x, c) if module is np.polynomial.polynomial else _clenshaw(x, c, recurrence)

@@ -64,7 +64,9 @@ def polymul(a1: Any, a2: Any) -> Any:
 def _order(name: str, m: Any) -> int:
     count = operator.index(m)
     if count < 0:
-        raise ShapeError(f"{name}: the order {count} must not be negative")
+        raise ShapeError(
+            f"{name}: the order {count} must not be negative", fix="write 0 or more; np.polyint integrates."
+        )
     return count
 
 
@@ -84,7 +86,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     constants = list(atleast_1d(k))
     constants = constants * count if len(constants) == 1 else constants
     if len(constants) < count:
-        raise ShapeError(f"polyint: {len(constants)} constants for {count} integrations")
+        raise ShapeError(
+            f"polyint: {len(constants)} constants for {count} integrations",
+            fix="give one constant, or one for each integration.",
+        )
     for i in range(count):
         p = concatenate([p / np.arange(p.shape[0], 0, -1), atleast_1d(constants[i])])
     return p
@@ -126,7 +131,10 @@ def roots(p: Any) -> Any:
     """
     p = as_float(p)
     if p.ndim != 1:
-        raise ShapeError(f"np.roots takes the coefficients of one polynomial, got shape {p.shape}")
+        raise ShapeError(
+            f"np.roots takes the coefficients of one polynomial, got shape {p.shape}",
+            fix="call it for one row after the other.",
+        )
     n = p.shape[0] - 1
     if n < 1:
         return np.zeros(0, np.result_type(p.dtype, np.complex64))
@@ -142,7 +150,9 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """
     rest, v = (as_float(atleast_1d(x)) for x in traced_operands(u, v))
     if rest.ndim > 1 or v.ndim > 1 or not rest.shape[0] or not v.shape[0]:
-        raise ShapeError(f"polydiv: coefficients of shapes {rest.shape} and {v.shape}")
+        raise ShapeError(
+            f"polydiv: coefficients of shapes {rest.shape} and {v.shape}", fix="give two vectors that are not empty."
+        )
     dtype = np.result_type(rest.dtype, v.dtype)
     rest, v = convert(rest, dtype), convert(v, dtype)
     degree, quotient = v.shape[0] - 1, []
@@ -187,9 +197,15 @@ def polyfit(
     x, y, weights = given[0], given[1], given[2] if w is not None else None
     order = _order("polyfit", deg) + 1
     if x.ndim != 1 or not x.shape[0] or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
-        raise ShapeError(f"polyfit: points of shape {x.shape} and values of shape {y.shape}")
+        raise ShapeError(
+            f"polyfit: points of shape {x.shape} and values of shape {y.shape}",
+            fix="give a vector of points, and a value, or a row of values, for each.",
+        )
     if weights is not None and weights.shape != x.shape:
-        raise ShapeError(f"polyfit: weights of shape {weights.shape} for points of shape {x.shape}")
+        raise ShapeError(
+            f"polyfit: weights of shape {weights.shape} for points of shape {x.shape}",
+            fix="give a weight for each point.",
+        )
     rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     found, residuals, rank, singular, powers, scale = fitted(vander(x, order), y, weights, rcond)
     if full:
@@ -227,5 +243,8 @@ def _covariance(powers: Any, scale: Any, residuals: Any, ndim: int, cov: Any) ->
     if cov == "unscaled":
         return base if ndim == 1 else base[:, :, None]
     if count <= order:
-        raise ShapeError(f"polyfit: {count} points are too few for the covariance of {order} coefficients")
+        raise ShapeError(
+            f"polyfit: {count} points are too few for the covariance of {order} coefficients",
+            fix="write cov='unscaled', or give more points.",
+        )
     return base * (residuals / (count - order)) if ndim == 1 else base[:, :, None] * (residuals / (count - order))

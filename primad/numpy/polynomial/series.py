@@ -51,7 +51,7 @@ def functions(module: ModuleType, evaluate: Any, recurrence: Recurrence) -> dict
 def _vander(recurrence: Recurrence, x: Any, deg: Any) -> Any:
     """Return the polynomials up to a degree, along a new last axis."""
     if operator.index(deg) < 0:
-        raise ShapeError(f"the degree {deg} must not be negative")
+        raise ShapeError(f"the degree {deg} must not be negative", fix="write 0 or more.")
     x = as_float(atleast_1d(traced_operands(x)[0]))
     found = [x * 0 + 1]
     for k in range(operator.index(deg)):
@@ -64,10 +64,13 @@ def _vander(recurrence: Recurrence, x: Any, deg: Any) -> Any:
 def _products(powers: Callable[[Any, int], Any], points: tuple[Any, ...], degrees: Any) -> Any:
     """Return all products of the polynomials of several variables, along one last axis."""
     if len(degrees) != len(points):
-        raise ShapeError(f"{len(degrees)} degrees for {len(points)} variables")
+        raise ShapeError(f"{len(degrees)} degrees for {len(points)} variables", fix="give a degree for each variable.")
     each = [powers(x, deg) for x, deg in zip(traced_operands(*points), degrees, strict=True)]
     if any(x.shape[:-1] != each[0].shape[:-1] for x in each):
-        raise ShapeError(f"points of shapes {[x.shape[:-1] for x in each]} differ")
+        raise ShapeError(
+            f"points of shapes {[x.shape[:-1] for x in each]} differ",
+            fix="broadcast them to one shape, as np.meshgrid does.",
+        )
     points_shape = each[0].shape[:-1]
     return reduce(lambda x, y: reshape(x[..., :, None] * y[..., None, :], (*points_shape, -1)), each)
 
@@ -76,13 +79,16 @@ def _at_points(evaluate: Any, c: Any, *points: Any) -> Any:
     """Sum a series in several variables at points, one coordinate after the other."""
     first, *others = traced_operands(*points, c)[:-1]
     if any(x.shape != first.shape for x in others):
-        raise ShapeError(f"points of shapes {[x.shape for x in (first, *others)]} differ")
+        raise ShapeError(
+            f"points of shapes {[x.shape for x in (first, *others)]} differ",
+            fix="broadcast them to one shape, as np.meshgrid does.",
+        )
     return reduce(lambda found, x: evaluate(x, found, tensor=False), others, evaluate(first, c))
 
 
 def _count(what: str, m: Any) -> int:
     if operator.index(m) < 0:
-        raise ShapeError(f"the order of {what}, {m}, must not be negative")
+        raise ShapeError(f"the order of {what}, {m}, must not be negative", fix="write 0 or more.")
     return operator.index(m)
 
 
@@ -118,7 +124,8 @@ def _integrated(
     count, constants = _count("integration", m), list(k) if np.iterable(k) else [k]
     if len(constants) > count or np.ndim(lbnd) or np.ndim(scl):
         raise ShapeError(
-            f"{len(constants)} constants for {count} integrations, or a bound or a scale that is no number"
+            f"{len(constants)} constants for {count} integrations, or a bound or a scale that is no number",
+            fix="give one constant for each integration at most, and numbers for lbnd and scl.",
         )
     c, place = _moved(traced_operands(c, lbnd, scl, *constants)[0], axis)
     for constant in [*constants, *[0] * (count - len(constants))]:
@@ -133,11 +140,20 @@ def _fit(
     x, y, *weights = [as_float(z) for z in traced_operands(*([x, y] if w is None else [x, y, w]))]
     degrees = np.asarray(deg)
     if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or not degrees.size or degrees.min() < 0:
-        raise ShapeError(f"fit: the degree must be a number or some numbers that are not negative, got {deg!r}")
+        raise ShapeError(
+            f"fit: the degree must be a number or some numbers that are not negative, got {deg!r}",
+            fix="write one degree, or a list of the degrees that the fit has.",
+        )
     if x.ndim != 1 or not x.shape[0] or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
-        raise ShapeError(f"fit: points of shape {x.shape} and values of shape {y.shape}")
+        raise ShapeError(
+            f"fit: points of shape {x.shape} and values of shape {y.shape}",
+            fix="give a vector of points, and a value, or a row of values, for each.",
+        )
     if weights and weights[0].shape != x.shape:
-        raise ShapeError(f"fit: weights of shape {weights[0].shape} for points of shape {x.shape}")
+        raise ShapeError(
+            f"fit: weights of shape {weights[0].shape} for points of shape {x.shape}",
+            fix="give a weight for each point.",
+        )
     rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     columns, chosen = powers(x, int(degrees.max())), np.sort(degrees, axis=None)
     columns = columns[:, chosen] if degrees.ndim else columns

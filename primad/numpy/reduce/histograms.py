@@ -29,7 +29,7 @@ def _refuse_where_known(x: Any, wrong: Any, said: str) -> None:
     """Raise if values that are known are wrong."""
     with suppress(TracingError):
         if np.any(wrong(values_of(x, "values"))):
-            raise DomainError(said)
+            raise DomainError(said, fix="give rising numbers without NaN.")
 
 
 def _ends(x: Any, range: Any) -> tuple[Any, Any]:
@@ -41,7 +41,7 @@ def _ends(x: Any, range: Any) -> tuple[Any, Any]:
         _refuse_where_known(end, lambda e: ~np.isfinite(e), f"histogram: a range that ends at {end} is not finite")
     if not any_traced([low, high]):
         if low > high:
-            raise DomainError(f"histogram: the range {range} falls")
+            raise DomainError(f"histogram: the range {range} falls", fix="write the smaller end first.")
         return (low - 0.5, high + 0.5) if low == high else (low, high)
     if x.dtype.kind == "u":
         low, high = (convert(each, np.float64) for each in traced_operands(low, high))
@@ -52,18 +52,25 @@ def _edges(x: Any, bins: Any, range: Any, weights: Any = None, dtype: Any = None
     """Return the edges of the bins of an array of one axis."""
     if isinstance(bins, str):
         if weights is not None:
-            raise ShapeError(f"histogram: bins={bins!r} with weights", why="NumPy has no estimate for weighted data.")
+            raise ShapeError(
+                f"histogram: bins={bins!r} with weights",
+                why="NumPy has no estimate for weighted data.",
+                fix="write a number of bins, or their edges.",
+            )
         bins = np.histogram_bin_edges(values_of(x, f"the bins {bins!r} of a histogram"), bins, range).size - 1
     bins = joined(bins)
     if np.ndim(bins) > 1:
-        raise ShapeError(f"histogram: the edges of bins must be a vector, got shape {np.shape(bins)}")
+        raise ShapeError(
+            f"histogram: the edges of bins must be a vector, got shape {np.shape(bins)}",
+            fix="write a number of bins, or a vector of their edges.",
+        )
     if np.ndim(bins):
         bins = bins if isinstance(bins, TracedArray) else np.asarray(bins)
         _refuse_where_known(bins, lambda e: e[:-1] > e[1:], "histogram: the edges of bins must rise")
         return bins
     count = operator.index(bins)
     if count < 1:
-        raise DomainError(f"histogram: needs a bin, got bins={bins}")
+        raise DomainError(f"histogram: needs a bin, got bins={bins}", fix="write 1 or more.")
     low, high = _ends(x, range)
     return linspace(low, high, count + 1, dtype=dtype)
 
@@ -99,7 +106,10 @@ def _sample(a: Any, weights: Any, *others: Any) -> tuple[Any, Any]:
     if weights is not None:
         weights = traced_operands(weights, like)[0]
         if weights.shape != a.shape:
-            raise ShapeError(f"histogram: weights of shape {weights.shape} for an array of shape {a.shape}")
+            raise ShapeError(
+                f"histogram: weights of shape {weights.shape} for an array of shape {a.shape}",
+                fix="give a weight for each element.",
+            )
         weights = ravel(weights)
     return ravel(a), weights
 
@@ -140,13 +150,19 @@ def histogramdd(
         sample = stack([convert(x, result_dtype(*columns)) for x in columns], -1)
     sample = _array(sample, first_traced([sample, bins, weights]))
     if sample.ndim != 2:
-        raise ShapeError(f"histogramdd: needs points as rows, got shape {sample.shape}")
+        raise ShapeError(
+            f"histogramdd: needs points as rows, got shape {sample.shape}",
+            fix="give an array of shape (points, coordinates): np.stack([x, y], 1).",
+        )
     columns = [sample[:, i] for i in np.arange(sample.shape[1]).tolist()]
     count = len(columns)
     bins = list(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else [bins] * count
     ranges = [None] * count if range is None else list(range)
     if len(bins) != count or len(ranges) != count:
-        raise ShapeError(f"histogramdd: {len(bins)} bins and {len(ranges)} ranges for points of {count} coordinates")
+        raise ShapeError(
+            f"histogramdd: {len(bins)} bins and {len(ranges)} ranges for points of {count} coordinates",
+            fix="give one of both for each coordinate.",
+        )
     edges = [_edges(*each) for each in zip(columns, bins, ranges, strict=True)]
     lengths = [each.shape[0] + 1 for each in edges]
     places: Any = 0
@@ -171,7 +187,7 @@ def histogram2d(
 ) -> tuple[Any, Any, Any]:
     """np.histogram2d, as histogram."""
     if np.shape(x)[0] != np.shape(y)[0]:
-        raise ShapeError(f"histogram2d: {np.shape(x)[0]} and {np.shape(y)[0]} coordinates")
+        raise ShapeError(f"histogram2d: {np.shape(x)[0]} and {np.shape(y)[0]} coordinates", fix="give as many x as y.")
     several: Sequence[Any] | None = bins if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
     if several is not None and len(several) not in (1, 2):
         bins = [bins, bins]

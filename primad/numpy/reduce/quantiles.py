@@ -91,7 +91,7 @@ def _rows(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     flat = transpose(x, (*axes, *kept)) if x.ndim else x
     rows = reshape(flat, (math.prod([x.shape[i] for i in axes]), *[x.shape[i] for i in kept]))
     if not rows.shape[0]:
-        raise ShapeError("quantile: no elements")
+        raise ShapeError("quantile: no elements", fix="give one element at least.")
     return rows, tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
 
 
@@ -109,7 +109,10 @@ def _order_of(q: Any, scale: float) -> tuple[Any, Any]:
         )
     fraction = np.true_divide(q, scale) if scale != 1.0 else np.asanyarray(q)
     if np.any(fraction < 0) or np.any(fraction > 1) or np.any(np.isnan(fraction)):
-        raise DomainError(f"quantiles lie between 0 and 1, percentiles between 0 and 100, got {q!r}")
+        raise DomainError(
+            f"quantiles lie between 0 and 1, percentiles between 0 and 100, got {q!r}",
+            fix="divide percentages by 100 for np.quantile, or call np.percentile.",
+        )
     return fraction, type(q) in (int, float)
 
 
@@ -162,7 +165,10 @@ def _of_rows(rows: Any, n: Any, method: str, fraction: Any, weak: bool) -> Any:
         ShapeError: if there is no such method.
     """
     if method not in _METHODS:
-        raise ShapeError(f"quantile: {method!r} is no method; there are {', '.join(sorted(_METHODS))}")
+        raise ShapeError(
+            f"quantile: {method!r} is no method; there are {', '.join(sorted(_METHODS))}",
+            fix="leave it out for 'linear'.",
+        )
     each = isinstance(n, TracedArray)
     pick = take_along_axis if each else take
     at = _element(method, n, fraction)
@@ -189,18 +195,23 @@ def _weighed(x: Any, weights: Any, axis: Any, method: str) -> Any:
         DomainError: if values of theirs that are known cannot be weights.
     """
     if method != "inverted_cdf":
-        raise ShapeError("quantile: only the method 'inverted_cdf' knows weights")
+        raise ShapeError("quantile: only the method 'inverted_cdf' knows weights", fix="write method='inverted_cdf'.")
     weights = weights if isinstance(weights, TracedArray) else np.asarray(weights)
     if weights.shape != x.shape:
         if axis is None:
-            raise ShapeError("quantile: weights of another shape need axis=")
+            raise ShapeError(
+                "quantile: weights of another shape need axis=", fix="name the axis that the weights lie along."
+            )
         given = [normalize_axis("quantile", each, x.ndim) for each in (axis if np.ndim(axis) else (axis,))]
         if weights.shape != tuple([x.shape[each] for each in given]):
-            raise ShapeError(f"quantile: weights of shape {weights.shape} for axes {given} of shape {x.shape}")
+            raise ShapeError(
+                f"quantile: weights of shape {weights.shape} for axes {given} of shape {x.shape}",
+                fix="give weights of the shape of the array, or of these axes.",
+            )
         weights = transpose(weights, np.argsort(given).tolist())
         weights = reshape(weights, tuple([n if i in given else 1 for i, n in enumerate(x.shape)]))
     if not isinstance(weights, TracedArray) and np.any(weights < 0):
-        raise DomainError("quantile: weights must not be negative")
+        raise DomainError("quantile: weights must not be negative", fix="leave out the elements, or weigh them by 0.")
     return _rows(broadcast_to(as_traced(weights, x), x.shape), axis)[0]
 
 
@@ -341,7 +352,7 @@ def cov(
     operands = dict(zip(named, traced_operands(*named.values()), strict=True))
     given = [operands[key] for key in ("m", "y") if key in operands]
     if max(x.ndim for x in given) > 2:
-        raise ShapeError("cov: more than two axes")
+        raise ShapeError("cov: more than two axes", fix="reshape it to variables and observations.")
     dtype = np.result_type(*[x.dtype for x in given], np.float64) if dtype is None else dtype
     variables = concatenate([_variables(convert(x, dtype), rowvar) for x in given])
     ddof = (0 if bias else 1) if ddof is None else ddof
@@ -353,7 +364,10 @@ def cov(
     if weights is None:
         total: Any = variables.shape[1] - ddof
         if total <= 0:
-            raise ShapeError(f"cov: {variables.shape[1]} observations leave no degrees of freedom with ddof={ddof}")
+            raise ShapeError(
+                f"cov: {variables.shape[1]} observations leave no degrees of freedom with ddof={ddof}",
+                fix="give more observations, or ddof=0.",
+            )
     else:
         total = sum(weights)
         total = total - (ddof if aweights is None else ddof * sum(weights * aweights) / total)

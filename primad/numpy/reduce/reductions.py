@@ -206,7 +206,9 @@ def chosen(x: Any, condition: Any, neutral: Any) -> Any:
         raise ShapeError(f"where= takes booleans, got {dtype}", fix="compare: where=mask != 0.")
     found = where(condition, x, full(neutral, x))
     if found.shape != x.shape:
-        raise ShapeError(f"where= of shape {np.shape(condition)} for an array of shape {x.shape}")
+        raise ShapeError(
+            f"where= of shape {np.shape(condition)} for an array of shape {x.shape}", fix="give one of its shape."
+        )
     return convert(found, x.dtype)
 
 
@@ -221,9 +223,10 @@ def _initial(value: Any, like: Any, shape: tuple[int, ...]) -> Any:
         try:
             value = np.array(value, like.dtype)
         except (OverflowError, TypeError, ValueError) as error:
-            raise ShapeError(f"initial={value!r} for elements of dtype {like.dtype}: {error}") from None
-    first = as_traced(joined(value), like)
-    return expand(convert(first, like.dtype), shape)
+            raise ShapeError(
+                f"initial={value!r} for elements of dtype {like.dtype}: {error}", fix="convert them by .astype."
+            ) from None
+    return expand(convert(as_traced(joined(value), like), like.dtype), shape)
 
 
 @implements(np.mean, method="mean")
@@ -268,7 +271,7 @@ def _extremum(record: Any, combine: Any, name: str) -> Any:
         axes = reduced_axes(name, axis, x.ndim)
         if where is not True:
             if initial is None or any_traced([initial]) or np.ndim(initial):
-                raise TracingError(f"np.{name} with where= needs a plain number for initial=")
+                raise TracingError(f"np.{name} with where= needs a plain number for initial=", fix="use np.where.")
             x = chosen(x, where, initial)
         if initial is not None and not _count(x, axes):
             found = _initial(initial, x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
@@ -304,7 +307,7 @@ def std(
 
 def corrected(ddof: Any, correction: Any) -> Any:
     if correction is not None and ddof:
-        raise ShapeError("ddof and correction say the same: give one of them")
+        raise ShapeError("ddof and correction say the same: give one of them", fix="leave correction out.")
     return ddof if correction is None else correction
 
 
@@ -340,7 +343,10 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     x, weights = traced_operands(x, weights)
     if weights.shape != x.shape:
         if not isinstance(axis, int) or weights.ndim != 1:
-            raise ShapeError(f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}")
+            raise ShapeError(
+                f"average: weights of shape {weights.shape} do not fit {x.shape} along axis {axis}",
+                fix="give weights of the array's shape, or of that axis.",
+            )
         place = normalize_axis("average", axis, x.ndim)
         weights = ops.reshape(weights, shape=tuple([n if i == place else 1 for i, n in enumerate(x.shape)]))
     floats = np.result_type(x.dtype, weights.dtype, *([] if is_float(x.dtype) else [np.float64]))

@@ -53,15 +53,24 @@ def sliding_window_view(
 ) -> Any:
     """np.lib.stride_tricks.sliding_window_view."""
     if writeable:
-        raise TracingError("sliding_window_view of a traced array is nothing to write to")
+        raise TracingError(
+            "sliding_window_view of a traced array is nothing to write to",
+            fix="leave writeable out, and copy what you write to.",
+        )
     sizes = as_shape(window_shape)
     axes = tuple(range(x.ndim)) if axis is None else as_shape(axis)
     if len(sizes) != len(axes):
-        raise ShapeError(f"sliding_window_view: windows of {len(sizes)} axes along {len(axes)}")
+        raise ShapeError(
+            f"sliding_window_view: windows of {len(sizes)} axes along {len(axes)}",
+            fix="give a length for each of the axes.",
+        )
     for place, size in zip([normalize_axis("sliding_window_view", each, x.ndim) for each in axes], sizes, strict=True):
         count = x.shape[place] - size + 1
         if count < 1 or size < 0:
-            raise ShapeError(f"sliding_window_view: {size} elements of {x.shape[place]}")
+            raise ShapeError(
+                f"sliding_window_view: {size} elements of {x.shape[place]}",
+                fix="choose windows no longer than the axis.",
+            )
         rows = moveaxis(x, place, -1)
         shown = rows[..., np.arange(count)[:, None] + np.arange(size)]
         x = moveaxis(shown, -2, place)
@@ -71,7 +80,10 @@ def sliding_window_view(
 def _vectors(name: str, a: Any, v: Any) -> list[Any]:
     both = traced_operands(a, v)
     if any(x.ndim != 1 or not x.shape[0] for x in both):
-        raise ShapeError(f"{name}: needs two vectors that are not empty, got shapes {[x.shape for x in both]}")
+        raise ShapeError(
+            f"{name}: needs two vectors that are not empty, got shapes {[x.shape for x in both]}",
+            fix="np.ravel makes vectors.",
+        )
     return both
 
 
@@ -97,7 +109,9 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 def _correlate(name: str, a: Any, v: Any, mode: str) -> Any:
     n, m = a.shape[0], v.shape[0]
     if mode not in ("full", "same", "valid"):
-        raise ShapeError(f"{name}: mode must be 'full', 'same' or 'valid', got {mode!r}")
+        raise ShapeError(
+            f"{name}: mode must be 'full', 'same' or 'valid', got {mode!r}", fix="leave it out for the default."
+        )
     before, count = {"full": (m - 1, n + m - 1), "same": (m // 2, n), "valid": (0, n - m + 1)}[mode]
     return _sliding(a, v, before, count)
 
@@ -124,7 +138,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = x if isinstance(x, TracedArray) else traced_operands(x, like)[0]
     place = normalize_axis("diff", axis, x.ndim)
     if operator.index(n) < 0:
-        raise ShapeError(f"diff: n counts differences and must not be negative, got {n}")
+        raise ShapeError(f"diff: n counts differences and must not be negative, got {n}", fix="write 0 or more.")
     moved = moveaxis(x, place, 0)
     before, after = (_end(end, like, place, moved.shape[1:]) for end in (prepend, append))
     moved = concatenate([*before, moved, *after]) if n and (before or after) else moved
@@ -167,7 +181,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(spacings) == 1 and not np.ndim(spacings[0]):
         spacings = spacings * len(axes)
     if len(spacings) != len(axes) or edge_order not in (1, 2):
-        raise ShapeError(f"gradient: {len(spacings)} spacings for {len(axes)} axes, edge_order {edge_order}")
+        raise ShapeError(
+            f"gradient: {len(spacings)} spacings for {len(axes)} axes, edge_order {edge_order}",
+            fix="give one spacing, or one for each axis, and edge_order=1 or 2.",
+        )
     found = [_gradient(f, spacing, place, edge_order) for place, spacing in zip(axes, spacings, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -176,12 +193,17 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     y = moveaxis(f, axis, 0)
     n = y.shape[0]
     if n < edge_order + 1:
-        raise ShapeError(f"gradient: axis {axis} of length {n} is too short")
+        raise ShapeError(
+            f"gradient: axis {axis} of length {n} is too short", fix="give edge_order + 1 points along it at least."
+        )
     even = not np.ndim(spacing)
     if even:
         steps = spacing * np.ones(n - 1)
     elif spacing.shape != (n,):
-        raise ShapeError(f"gradient: points of shape {spacing.shape} for an axis of length {n}")
+        raise ShapeError(
+            f"gradient: points of shape {spacing.shape} for an axis of length {n}",
+            fix="give a spacing, or a coordinate for each point of the axis.",
+        )
     else:
         steps = diff(as_float(spacing))
     steps = reshape(steps, (n - 1,) + (1,) * (y.ndim - 1))
@@ -206,7 +228,10 @@ def _edge(y: Any, h: Any, k: Any) -> Any:
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     """np.unwrap: multiples of the period are taken from jumps; they have no derivative."""
     if p.dtype.kind != "f" and type(period) is not float:
-        raise TracingError("np.unwrap of integers with an integer period is not supported on traced arrays")
+        raise TracingError(
+            "np.unwrap of integers with an integer period is not supported on traced arrays",
+            fix="convert to floats: x.astype(float).",
+        )
     place = normalize_axis("unwrap", axis, p.ndim)
     p = moveaxis(p, place, 0)
     jumps = diff(p, axis=0)
@@ -258,7 +283,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     x, xp = convert(x, np.float64), convert(xp, np.float64)
     fp = convert(fp, np.result_type(fp.dtype, np.float64))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
-        raise ShapeError(f"interp: points of shapes {xp.shape} and {fp.shape}")
+        raise ShapeError(
+            f"interp: points of shapes {xp.shape} and {fp.shape}", fix="give a vector of points, and a value for each."
+        )
     if period is not None:
         period = abs(float(period))
         x, xp = x % period, xp % period
@@ -290,5 +317,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         return np.bincount(numbers, minlength=minlength)
     (weights,) = traced_operands(weights)
     if numbers.shape != weights.shape:
-        raise ShapeError(f"bincount: weights of shape {weights.shape} for numbers of shape {numbers.shape}")
+        raise ShapeError(
+            f"bincount: weights of shape {weights.shape} for numbers of shape {numbers.shape}",
+            fix="give a weight for each number.",
+        )
     return add_at(np.zeros(np.bincount(numbers, minlength=minlength).size), numbers, convert(weights, np.float64))

@@ -65,7 +65,7 @@ def rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """np.rot90: by quarter turns in the plane of two axes."""
     first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
     if first == second:
-        raise ShapeError("rot90: the two axes are the same")
+        raise ShapeError("rot90: the two axes are the same", fix="name two axes, as axes=(0, 1).")
     turns = operator.index(k) % 4
     if turns == 2:
         return flip(x, (first, second))
@@ -78,7 +78,7 @@ def rot90(x: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 def matrix_transpose(x: Any, /) -> Any:
     """np.matrix_transpose: the last two axes change places."""
     if x.ndim < 2:
-        raise ShapeError(f"matrix_transpose: needs two axes at least, got shape {x.shape}")
+        raise ShapeError(f"matrix_transpose: needs two axes at least, got shape {x.shape}", fix="add one: x[:, None].")
     return swapaxes(x, -1, -2)
 
 
@@ -87,7 +87,10 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
     """np.rollaxis."""
     place = normalize_axis("rollaxis", axis, x.ndim)
     if not -x.ndim <= start <= x.ndim:
-        raise ShapeError(f"rollaxis: start {start} is out of range for an array with {x.ndim} axes")
+        raise ShapeError(
+            f"rollaxis: start {start} is out of range for an array with {x.ndim} axes",
+            fix=f"write a start from 0 to {x.ndim}, or np.moveaxis(x, source, destination).",
+        )
     start = start + x.ndim if start < 0 else start
     return moveaxis(x, place, start - 1 if place < start else start)
 
@@ -129,9 +132,14 @@ def dsplit(x: Any, sections: Any) -> Any:
 
 def _split(name: str, x: Any, sections: Any, axis: int, least: int) -> Any:
     if x.ndim < least:
-        raise ShapeError(f"{name}: needs {least} axes at least, got shape {x.shape}")
+        raise ShapeError(
+            f"{name}: needs {least} axes at least, got shape {x.shape}", fix="add axes of length 1 by reshape."
+        )
     if not np.ndim(sections) and x.shape[axis] % operator.index(sections):
-        raise ShapeError(f"{name}: axis of length {x.shape[axis]} cannot be split into {sections} equal parts")
+        raise ShapeError(
+            f"{name}: axis of length {x.shape[axis]} cannot be split into {sections} equal parts",
+            fix="np.array_split makes parts of unequal length.",
+        )
     return array_split(x, sections, axis)
 
 
@@ -158,10 +166,15 @@ def block(arrays: Any) -> Any:
     def join(part: Any, level: int) -> Any:
         if isinstance(part, list):
             if not part or level == levels:
-                raise ShapeError("block: lists must be nested to one depth, and none may be empty")
+                raise ShapeError(
+                    "block: lists must be nested to one depth, and none may be empty",
+                    fix="write lists of rows, each a list of blocks.",
+                )
             return concatenate([join(item, level + 1) for item in part], axes - levels + level)
         if level != levels:
-            raise ShapeError("block: lists must be nested to one depth")
+            raise ShapeError(
+                "block: lists must be nested to one depth", fix="write lists of rows, each a list of blocks."
+            )
         x = as_traced(part if isinstance(part, TracedArray) else np.asarray(part), like)
         return reshape(x, (1,) * (axes - x.ndim) + x.shape)
 
@@ -180,7 +193,7 @@ def broadcast_arrays(*args: Any) -> Any:
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """np.meshgrid."""
     if indexing not in ("xy", "ij"):
-        raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ShapeError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}", fix="leave it out for 'xy'.")
     arrays = [ravel(x) for x in traced_operands(*xi)]
     count = len(arrays)
     grids = [reshape(x, (1,) * i + (-1,) + (1,) * (count - i - 1)) for i, x in enumerate(arrays)]
@@ -217,7 +230,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     at = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
     at = np.flatnonzero(at) if at.dtype.kind == "b" else at if at.size else at.astype(np.int64)
     if at.size and (at.min() < -length or at.max() > length):
-        raise ShapeError(f"insert: place {obj} is out of range for an axis of length {length}")
+        raise ShapeError(
+            f"insert: place {obj} is out of range for an axis of length {length}",
+            fix=f"write a place from 0 to {length}.",
+        )
     new = convert(new, x.dtype)
     new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
     if not at.ndim:
@@ -250,7 +266,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 def _triangle(x: Any, mask: Any) -> Any:
     x = expand(x, (x.shape[0],) * 2) if x.ndim == 1 else x
     if x.ndim < 2:
-        raise ShapeError("tril and triu need one axis at least")
+        raise ShapeError("tril and triu need one axis at least", fix="add one: x[None].")
     mask = np.broadcast_to(mask(x.shape), x.shape)
     return ops.select(as_traced(np.ascontiguousarray(mask), x), x, full(0, x))
 
@@ -277,7 +293,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """np.vander: powers of a vector as columns."""
     if x.ndim != 1:
-        raise ShapeError(f"vander: needs a vector, got shape {x.shape}")
+        raise ShapeError(f"vander: needs a vector, got shape {x.shape}", fix="np.ravel makes a vector.")
     count = x.shape[0] if N is None else operator.index(N)
     x = convert(x, np.promote_types(x.dtype, int))
     if not count:

@@ -76,7 +76,11 @@ def array(
         raise ShapeError("array: it cannot be made without a copy", fix="use np.asarray, which copies where it has to.")
     x = joined(given)
     if ndmax and x.ndim > ndmax:
-        raise ShapeError(f"array: {x.ndim} axes are more than ndmax={ndmax}", why="Arrays of arrays are not traced.")
+        raise ShapeError(
+            f"array: {x.ndim} axes are more than ndmax={ndmax}",
+            why="Arrays of arrays are not traced.",
+            fix="leave ndmax out.",
+        )
     x = x if dtype is None else convert(x, dtype)
     return writable(reshape(x, (1,) * (ndmin - x.ndim) + x.shape))
 
@@ -289,7 +293,7 @@ def _ends(start: Any, stop: Any, num: Any) -> tuple[Any, Any, int, np.dtype[Any]
     dtype = result_dtype(start, stop, float(operator.index(num)))
     count = operator.index(num)
     if count < 0:
-        raise ShapeError(f"the number of values, {count}, must not be negative")
+        raise ShapeError(f"the number of values, {count}, must not be negative", fix="write 0 or more.")
     first, last = (convert(x, dtype) for x in traced_operands(start, stop))
     shape = np.broadcast_shapes(first.shape, last.shape)
     return expand(first, shape), expand(last, shape), count, dtype

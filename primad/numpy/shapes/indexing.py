@@ -13,7 +13,7 @@ import numpy as np
 from primad import ops
 from primad.errors import IndexShapeError, TracingError
 from primad.ir.node import Params, named
-from primad.numpy.inplace.boolean_index import Chosen, Mask, known_mask
+from primad.numpy.inplace.boolean_index import Chosen, Mask, check_mask, known_mask
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.promotion import (
     any_traced,
@@ -68,10 +68,10 @@ def _expand_index(index: Any, ndim: int) -> list[Any]:
     result = [_index_of_axis(item) for item in items]
     used = sum(item.ndim if _is_mask(item) else item is not Ellipsis and _has_axis(item) for item in result)
     if used > ndim:
-        raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes")
+        raise IndexShapeError(f"too many indices: {used} for an array with {ndim} axes", fix=f"write {ndim} at most.")
     dots = [i for i, item in enumerate(result) if item is Ellipsis]
     if len(dots) > 1:
-        raise IndexShapeError("an index can have one ellipsis only")
+        raise IndexShapeError("an index can have one ellipsis only", fix="write : for an axis that is taken whole.")
     fill: list[Any] = [slice(None)] * (ndim - used)
     place = dots[0] if dots else len(result)
     return result[:place] + fill + result[place + len(dots) :]
@@ -163,10 +163,7 @@ def _laid_out(shape: Shape, index: Any) -> list[Any]:
     entries: list[Any] = []
     for item in _expand_index(index, len(shape)):
         if _is_mask(item):
-            if item.shape != shape[axis : axis + item.ndim]:
-                raise IndexShapeError(
-                    f"a boolean index of shape {item.shape} does not fit shape {shape} at axis {axis}"
-                )
+            check_mask(item, shape, axis)
             entries.extend(np.nonzero(item))
             axis += item.ndim
         else:
@@ -196,7 +193,9 @@ def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
         if _is_integer(item):
             number = int(item)
             if not -shape[axis] <= number < shape[axis]:
-                raise IndexShapeError(f"index {number} is out of range for axis {axis} of length {shape[axis]}")
+                raise IndexShapeError(
+                    f"index {number} is out of range for axis {axis} of length {shape[axis]}", fix="count from 0."
+                )
             number %= shape[axis]
             bounds.append((number, number + 1, 1))
             continue
@@ -222,7 +221,9 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
         if not isinstance(item, TracedArray):
             item = np.asarray(item, np.int64)
             if item.size and (item.min() < -n or item.max() >= n):
-                raise IndexShapeError(f"an index array is out of range for axis {axes[position]} of length {n}")
+                raise IndexShapeError(
+                    f"an index array is out of range for axis {axes[position]} of length {n}", fix="np.clip it."
+                )
             indices[position] = np.where(item < 0, item + n, item)
         elif len(axes) > 1:
             item = convert(item, np.int64)  # flat positions do not fit narrow integers
@@ -231,7 +232,9 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
         np.broadcast_shapes(*[item.shape for item in indices])
     except ValueError:
         shapes = " and ".join(str(item.shape) for item in indices)
-        raise IndexShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
+        raise IndexShapeError(
+            f"index arrays of shapes {shapes} do not broadcast together", fix="np.ix_ adds axes."
+        ) from None
     if len(axes) == 2 and consuming(diagonal_, x.node.op):
         return _pairs(x, indices, axes, place)
     others = [axis for axis in range(x.ndim) if axis not in axes]
@@ -272,7 +275,7 @@ def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     place = normalize_axis("take", axis, x.ndim)
     length = x.shape[place]
     if mode not in ("raise", "clip", "wrap") or (mode != "raise" and isinstance(indices, TracedArray)):
-        raise TracingError(f"np.take with mode={mode!r} is not supported here")
+        raise TracingError(f"np.take with mode={mode!r} is not supported here", fix="clip or wrap the indices first.")
     if isinstance(indices, TracedArray):
         return ops.gather(x, indices, axis=place, batch=0)
     indices = np.asarray(indices)

@@ -51,11 +51,11 @@ def _before(x: Any, y: Any) -> Any:
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """np.searchsorted: where values would stand in a sorted vector, by bisection; it has no derivative."""
     if side not in ("left", "right"):
-        raise ShapeError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+        raise ShapeError(f"searchsorted: side must be 'left' or 'right', got {side!r}", fix="leave it out for 'left'.")
     dtype = result_dtype(a, v)
     a, v = (convert(x, dtype) for x in traced_operands(a, v))
     if a.ndim != 1:
-        raise ShapeError(f"searchsorted: needs a vector, got shape {a.shape}")
+        raise ShapeError(f"searchsorted: needs a vector, got shape {a.shape}", fix="np.ravel makes a vector.")
     a = a if sorter is None else take(a, sorter)
     n = a.shape[0]
     place = as_traced(np.zeros(v.shape, np.int64), v)
@@ -76,7 +76,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if np.all(edges[1:] >= edges[:-1]):
         return searchsorted(bins, x, "left" if right else "right")
     if not np.all(edges[1:] <= edges[:-1]):
-        raise ShapeError("digitize: bins must rise or fall")
+        raise ShapeError("digitize: bins must rise or fall", fix="sort them: np.sort(bins).")
     return len(edges) - searchsorted(bins[::-1], x, "left" if right else "right")
 
 
@@ -194,7 +194,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """np.trim_zeros along some axes or all, where values are known."""
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
-        raise ShapeError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}")
+        raise ShapeError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}", fix="leave it out for both ends.")
     filled = np.argwhere(values_of(filt, "which elements are 0"))
     index = []
     for place in range(filt.ndim):
@@ -213,7 +213,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """np.select: where several conditions hold, the first counts."""
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+        raise ShapeError(
+            f"select: {len(condlist)} conditions for {len(choicelist)} choices", fix="give a choice for each condition."
+        )
     conditions = [condition if isinstance(condition, TracedArray) else np.asarray(condition) for condition in condlist]
     if [c for c in conditions if c.dtype != np.bool_]:
         raise TracingError("select: conditions must be booleans", fix="compare, as in x > 0.")
@@ -238,7 +240,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     n = len(arrays)
     number = convert(number, np.int64)
     if mode not in ("raise", "clip", "wrap"):
-        raise ShapeError(f"choose: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
+        raise ShapeError(
+            f"choose: mode must be 'raise', 'clip' or 'wrap', got {mode!r}", fix="leave it out for 'raise'."
+        )
     if mode == "raise":
         number = ops.select(number < 0, ops.add(number * 0, n), number)  # out of range, not counted from the end
     else:
@@ -259,7 +263,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     conditions = [c if isinstance(c, TracedArray) else np.asarray(c, bool) for c in conditions]
     count = len(conditions)
     if len(funclist) not in (count, count + 1):
-        raise ShapeError(f"piecewise: {len(funclist)} functions for {count} conditions")
+        raise ShapeError(
+            f"piecewise: {len(funclist)} functions for {count} conditions",
+            fix="give a function for each condition, and perhaps one for all else.",
+        )
     functions = list(funclist) if len(funclist) > count else [*funclist, 0]
     found = functions[-1](x, *args, **kw) if callable(functions[-1]) else functions[-1]
     found = where(np.ones(x.shape, bool), found, x).astype(x.dtype)

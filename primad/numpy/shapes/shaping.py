@@ -44,7 +44,7 @@ def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     if order == "F":
         return transpose(reshape(transpose(x), tuple(reversed(shape))))
     if order not in ("C", "A"):
-        raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}")
+        raise ShapeError(f"reshape: order must be 'C' or 'F', got {order!r}", fix="leave it out for 'C'.")
     if order == "A" and x.ndim > 1:
         raise ShapeError(
             "reshape: order='A' depends on how an array lies in memory, which a traced array does not say",
@@ -52,11 +52,14 @@ def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         )
     lengths = [operator.index(n) for n in shape]
     if lengths.count(-1) > 1:
-        raise ShapeError(f"reshape: shape {shape} leaves more than one length open")
+        raise ShapeError(f"reshape: shape {shape} leaves more than one length open", fix="write -1 once.")
     if -1 in lengths:
         known = math.prod(n for n in lengths if n != -1)
         if known == 0 or x.size % known:
-            raise ShapeError(f"reshape: an array of shape {x.shape} cannot have shape {shape}")
+            raise ShapeError(
+                f"reshape: an array of shape {x.shape} cannot have shape {shape}",
+                fix="leave one length open by -1, or choose lengths whose product is the number of elements.",
+            )
         lengths[lengths.index(-1)] = x.size // known
     return ops.reshape(x, shape=tuple(lengths))
 
@@ -79,7 +82,10 @@ def transpose(x: Any, axes: Any = None) -> Any:
     if axes is None:
         return ops.permute(x, order=tuple(reversed(range(x.ndim))))
     if len(axes) != x.ndim:
-        raise ShapeError(f"transpose: axes {axes} do not fit an array with {x.ndim} axes")
+        raise ShapeError(
+            f"transpose: axes {axes} do not fit an array with {x.ndim} axes",
+            fix=f"name each axis from 0 to {x.ndim - 1} once." if x.ndim else "leave the axes out.",
+        )
     return ops.permute(x, order=tuple([normalize_axis("transpose", axis, x.ndim) for axis in axes]))
 
 
@@ -122,7 +128,10 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     """np.squeeze."""
     axes = [i for i, n in enumerate(x.shape) if n == 1] if axis is None else normalize_axes("squeeze", axis, x.ndim)
     if any(x.shape[i] != 1 for i in axes):
-        raise ShapeError(f"squeeze: axis {axis} of shape {x.shape} has not length 1")
+        raise ShapeError(
+            f"squeeze: axis {axis} of shape {x.shape} has not length 1",
+            fix="leave it out to drop all axes of length 1, or take an element: x[0].",
+        )
     return ops.reshape(x, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 
 
@@ -135,7 +144,7 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 def _joined(name: str, given: Any, dtype: Any = None, casting: Any = "same_kind") -> list[TracedArray]:
     arrays: list[Any] = list(given)
     if not arrays:
-        raise ShapeError(f"{name}: no arrays")
+        raise ShapeError(f"{name}: no arrays", fix="give a list of arrays, one at least.")
     if dtype is None and set(map(type, arrays)) == {TracedArray} and len({x.node.type.dtype for x in arrays}) == 1:
         return arrays
     like = first_traced(arrays)
@@ -169,7 +178,10 @@ def stack(
     operands = _joined("stack", arrays, dtype, casting)
     shape = operands[0].shape
     if any(x.shape != shape for x in operands):
-        raise ShapeError(f"stack: shapes {[x.shape for x in operands]} differ")
+        raise ShapeError(
+            f"stack: shapes {[x.shape for x in operands]} differ",
+            fix="np.broadcast_arrays gives them one shape; np.concatenate joins arrays along an axis that they have.",
+        )
     place = normalize_axis("stack", axis, len(shape) + 1)
     steps = ((ops.reshape, named({"shape": (*shape[:place], 1, *shape[place:])})),)
     return ops.concatenate(*[bind_each(x, steps) for x in operands], axis=place)
@@ -244,7 +256,10 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
     if not np.ndim(sections):
         sections = _parts("split", sections)
         if length % sections:
-            raise ShapeError(f"split: axis of length {length} cannot be split into {sections} equal parts")
+            raise ShapeError(
+                f"split: axis of length {length} cannot be split into {sections} equal parts",
+                fix="np.array_split makes parts of unequal length.",
+            )
         cuts = [length // sections * i for i in range(sections + 1)]
     else:
         cuts = [0, *(slice(0, cut).indices(length)[1] for cut in sections), length]
@@ -254,7 +269,7 @@ def split(x: Any, sections: Any, axis: int = 0) -> Any:
 def _parts(name: str, number: Any) -> int:
     count = operator.index(number)
     if count < 1:
-        raise ShapeError(f"{name}: an axis cannot be split into {count} parts")
+        raise ShapeError(f"{name}: an axis cannot be split into {count} parts", fix="write 1 or more.")
     return count
 
 

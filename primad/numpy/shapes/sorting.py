@@ -54,7 +54,7 @@ def _check_options(name: str, *args: Any, length: int = 0, **options: Any) -> No
         try:
             getattr(np, name)(np.zeros(length), *args, **options)
         except (TypeError, ValueError) as error:
-            raise ShapeError(f"{name}: {error}") from None
+            raise ShapeError(f"{name}: {error}", fix="leave out what NumPy refuses.") from None
 
 
 @implements(_plain_argsort, np.argsort, method="argsort")
