@@ -61,7 +61,12 @@ class IntervalRun:
             why = _why_not(node, operands)
             if why:
                 what = f"{node.op.name} has no bounds"
-                raise EnclosureError(what, f"{why[0].upper()}{why[1:]}.", where=nearest_line(program.lines, node))
+                raise EnclosureError(
+                    what,
+                    f"{why[0].upper()}{why[1:]}.",
+                    where=nearest_line(program.lines, node),
+                    fix="write it by functions that have bounds, or keep its operands constant.",
+                )
             found = values[node] = self._applied(node, operands)
             if self.undefined is None and isinstance(found, Bounds) and _has_nan(found):
                 self.undefined = node, operands, nearest_line(program.lines, node) or ""

@@ -72,7 +72,9 @@ def load(target: str) -> tuple[str, Callable[..., Any]]:
     if not file or not name:
         raise TracingError(f"{target!r} names no function", fix="write FILE:FUNCTION, such as model.py:loss.")
     if not path.is_file():
-        raise TracingError(f"there is no file {path}")
+        raise TracingError(
+            f"there is no file {path}", fix="write its path from the folder that you are in, or its whole path."
+        )
     module = _run(path)
     found: Any = module
     for part in name.split("."):
@@ -82,14 +84,16 @@ def load(target: str) -> tuple[str, Callable[..., Any]]:
             near = suggestion(part, functions)
             raise TracingError(f"{path} has no function {part!r}", fix=near or f"choose from {', '.join(functions)}.")
     if not callable(found):
-        raise TracingError(f"{name} in {path} is no function, but of type {type(found).__name__}")
+        raise TracingError(
+            f"{name} in {path} is no function, but of type {type(found).__name__}", fix="write the name of a function."
+        )
     return name, found
 
 
 def _run(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:
-        raise TracingError(f"{path} is no Python file")
+        raise TracingError(f"{path} is no Python file", fix="rename it so that its name ends in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))  # it may import its neighbours, as a script may
     sys.modules.setdefault(path.stem, module)

@@ -222,7 +222,10 @@ def axis_of(axis: Any, ndim: int, what: str) -> int:
         ShapeError: if an array with `ndim` axes has none of this number.
     """
     if not isinstance(axis, (int, np.integer)) or not -ndim <= axis < ndim:
-        raise ShapeError(f"{what} {axis!r} does not fit an array with {ndim} axes")
+        raise ShapeError(
+            f"{what} {axis!r} does not fit an array with {ndim} axes",
+            fix=f"write an axis from 0 to {ndim - 1}." if ndim else "give an array that has axes, or no axis.",
+        )
     return int(axis) % ndim
 
 
@@ -272,7 +275,8 @@ class Selected:
             result = function(*args)
             if not isinstance(result, tuple) or len(result) != 2:
                 raise ShapeError(
-                    f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)"
+                    f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)",
+                    fix="return value, aux; of these the value is differentiated.",
                 )
             return result
 

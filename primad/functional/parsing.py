@@ -70,7 +70,8 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             what = getattr(error, "what", None) or str(error) or type(error).__name__
             raise ProgramError(
-                f"program text holds a program that cannot be differentiated as it says: {what}"
+                f"program text holds a program that cannot be differentiated as it says: {what}",
+                fix="read the text of a program as primad prints it: str(program).",
             ) from None
     return program
 

@@ -150,7 +150,10 @@ class ImplicitEquation:
     def _regular(self, x: Array, given: Sequence[Array]) -> MatrixFactors:
         matrix = self.jacobian(x, given)
         if not np.isfinite(matrix if isinstance(matrix, np.ndarray) else matrix.data).all():
-            raise NotFiniteError(f"{self.name}: the Jacobian at the solution is not finite")
+            raise NotFiniteError(
+                f"{self.name}: the Jacobian at the solution is not finite",
+                fix="begin the search elsewhere, where f has finite derivatives.",
+            )
         reason = "A small change of what it depends on would not change the solution by a small amount, or not at all."
         try:
             factors = MatrixFactors(matrix)

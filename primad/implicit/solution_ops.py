@@ -58,7 +58,7 @@ def _type(of: ImplicitEquation, types: Sequence[ArrayType], count: int, batches:
     rows = [ArrayType(x.shape[sum([flags[i] for flags, _ in batches]) :], x.dtype) for i, x in enumerate(types)]
     wanted = of.of.operand_types
     if rows[count:] != wanted or rows[0] != wanted[0]:
-        raise ShapeError(f"{of.name}: the equation takes {wanted}, got {rows}")
+        raise ShapeError(f"{of.name}: the equation takes {wanted}, got {rows}", fix="give values of these types.")
     return ArrayType((*_sizes(batches), *wanted[0].shape), wanted[0].dtype)
 
 
@@ -140,7 +140,10 @@ def _pull_linear(
     cotangent: Any, b: Any, *inputs: Any, of: ImplicitEquation, transposed: bool, batches: Batches = ()
 ) -> list[Any]:
     if any(isinstance(x, Linear) for x in inputs):
-        raise ShapeError(f"{of.name}: a linear system is linear in its right hand side only")
+        raise ShapeError(
+            f"{of.name}: a linear system is linear in its right hand side only",
+            fix="transpose it in b alone, or take jvp or vjp, which differentiate in the matrix too.",
+        )
     rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
     found = _apply(linear_solution, [cotangent, *inputs], rows, of=of, transposed=not transposed)
     repeated = tuple([axis for axis, (flags, _) in enumerate(reversed(batches)) if not flags[0]])

@@ -56,13 +56,19 @@ class SparseSystem(ImplicitEquation):
     def _made(self, x: Array, given: Sequence[Array]) -> Any:
         matrix = self.jacobian(x, given)
         if not np.isfinite(matrix.data).all():
-            raise NotFiniteError(f"{self.name}: the matrix is not finite")
+            raise NotFiniteError(
+                f"{self.name}: the matrix is not finite",
+                fix="look where its entries are NaN or infinite: np.isfinite(A.data).",
+            )
         if self.solver is not None:
             return _Iterated(self.name, self.solver, matrix)
         try:
             return MatrixFactors(matrix)
         except np.linalg.LinAlgError as error:
-            raise MatrixError(f"{self.name}: the matrix is singular ({error})") from None
+            raise MatrixError(
+                f"{self.name}: the matrix is singular ({error})",
+                fix="leave out equations that follow from others, or fix the unknowns that they leave open.",
+            ) from None
 
 
 class _Iterated:
@@ -105,7 +111,10 @@ def solution_with(A: TracedSparse, b: Any, name: str, solver: Any = None, transp
     """
     n = A.shape[0]
     if A.shape != (n, n) or b.shape != (n,):
-        raise ShapeError(f"{name}: a matrix of shape {A.shape} and a right side of shape {b.shape} do not fit")
+        raise ShapeError(
+            f"{name}: a matrix of shape {A.shape} and a right side of shape {b.shape} do not fit",
+            fix="the matrix is square, and the right side has one number for each of its rows.",
+        )
     dtype = np.result_type(A.dtype, b.dtype, np.float32)
     data, b = A.data.astype(dtype), b.astype(dtype)
 

@@ -124,7 +124,7 @@ def checked_start(t_span: Sequence[Any], y0: Any) -> tuple[Any, Any, Any]:
             fix="np.ravel joins its axes." if y0.shape else "write [value] for one number.",
         )
     if not y0.size:
-        raise ShapeError("solve_ivp: y0 is empty")
+        raise ShapeError("solve_ivp: y0 is empty", fix="give a start value for each component, at least one.")
     if not all(np.isfinite(t) for t in (start, stop) if is_plain(t)):
         raise ShapeError(
             f"solve_ivp: t_span must be finite, got {start} to {stop}",
@@ -162,9 +162,14 @@ def checked_tolerances(rtol: Any, atol: Any, shape: tuple[int, ...]) -> tuple[An
     for name, value in (("rtol", rtol), ("atol", atol)):
         array = plain(value, np.float64)
         if array.shape not in ((), (1,), shape):
-            raise ShapeError(f"solve_ivp: {name} has the shape {array.shape} for a value of shape {shape}")
+            raise ShapeError(
+                f"solve_ivp: {name} has the shape {array.shape} for a value of shape {shape}",
+                fix="give one number, or one for each component of y0.",
+            )
         if not np.all(array >= 0):
-            raise ShapeError(f"solve_ivp: {name} must be zero or more, got {value}")
+            raise ShapeError(
+                f"solve_ivp: {name} must be zero or more, got {value}", fix="write a small positive number, as 1e-6."
+            )
         found.append(array[()])
     if np.any(found[0] + found[1] == 0):
         raise ShapeError("solve_ivp: rtol and atol are both 0, which no step meets", fix="pass rtol=1e-10, say.")
@@ -178,9 +183,11 @@ def check_lengths(longest: Any, first: Any) -> None:
         ShapeError: with the one that is not.
     """
     if not np.all(np.asarray(longest) > 0):
-        raise ShapeError(f"solve_ivp: max_step must be positive, got {longest}")
+        raise ShapeError(
+            f"solve_ivp: max_step must be positive, got {longest}", fix="leave it out for steps of any length."
+        )
     if first is not None and is_plain(first) and not first > 0:
-        raise ShapeError(f"solve_ivp: first_step must be positive, got {first}")
+        raise ShapeError(f"solve_ivp: first_step must be positive, got {first}", fix="leave it out: it is chosen then.")
 
 
 def checked_count(steps: int | None) -> int:

@@ -180,7 +180,10 @@ def _slope_of(fun: Function, args: Sequence[Any], vectorized: bool) -> Function:
         found = as_slope(fun(t, pnp.expand_dims(y, -1) if vectorized else y, *args), y)
         found = pnp.reshape(found, (-1,)) if vectorized or (found.shape == () and y.shape == (1,)) else found
         if found.shape != y.shape:
-            raise ShapeError(f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}")
+            raise ShapeError(
+                f"solve_ivp: fun returns the shape {found.shape} for a value of shape {y.shape}",
+                fix="return dy/dt, with one number for each component of y.",
+            )
         return found
 
     return Replayed(slope)

@@ -53,7 +53,10 @@ def checked_mass(mass: Any, method: str, y0: Any) -> Array | None:
             fix="begin with complex numbers: np.asarray(y0, complex).",
         )
     if found.shape != (y0.size, y0.size):
-        raise ShapeError(f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {y0.size} elements")
+        raise ShapeError(
+            f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {y0.size} elements",
+            fix=f"give a matrix of {y0.size} rows and columns.",
+        )
     return found.astype(y0.dtype)
 
 

@@ -205,7 +205,10 @@ def prelu(x: Any, slope: Any, axis: int = 1) -> Any:
     if slope.size != 1:
         axis = normalize_axis("prelu", axis, x.ndim)
         if slope.shape != (x.shape[axis],):
-            raise ShapeError(f"prelu: slopes of shape {slope.shape} do not fit {x.shape[axis]} channels")
+            raise ShapeError(
+                f"prelu: slopes of shape {slope.shape} do not fit {x.shape[axis]} channels",
+                fix=f"give one slope, or {x.shape[axis]}.",
+            )
         slope = slope.reshape(tuple([-1 if i == axis else 1 for i in range(x.ndim)]))
     else:
         slope = slope.reshape(())
@@ -336,7 +339,10 @@ def maxout(x: Any, groups: int, axis: int = 1) -> Any:
     (x,) = floats(x)
     axis = normalize_axis("maxout", axis, x.ndim)
     if x.shape[axis] % groups:
-        raise ShapeError(f"maxout: {x.shape[axis]} channels do not fall into groups of {groups}")
+        raise ShapeError(
+            f"maxout: {x.shape[axis]} channels do not fall into groups of {groups}",
+            fix="choose a number that divides the channels.",
+        )
     shape = (*x.shape[:axis], x.shape[axis] // groups, groups, *x.shape[axis + 1 :])
     return largest(x.reshape(shape), axis=axis + 1)
 

@@ -93,6 +93,7 @@ def _operands(name: str, x: Any, weight: Any) -> tuple[Any, Any]:
         raise ShapeError(
             f"{name}: a weight of shape {tuple(weight.shape)} does not fit an input of shape {tuple(x.shape)}",
             why="Both have two axes for channels or the batch, and then the spatial axes.",
+            fix=f"give a weight of {x.ndim} axes.",
         )
     return x, weight
 
@@ -103,6 +104,7 @@ def _check_groups(name: str, x: Any, weight: Any, split: int, expected: int, gro
             f"{name}: {groups} groups, an input of shape {tuple(x.shape)} and a weight of shape {tuple(weight.shape)} "
             "do not fit",
             why="The groups divide the channels, and the weight has the input's channels (one group's, for conv).",
+            fix=f"give groups that divide {x.shape[1]} channels and the weight's first axis, and a weight for these.",
         )
 
 
@@ -188,7 +190,10 @@ def conv_transpose(
     )
     extra = per_axis("conv_transpose", "output_padding", output_padding, rank, 0)
     if any(e >= max(s, d) for e, s, d in zip(extra, step, spread, strict=True)):
-        raise ShapeError(f"conv_transpose: output_padding {extra} must be less than stride {step} or dilation {spread}")
+        raise ShapeError(
+            f"conv_transpose: output_padding {extra} must be less than stride {step} or dilation {spread}",
+            fix="leave it out for the shortest output.",
+        )
     return conv_transpose_(
         x,
         weight,

@@ -29,7 +29,10 @@ def fans(shape: Shape) -> tuple[int, int]:
         ((20, 30), (75, 1600))
     """
     if len(shape) < 2:
-        raise ShapeError(f"an initialiser by fans needs a weight with two axes or more, got shape {shape}")
+        raise ShapeError(
+            f"an initialiser by fans needs a weight with two axes or more, got shape {shape}",
+            fix="make a bias of zeros, and other vectors by primad.nn.initializers.normal.",
+        )
     if len(shape) == 2:
         return shape[0], shape[1]
     window = math.prod(shape[2:])

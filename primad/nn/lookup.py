@@ -94,7 +94,9 @@ def embedding(indices: Any, table: Any, padding_index: int | None = None) -> Any
     indices = integers("embedding: indices", indices)
     table = table if isinstance(table, TracedArray) else np.asarray(table)
     if table.ndim == 0:
-        raise ShapeError("embedding: the table has no axis to take rows from")
+        raise ShapeError(
+            "embedding: the table has no axis to take rows from", fix="give a table with a row for each index."
+        )
     rows = take(table, indices, axis=0)
     if padding_index is None:
         return rows

@@ -90,7 +90,9 @@ def _reduce(name: str, values: Any, reduction: str, weight: Any = None) -> Any:
         return total(values)
     if reduction == "mean":
         return mean(values) if weight is None else total(values) / total(weight)
-    raise ShapeError(f"{name}: the reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
+    raise ShapeError(
+        f"{name}: the reduction must be 'mean', 'sum' or 'none', got {reduction!r}", fix="write one of these."
+    )
 
 
 def _pair(name: str, x: Any, y: Any) -> list[Any]:
@@ -223,7 +225,10 @@ def _labels(name: str, logits: Any, labels: Any, axis: int) -> Any:
     if labels.shape == (*logits.shape[:axis], 1, *logits.shape[axis + 1 :]):
         labels = squeeze(labels, axis)
     if labels.shape != shape:
-        raise ShapeError(f"{name}: labels of shape {labels.shape} for logits of shape {logits.shape}, axis {axis}")
+        raise ShapeError(
+            f"{name}: labels of shape {labels.shape} for logits of shape {logits.shape}, axis {axis}",
+            fix=f"give one label for each row of logits, an array of shape {shape}.",
+        )
     return labels
 
 

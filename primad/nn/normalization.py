@@ -86,7 +86,10 @@ def batch_norm(
     operands = floats(x, mean, variance, scale, shift)
     for name, value in zip(("mean", "variance", "scale", "shift"), operands[1:], strict=True):
         if value.shape != channels:
-            raise ShapeError(f"batch_norm: {name} of shape {value.shape} does not fit {channels[0]} channels")
+            raise ShapeError(
+                f"batch_norm: {name} of shape {value.shape} does not fit {channels[0]} channels",
+                fix=f"give an array of shape {channels}.",
+            )
     return batch_norm_(*operands, axis=axis, epsilon=float(epsilon))
 
 
@@ -141,5 +144,8 @@ def layer_norm(x: Any, axes: Any, scale: Any = None, shift: Any = None, epsilon:
     operands = floats(x, scale, shift)
     for name, value in zip(("scale", "shift"), operands[1:], strict=True):
         if value.shape != lengths:
-            raise ShapeError(f"layer_norm: {name} of shape {value.shape} does not fit axes of lengths {lengths}")
+            raise ShapeError(
+                f"layer_norm: {name} of shape {value.shape} does not fit axes of lengths {lengths}",
+                fix=f"give an array of shape {lengths}.",
+            )
     return layer_norm_(*operands, axes=axes, epsilon=float(epsilon))

@@ -62,7 +62,10 @@ def _leaves(params: Tree, *others: tuple[str, Tree]) -> tuple[Any, Any]:
         columns[i] = [leaf if isinstance(leaf, TracedArray) else np.asarray(leaf) for leaf in column]
         for leaf, other in zip(leaves, columns[i], strict=True):
             if leaf.shape != other.shape:
-                raise ShapeError(f"{others[i][0]} of shape {other.shape} for a parameter of shape {leaf.shape}")
+                raise ShapeError(
+                    f"{others[i][0]} of shape {other.shape} for a parameter of shape {leaf.shape}",
+                    fix="make the state anew for these parameters, and give gradients by them.",
+                )
     return structure, list(zip(leaves, *columns, strict=True))
 
 

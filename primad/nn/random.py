@@ -95,8 +95,14 @@ def dropout(x: Any, key: Any, rate: float = 0.5) -> Any:
         [0.0, 2.0]
     """
     if not 0.0 <= rate <= 1.0:
-        raise ShapeError(f"dropout: the rate is a probability, got {rate}")
+        raise ShapeError(
+            f"dropout: the rate is a probability, got {rate}",
+            fix="write a number from 0 to 1: the share that becomes zero.",
+        )
     key = integers("dropout: the key", key)
     if key.ndim:
-        raise ShapeError(f"dropout: the key must be one integer, got an array of shape {key.shape}")
+        raise ShapeError(
+            f"dropout: the key must be one integer, got an array of shape {key.shape}",
+            fix="draw with one key, as 0; primad.nn.split(key, n) makes others.",
+        )
     return dropout_(*floats(x), key, rate=float(rate))

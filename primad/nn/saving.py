@@ -116,7 +116,11 @@ def _texts(path: str | os.PathLike[str]) -> dict[str, str]:
     try:
         return {str(name): str(text) for name, text in json.loads(head).get("__metadata__", {}).items()}
     except (ValueError, AttributeError, RecursionError) as error:
-        raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
+        raise ShapeError(
+            f"load: {os.fspath(path)} is not a file of arrays",
+            why=str(error),
+            fix="give a file that primad.nn.save has written, or another of safetensors.",
+        ) from None
 
 
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
@@ -140,7 +144,11 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     try:
         tensors = deserialize(content)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
-        raise ShapeError(f"load: {os.fspath(path)} is not a file of arrays", why=str(error)) from None
+        raise ShapeError(
+            f"load: {os.fspath(path)} is not a file of arrays",
+            why=str(error),
+            fix="give a file that primad.nn.save has written, or another of safetensors.",
+        ) from None
     arrays = {name: _decoded(os.fspath(path), name, tensor) for name, tensor in tensors}
     for name in json.loads(_texts(path).get(WIDE, "[]")):
         arrays[name] = arrays[name].view(np.complex128)[..., 0]
@@ -150,12 +158,18 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     names = _names(structure)
     if set(names) != set(arrays):
         missing, extra = sorted(set(names) - set(arrays)), sorted(set(arrays) - set(names))
-        raise ShapeError(f"load: {os.fspath(path)} lacks {missing or 'nothing'} and has {extra or 'nothing'} besides")
+        raise ShapeError(
+            f"load: {os.fspath(path)} lacks {missing or 'nothing'} and has {extra or 'nothing'} besides",
+            fix="give a container of the saved names as like=, or none for a dict of arrays.",
+        )
     found = []
     for name, leaf in zip(names, leaves, strict=True):
         array = arrays[name]
         if type_of(array) != type_of(leaf):
-            raise ShapeError(f"load: {name} in {os.fspath(path)} is {type_of(array)}, expected {type_of(leaf)}")
+            raise ShapeError(
+                f"load: {name} in {os.fspath(path)} is {type_of(array)}, expected {type_of(leaf)}",
+                fix="give like= arrays of the saved shapes and dtypes, or none for a dict of arrays.",
+            )
         # Whoever updates in place needs memory of their own.
         found.append(array.copy() if isinstance(leaf, np.ndarray) else type(leaf)(array[()]))
     return tree.unflatten(structure, found)

@@ -36,7 +36,10 @@ def per_axis(name: str, what: str, value: PerAxis, count: int, least: int = 1) -
     """
     entries = (value,) * count if isinstance(value, int) else tuple([int(entry) for entry in value])
     if len(entries) != count or min(entries) < least:
-        raise ShapeError(f"{name}: {what} {value!r} must be {count} integers not below {least}, or one for all axes")
+        raise ShapeError(
+            f"{name}: {what} {value!r} must be {count} integers not below {least}, or one for all axes",
+            fix=f"write one integer, {least} or more, or {count} of them.",
+        )
     return entries
 
 
@@ -58,7 +61,8 @@ def pairs(name: str, padding: Padding, count: int) -> Pairs:
     if len(result) != count or any(min(pair) < 0 for pair in result):
         raise ShapeError(
             f"{name}: padding {padding!r} must be one integer, {count} integers, or {count} (before, behind) pairs, "
-            "none negative"
+            "none negative",
+            fix=f"write one integer, or {count} of them, 0 or more.",
         )
     return result
 
@@ -87,7 +91,8 @@ def window_counts(
         if room < 0:
             raise ShapeError(
                 f"{name}: windows of {n} elements, {d} apart, do not fit into an axis of length {length} with padding "
-                f"{(before, behind)}"
+                f"{(before, behind)}",
+                fix="make the windows smaller, or the padding larger.",
             )
         count = room // s + 1
         further = ceil_mode and room % s > 0 and count * s < length + before

@@ -231,7 +231,10 @@ def solve(
 def _check(rule: Any, data: Any, steps: int) -> None:
     """Raise for arguments of `solve` that would mean something else than they say."""
     if not isinstance(steps, (int, np.integer)) or steps < 0:
-        raise ShapeError(f"solve: steps must be an integer that is not negative, got {steps!r}")
+        raise ShapeError(
+            f"solve: steps must be an integer that is not negative, got {steps!r}",
+            fix="write a whole number, as steps=100.",
+        )
     if isinstance(rule, type):
         raise TracingError(f"solve: {rule.__name__} is a class", fix=f"pass an optimiser: {rule.__name__}().")
     if not hasattr(rule, "compile"):

@@ -31,7 +31,10 @@ def check_counts(rule: Any, *names: str) -> None:
     for name in names:
         count = getattr(rule, name)
         if not isinstance(count, (int, np.integer)) or count < 1:
-            raise ShapeError(f"{type(rule).__name__}: {name} must be a positive integer, got {count!r}")
+            raise ShapeError(
+                f"{type(rule).__name__}: {name} must be a positive integer, got {count!r}",
+                fix="write a whole number, 1 or more.",
+            )
 
 
 IMPLICIT = ("least_squares", "minimize", "root")
@@ -79,7 +82,10 @@ def float_types(params: Tree) -> list[ArrayType]:
         if not type.is_float:
             raise ShapeError(f"an optimiser needs float parameters, got {type}", fix="convert with .astype(float).")
     if not sum(type.size for type in types):
-        raise ShapeError("an optimiser needs parameters, got a tree with no numbers in it")
+        raise ShapeError(
+            "an optimiser needs parameters, got a tree with no numbers in it",
+            fix="give an array of floats, or a container of such arrays.",
+        )
     return types
 
 
@@ -135,7 +141,10 @@ class Space:
             ShapeError: if not.
         """
         if np.shape(vector) != (self.size,):
-            raise ShapeError(f"a state for {np.size(vector)} parameters does not fit {self.size} parameters")
+            raise ShapeError(
+                f"a state for {np.size(vector)} parameters does not fit {self.size} parameters",
+                fix="make a state for these parameters: rule.init(params).",
+            )
 
 
 def first_bad(what: str, values: Tree) -> str | None:

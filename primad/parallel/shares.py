@@ -77,7 +77,10 @@ class Share:
         self.part: np.ndarray[Any, Any] = np.asarray(part)
         _check_counts(rows, chunks)
         if not -self.part.ndim <= axis < self.part.ndim:
-            raise ShapeError(f"a Share cannot lie along axis {axis} of an array of shape {self.part.shape}")
+            raise ShapeError(
+                f"a Share cannot lie along axis {axis} of an array of shape {self.part.shape}",
+                fix="name one of its axes, the one along which the points lie.",
+            )
         self.axis = axis % self.part.ndim
         self.chunks = Chunks(rows, chunks)
         self.start, stop = self.chunks.spans(ranks().own(chunks))
@@ -111,7 +114,10 @@ class Share:
         """
         array = np.asanyarray(array)
         if not -array.ndim <= axis < array.ndim:
-            raise ShapeError(f"a Share cannot lie along axis {axis} of an array of shape {array.shape}")
+            raise ShapeError(
+                f"a Share cannot lie along axis {axis} of an array of shape {array.shape}",
+                fix="name one of its axes, the one along which the points lie.",
+            )
         own = cls.rows(array.shape[axis], chunks)
         return cls(array[(*(slice(None),) * (axis % array.ndim), own)], array.shape[axis], axis, chunks)
 
@@ -184,7 +190,9 @@ class Share:
 def _check_counts(rows: int, chunks: int) -> None:
     for what, count in (("points", rows), ("chunks", chunks)):
         if not isinstance(count, (int, np.integer)) or count < 1:
-            raise ShapeError(f"a Share needs a positive number of {what}, got {count!r}")
+            raise ShapeError(
+                f"a Share needs a positive number of {what}, got {count!r}", fix="write a whole number, 1 or more."
+            )
 
 
 def over_ranks(shares: list[Share], leaf: Callable[[int], Any], like: Any, signature: Mapping[str, int]) -> Any:

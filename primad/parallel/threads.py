@@ -90,7 +90,10 @@ def set_num_threads(count: int) -> None:
 def check_thread_count(count: Any, what: str) -> None:
     """Raise unless a thread count is a positive integer."""
     if not isinstance(count, int) or not 1 <= count <= MOST_THREADS:
-        raise ShapeError(f"{what} needs a positive integer, {MOST_THREADS} at most, got {count!r}")
+        raise ShapeError(
+            f"{what} needs a positive integer, {MOST_THREADS} at most, got {count!r}",
+            fix=f"write a whole number from 1 to {MOST_THREADS}.",
+        )
 
 
 def get_num_threads() -> int:

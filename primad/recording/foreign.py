@@ -147,7 +147,8 @@ def refuse_foreign(value: Any) -> None:
     """
     found = more_than_elements(value)
     if found is not None:
-        raise TracingError(f"a value of type {type(value).__name__} cannot be traced", *found)
+        why, fix = found
+        raise TracingError(f"a value of type {type(value).__name__} cannot be traced", why, fix)
 
 
 def refuse_among(values: Iterable[Any]) -> None:

@@ -116,7 +116,10 @@ def traced_operands(values: Sequence[Any]) -> list[TracedArray]:
         if node is not None and not node.trace.closed and (newest is None or node.trace.age > newest.age):
             newest = node.trace
     if newest is None:
-        raise TracingError("a derivative of a function was recorded outside of its trace")
+        raise TracingError(
+            "a derivative of a function was recorded outside of its trace",
+            fix="call the derivative where its function is called, and keep no result of it for another call.",
+        )
     operands = []
     for value in values:
         if isinstance(value, Node) and value.op is LITERAL:
@@ -146,7 +149,9 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         ShapeError: if the arguments' number, structure or types do not fit.
     """
     if kwargs:
-        raise ShapeError("a Program takes positional arguments only")
+        raise ShapeError(
+            "a Program takes positional arguments only", fix="give the arguments in order, without their names."
+        )
     leaves, in_tree = tree.flatten(args)
     if len(leaves) != len(program.inputs) or (program.in_tree is not None and in_tree != program.in_tree):
         reordered = program.in_tree is not None and set(tree.paths(in_tree)) == set(tree.paths(program.in_tree))
@@ -154,12 +159,16 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
         raise ShapeError(
             f"the program takes {taken} arguments, got {tree.shown(in_tree)}",
             why="The order of keys is part of what was recorded: a function can see it." if reordered else "",
+            fix="call it as the function was recorded, with the same containers in the same order.",
         )
     leaves = in_order(leaves)
     for name, leaf, expected in zip(program.names, leaves, program.in_types, strict=True):
         found = type_of(leaf)
         if found.shape != expected.shape or (found != expected and isinstance(leaf, (np.ndarray, TracedArray))):
-            raise ShapeError(f"argument {name} of the program must have type {expected}, got {found}")
+            raise ShapeError(
+                f"argument {name} of the program must have type {expected}, got {found}",
+                fix="convert it by reshape and .astype, or record the function again for these types.",
+            )
     if any(isinstance(leaf, TracedArray) for leaf in leaves):
         leaves = [
             leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, expected.dtype)[()]

@@ -44,6 +44,7 @@ def common(values: Sequence[Any]) -> Any:
         raise ShapeError(
             f"arguments of shapes {', '.join(str(pnp.shape(value)) for value in values)} do not fit together",
             why="They broadcast as NumPy's do; the axes of an argument that is an array come last.",
+            fix="reshape them, so that lengths from the last axis on are equal, or 1.",
         ) from None
     return np.float64(found) if isinstance(found, float) else found
 

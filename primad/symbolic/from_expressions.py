@@ -121,7 +121,10 @@ class Compiled:
         names = [[head(each, caller) for each in group] for group in groups]
         for each in (known := [*symbols, *(name for group in names for name in group)]):
             if known.count(each) > 1:
-                raise TracingError(f"{caller}: {each} is given twice")
+                raise TracingError(
+                    f"{caller}: {each} is given twice",
+                    fix="give each symbol and each function once, by a name of its own.",
+                )
         recipe = self.recipe = Recipe(len(symbols) + len(functions))
         real = _real(symbols, caller)
         unknown: dict[Any, tuple[int, int | None]] = {}
@@ -149,7 +152,8 @@ class Compiled:
         if len(values) != len(self.arguments):
             names = ", ".join(argument.name for argument in self.arguments)
             raise ShapeError(
-                f"{self.caller}: the function takes {len(self.arguments)} arguments ({names}), got {len(values)}"
+                f"{self.caller}: the function takes {len(self.arguments)} arguments ({names}), got {len(values)}",
+                fix=f"give values for {names}, in this order.",
             )
         parts = [argument.split(value) for argument, value in zip(self.arguments, values, strict=True)]
         flat = [part for each in parts for part in each]
@@ -199,7 +203,8 @@ class _Argument:
         if pnp.ndim(value) < len(self.shape) or pnp.shape(value)[-len(self.shape) :] != self.shape:
             raise ShapeError(
                 f"the argument {self.name} must have the shape {self.shape} behind the axes of the points, "
-                f"got {pnp.shape(value)}"
+                f"got {pnp.shape(value)}",
+                fix="put the axes of the points first, and those of the argument last.",
             )
         return [value[(..., *index)] for index in np.ndindex(self.shape)]
 
@@ -227,7 +232,10 @@ def elements(value: Any, caller: str) -> tuple[Shape, list[Any]]:
     try:
         return (), [sympy.sympify(value, strict=True)]
     except sympy.SympifyError:
-        raise TracingError(f"{caller} takes SymPy expressions, got {type(value).__name__}") from None
+        raise TracingError(
+            f"{caller} takes SymPy expressions, got {type(value).__name__}",
+            fix="build it from sympy.Symbol objects and numbers.",
+        ) from None
 
 
 def head(function: Any, caller: str) -> Any:

@@ -103,12 +103,18 @@ def _operands(program: Program, leaves: Sequence[Any]) -> list[Any]:
     """Return what stands for the inputs of a program: what is given, or symbols for all of them if nothing is."""
     given = list(leaves) or list(program.in_types)
     if len(given) != len(program.inputs):
-        raise ShapeError(f"to_sympy: the program has {len(program.inputs)} inputs, got {len(given)}")
+        raise ShapeError(
+            f"to_sympy: the program has {len(program.inputs)} inputs, got {len(given)}",
+            fix="give one value for each input, or none at all for symbols.",
+        )
     operands = []
     for name, type, leaf in zip(program.names, program.in_types, given, strict=True):
         found = _symbols(name, type) if isinstance(leaf, ArrayType) else _array(leaf) if _is_symbolic(leaf) else leaf
         if np.shape(found) != type.shape:
-            raise ShapeError(f"to_sympy: the input {name} has the type {type}, got the shape {np.shape(found)}")
+            raise ShapeError(
+                f"to_sympy: the input {name} has the type {type}, got the shape {np.shape(found)}",
+                fix="give an array of that shape, or none at all for symbols.",
+            )
         operands.append(found if _is_symbolic(found) else np.asarray(found, type.dtype))
     return operands
 

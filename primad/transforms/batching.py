@@ -93,7 +93,10 @@ def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...],
         operands = [x if on else widen(x, size) for x, on in zip(operands, flags, strict=True)]
         adapted = _inserted(node, (True,) * len(operands), size)
         if adapted is None:
-            raise ProgramError(f"{op.name}: its `adapt` refuses a leading axis of all operands")
+            raise ProgramError(
+                f"{op.name}: its `adapt` refuses a leading axis of all operands",
+                fix="let `adapt` take an axis in front of all operands, or give the op Axes(batch=rule).",
+            )
     return op(*operands, **adapted)
 
 

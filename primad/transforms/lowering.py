@@ -174,7 +174,10 @@ def _replace(program: Program, choose: Callable[[Program], list[Node]]) -> Progr
             return program
         plain = {node for node in chosen if not node.op.holds_program}
         program = lower_nodes(program, plain or set(chosen))
-    raise ProgramError(f"lowering did not end after {MAX_ROUNDS} rounds: a composite's definition refers to itself")
+    raise ProgramError(
+        f"lowering did not end after {MAX_ROUNDS} rounds: a composite's definition refers to itself",
+        fix="define it by other ops.",
+    )
 
 
 def active_nodes(program: Program, active: Sequence[bool]) -> set[Node]:
@@ -242,7 +245,10 @@ def replaced(
     """Build on mapped operands what stands for a node: by default its definition."""
     found = packed(by(node, [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]), trace)
     if found.type != node.type:
-        raise ProgramError(f"{node.op.name}: its definition gives {found.type} instead of {node.type}")
+        raise ProgramError(
+            f"{node.op.name}: its definition gives {found.type} instead of {node.type}",
+            fix="let `infer` say the type that the definition has.",
+        )
     return found
 
 

@@ -129,7 +129,10 @@ def _check_linear(node: Node, positions: Sequence[int]) -> None:
             "primad.linear give one to an op.",
         )
     if not all(op.is_linear_in(i) for i in positions) or (op.kind == "multilinear" and len(positions) > 1):
-        raise NotDifferentiableError(f"the program is not linear: {op.name} multiplies or divides by a linear operand")
+        raise NotDifferentiableError(
+            f"the program is not linear: {op.name} multiplies or divides by a linear operand",
+            fix="transpose its derivative instead (primad.linearize, primad.vjp).",
+        )
 
 
 def vjp(
@@ -248,7 +251,8 @@ def _check_homogeneous(program: Program, linear: Sequence[bool]) -> None:
                     )
     if any(output not in moving and not _is_zero(output) for output in program.outputs):
         raise NotDifferentiableError(
-            "an output does not depend on the linear inputs, so the program is not linear in them"
+            "an output does not depend on the linear inputs, so the program is not linear in them",
+            fix="return only what depends on them, or transpose its derivative (primad.linearize, primad.vjp).",
         )
 
 

@@ -76,7 +76,7 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
     """
     branches = tuple(branches)
     if not branches:
-        raise ShapeError("switch: there are no branches")
+        raise ShapeError("switch: there are no branches", fix="give a list of functions, one at least.")
     for branch in branches:
         check_function(branch, "switch: ")
     if not is_any_traced((index, operands)):
@@ -153,7 +153,10 @@ def _is_chosen(name: str, choice: Any, count: int) -> list[Any]:
         return [_as_count(taken), _as_count(other)]
     type = type_of(choice)
     if type.shape or type.dtype.kind not in "iu":
-        raise ShapeError(f"switch: index must be an integer without axes, got {type}")
+        raise ShapeError(
+            f"switch: index must be an integer without axes, got {type}",
+            fix="take one element, as index[0], and convert it by .astype(int).",
+        )
     index = np.minimum(np.maximum(choice, 0), count - 1)
     return [_as_count(index == i) for i in range(count)]
 

@@ -33,7 +33,10 @@ def _spread_axes(axes: Any, values: Sequence[Any], what: str) -> list[Any]:
     if axes is None or isinstance(axes, (int, np.integer)):
         axes = (axes,) * len(values)
     if not isinstance(axes, (tuple, list)) or len(axes) != len(values):
-        raise ShapeError(f"vmap: {what} {axes!r} do not match {len(values)} values")
+        raise ShapeError(
+            f"vmap: {what} {axes!r} do not match {len(values)} values",
+            fix=f"give one for all, or a tuple of {len(values)}.",
+        )
     result: list[Any] = []
     for axis, value in zip(axes, values, strict=True):
         leaves, structure = tree.flatten(value)
@@ -76,7 +79,7 @@ def _leaves(axis: Any, place: Any, message: str) -> list[tuple[int, Any]]:
         return [(leaf, axis) for leaf in leaves]
     named, found = tree.flatten(axis)
     if found != structure:
-        raise ShapeError(message)
+        raise ShapeError(message, fix="give one axis for all of it, or a tree of axes like it.")
     return list(zip(leaves, named, strict=True))
 
 
@@ -121,12 +124,18 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
             place = axis_of(axis, type.ndim, "vmap: in_axes")
             length = type.shape[place]
             if size is not None and length != size:
-                raise ShapeError(f"vmap: mapped axes have different lengths, {size} and {length}")
+                raise ShapeError(
+                    f"vmap: mapped axes have different lengths, {size} and {length}",
+                    fix="choose axes of one length, or None for what all share.",
+                )
             size = length
             types.append(ArrayType(type.shape[:place] + type.shape[place + 1 :], type.dtype))
             places.append(place)
         if size is None:
-            raise ShapeError("vmap: no argument is mapped (all in_axes are None)")
+            raise ShapeError(
+                "vmap: no argument is mapped (all in_axes are None)",
+                fix="write an axis, as in_axes=0, for one of them at least.",
+            )
         fronted = [
             leaf if place in (None, 0) else _move(leaf, place, 0) for leaf, place in zip(leaves, places, strict=True)
         ]
@@ -149,7 +158,10 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         many = isinstance(out_axes, (tuple, list))
         targets = _spread_axes(out_axes if many else (out_axes,), out_values if many else (out_values,), "out_axes")
         if None in targets:
-            raise ShapeError("vmap: out_axes None is not supported; every result has the mapped axis")
+            raise ShapeError(
+                "vmap: out_axes None is not supported; every result has the mapped axis",
+                fix="write an axis, as out_axes=0.",
+            )
         moved = [
             _move(result, 0, axis_of(target, result.ndim, "vmap: out_axes"))
             for result, target in zip(results, targets, strict=True)

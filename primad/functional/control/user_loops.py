@@ -123,15 +123,23 @@ def _length(rows: Sequence[Any], length: int | None) -> int:
         try:
             length = operator.index(length)
         except TypeError:
-            raise TracingError(f"scan: length must be an integer, got {type(length).__name__}") from None
+            raise TracingError(
+                f"scan: length must be an integer, got {type(length).__name__}",
+                fix="write a whole number; of an array take x.shape[0].",
+            ) from None
         if length < 0:
-            raise ShapeError(f"scan: length must not be negative, got {length}")
+            raise ShapeError(
+                f"scan: length must not be negative, got {length}", fix="write the number of steps, 0 or more."
+            )
         found[length] = (length,)
     if len(found) != 1:
         if not found:
             raise ShapeError("scan: neither xs nor length says how many steps there are", fix="pass length=.")
         counts = " and ".join(str(count) for count in found)
-        raise ShapeError(f"scan: xs and length do not have the same number of rows: {counts}")
+        raise ShapeError(
+            f"scan: xs and length do not have the same number of rows: {counts}",
+            fix="cut them to one length, and leave length out.",
+        )
     return next(iter(found))
 
 
@@ -274,7 +282,8 @@ def fori_loop(lower: int, upper: int, body_fun: Function, init_val: Any) -> Any:
         lower, upper = operator.index(lower), operator.index(upper)
     except TypeError:
         raise TracingError(
-            f"fori_loop: lower and upper must be integers, got {type(lower).__name__} and {type(upper).__name__}"
+            f"fori_loop: lower and upper must be integers, got {type(lower).__name__} and {type(upper).__name__}",
+            fix="write whole numbers; primad.while_loop takes as many steps as a value says.",
         ) from None
 
     def step(value: Any, i: Any) -> Any:
@@ -305,17 +314,26 @@ def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int 
     leaves, structure = tree.flatten(elems)
     shapes = [type_of(leaf).shape for leaf in leaves]
     if not leaves or any(not -len(shape) <= axis < len(shape) for shape in shapes):
-        raise ShapeError(f"associative_scan: the arrays have no axis {axis}: their shapes are {shapes}")
+        raise ShapeError(
+            f"associative_scan: the arrays have no axis {axis}: their shapes are {shapes}",
+            fix="give arrays that all have the axis, such as np.stack makes.",
+        )
     lengths = {shape[axis] for shape in shapes}
     if len(lengths) != 1:
-        raise ShapeError(f"associative_scan: the arrays have different lengths along axis {axis}: {sorted(lengths)}")
+        raise ShapeError(
+            f"associative_scan: the arrays have different lengths along axis {axis}: {sorted(lengths)}",
+            fix="cut them to one length.",
+        )
 
     def combined(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         pair = [tree.unflatten(structure, part) for part in (left, right)]
         found, after = tree.flatten(fn(*pair))
         if after != structure:
             both = f"takes the tree {tree.shown(structure)} and returns {tree.shown(after)}"
-            raise ShapeError(f"associative_scan: fn {both}")
+            raise ShapeError(
+                f"associative_scan: fn {both}",
+                fix="return what it takes for one of its two arguments, in the same containers.",
+            )
         return found
 
     def part(x: Any, start: int, step: int, stop: int | None = None) -> Any:

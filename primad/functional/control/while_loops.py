@@ -51,7 +51,10 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Any, max_steps:
     try:
         most = operator.index(max_steps)
     except TypeError:
-        raise TracingError(f"while_loop: max_steps must be an integer, got {type(max_steps).__name__}") from None
+        raise TracingError(
+            f"while_loop: max_steps must be an integer, got {type(max_steps).__name__}",
+            fix="write a whole number, as max_steps=1000.",
+        ) from None
     return _while(cond_fun, body_fun, init_val, most)
 
 

@@ -42,7 +42,10 @@ def matching_leaves(structure: Any, types: list[ArrayType], values: Any, what: s
     for leaf, type in zip(leaves, types, strict=True):
         found = type_of(leaf)
         if found.shape != type.shape:
-            raise ShapeError(f"{what}: expected the type {type}, got {found}")
+            raise ShapeError(
+                f"{what}: expected the type {type}, got {found}",
+                fix="give a tree of arrays like the values that they belong to.",
+            )
         safe = found.dtype.kind in "biu"
         given = isinstance(leaf, (np.ndarray, TracedArray)) or (found.is_complex and not type.is_complex)
         if type.is_float and given and found.dtype != type.dtype and not safe:
@@ -63,7 +66,10 @@ def _direction(leaf: Any, type: ArrayType) -> Any:
 
 def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
     if not isinstance(values, (tuple, list)):
-        raise ShapeError(f"{name}: {what} must be a tuple with one entry per argument, got {type(values).__name__}")
+        raise ShapeError(
+            f"{name}: {what} must be a tuple with one entry per argument, got {type(values).__name__}",
+            fix="write (v,), with the comma, where there is one argument.",
+        )
     return tuple(values)
 
 

@@ -158,7 +158,10 @@ def check_declared(found: Any, declared: Any, name: str, fix: str, row_name: str
 
     places = csr_array(declared) != 0
     if places.shape != found.shape:
-        raise ShapeError(f"{name} of shape {places.shape} for a Jacobian of {found.shape}")
+        raise ShapeError(
+            f"{name} of shape {places.shape} for a Jacobian of {found.shape}",
+            fix=f"declare a pattern of shape {found.shape}.",
+        )
     missed = (found != 0).astype(int) - (found != 0).multiply(places).astype(int)
     missed.eliminate_zeros()
     if missed.nnz:

@@ -116,7 +116,10 @@ def derivative(function: Callable[P, R], order: int = 1, holomorphic: bool = Fal
         np.float64(9.0)
     """
     if not isinstance(order, (int, np.integer)) or order < 0:
-        raise ShapeError(f"derivative: the order must be an integer ≥ 0, got {order!r}")
+        raise ShapeError(
+            f"derivative: the order must be an integer ≥ 0, got {order!r}",
+            fix="write a whole number, as 2 for the second derivative.",
+        )
 
     def derivative_of(*args: Any, **kwargs: Any) -> Any:
         if order == 0:
@@ -191,7 +194,10 @@ def taylor(function: Callable[[A], R], x: A, direction: Any, order: int) -> tupl
     """
     check_function(function)
     if not isinstance(order, (int, np.integer)) or order < 0:
-        raise ShapeError(f"taylor: the order must be an integer ≥ 0, got {order!r}")
+        raise ShapeError(
+            f"taylor: the order must be an integer ≥ 0, got {order!r}",
+            fix="write a whole number: that of the last coefficient.",
+        )
 
     def all_orders(point: Any, along: Any, k: int) -> tuple[Any, ...]:
         if k == 0:

@@ -96,7 +96,10 @@ def jacrev(
 
 def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, lazy: bool, name: str) -> Function:
     if mode not in ("auto", "forward", "reverse"):
-        raise ShapeError(f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}")
+        raise ShapeError(
+            f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}",
+            fix="leave it out: it is chosen by the numbers of rows and columns then.",
+        )
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         selected = Selected(function, args, kwargs, argnums, name)

@@ -44,7 +44,10 @@ def _matching_leaves(
             )
         node = lift(leaf, like.node.trace)
         if node.type != type:
-            raise ShapeError(f"{what}: expected the type {type}, got {node.type}")
+            raise ShapeError(
+                f"{what}: expected the type {type}, got {node.type}",
+                fix="return arrays of the shapes and dtypes that they belong to, converted by .astype.",
+            )
         result.append(TracedArray(node))
     return result
 
@@ -72,7 +75,7 @@ def _told(rule: Rule, push: Callable[..., Any], operands: Sequence[Any]) -> tupl
     count = rule.in_tree.num_leaves
     found = call_rule(push, *(tree.unflatten(rule.in_tree, part) for part in (operands[:count], operands[count:])))
     if not isinstance(found, tuple) or len(found) != 2:
-        raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)")
+        raise ShapeError(f"the rule of {rule.name} must return a pair (value, tangent)", fix="return value, tangent.")
     return found[1], f"tangent returned by the rule of {rule.name}"
 
 
@@ -118,7 +121,10 @@ def _push_opaque(
     assert rule.forward is not None
     result = call_rule(rule.forward, *tree.unflatten(rule.in_tree, inputs[:count]))
     if not isinstance(result, tuple) or len(result) != 2:
-        raise ShapeError(f"the forward rule of {rule.name} must return a pair (value, residuals)")
+        raise ShapeError(
+            f"the forward rule of {rule.name} must return a pair (value, residuals)",
+            fix="return value, residuals; what backward needs not may be left out: return value, ().",
+        )
     given, structure = tree.flatten(result[1])
     like = as_tuple(out)[0]
     if rule.by_forward:
@@ -201,7 +207,10 @@ class Pullback:
         result = call_rule(self.rule.backward, *given)
         what = f"cotangents returned by the backward rule of {self.name}"
         if not isinstance(result, (tuple, list)):
-            raise ShapeError(f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}")
+            raise ShapeError(
+                f"{what}: expected a tuple with one entry per argument, got {type(result).__name__}",
+                fix="return (cotangent,), with the comma, where there is one argument.",
+            )
         like = next(leaf for leaf in (*cotangents, *residuals) if isinstance(leaf, TracedArray))
         return list(_matching_leaves(self.rule.in_tree, self.in_types, tuple(result), what, like))
 

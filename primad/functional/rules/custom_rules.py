@@ -33,7 +33,10 @@ class _Custom(Readable):
         self._function = function
         self._fixed = tuple(sorted(nondiff_argnums))
         if any(i < 0 for i in self._fixed):
-            raise ShapeError(f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}")
+            raise ShapeError(
+                f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}",
+                fix="count arguments from the first, which is 0.",
+            )
         update_wrapper(self, function, updated=())
 
     def __repr__(self) -> str:

@@ -79,7 +79,10 @@ def opaque(function: Function | None = None, *, result: Any, vmap: Mapping = "se
         np.float64(0.125)
     """
     if vmap not in get_args(Mapping):
-        raise TracingError(f"opaque: vmap must be one of {', '.join(map(repr, get_args(Mapping)))}, got {vmap!r}")
+        raise TracingError(
+            f"opaque: vmap must be one of {', '.join(map(repr, get_args(Mapping)))}, got {vmap!r}",
+            fix="leave it out: one element of the batch after the other is computed then.",
+        )
     if isinstance(result, type):  # it could be called, but not with types
         raise TracingError(
             f"opaque: result is the class {result.__name__}", fix="give a type of arrays: primad.ArrayType((), float)."

@@ -86,7 +86,10 @@ def _between(function: Callable[[Any], Any], found: Tree, lower: Any, upper: Any
         )
     low, high = (spread(image, limit, f"{what}: a limit") for limit in (lower, upper))
     if not np.all(low <= high):
-        raise ShapeError(f"{what}: a lower limit is not below the upper one, nor equal to it")
+        raise ShapeError(
+            f"{what}: a lower limit is not below the upper one, nor equal to it",
+            fix="write the lower limit first, and -np.inf or np.inf where there is none.",
+        )
     return ConstraintRows(function, low, high, image)
 
 

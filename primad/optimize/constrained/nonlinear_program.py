@@ -94,7 +94,10 @@ class NonlinearProgram:
         x = self._flat.coordinates.split(parameters(x, self._flat.what))
         given, wanted = ([type.shape for type in space.types] for space in (Space.of(x), self._flat.space))
         if given != wanted:
-            raise ShapeError(f"{self._flat.what}: x0 has arrays of {given}, and the program of {wanted}")
+            raise ShapeError(
+                f"{self._flat.what}: x0 has arrays of {given}, and the program of {wanted}",
+                fix="make another program for arrays of these shapes.",
+            )
         return flat_like(self._flat.space.structure, x, f"{self._flat.what}: x0")
 
     @cached_property

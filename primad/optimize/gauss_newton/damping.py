@@ -63,6 +63,12 @@ def check_numbers(rule: Any) -> None:
     """
     name = type(rule).__name__
     if not rule.damping > 0:
-        raise ShapeError(f"{name}: the damping must be positive, got {rule.damping}")
+        raise ShapeError(
+            f"{name}: the damping must be positive, got {rule.damping}",
+            fix="begin with a small one, as 1e-3; each step adapts it.",
+        )
     if not 0 <= rule.scaling <= 1:
-        raise ShapeError(f"{name}: scaling must be between 0 (Levenberg) and 1 (Marquardt), got {rule.scaling}")
+        raise ShapeError(
+            f"{name}: scaling must be between 0 (Levenberg) and 1 (Marquardt), got {rule.scaling}",
+            fix="leave it out for 0.5, halfway between the two.",
+        )

@@ -79,7 +79,10 @@ class _Truncated(ABC, Generic[M]):
     def __post_init__(self) -> None:
         check_numbers(self)
         if not 0 < self.forcing < 1:
-            raise ShapeError(f"{type(self).__name__}: forcing must be between 0 and 1, got {self.forcing}")
+            raise ShapeError(
+                f"{type(self).__name__}: forcing must be between 0 and 1, got {self.forcing}",
+                fix="leave it out for 0.1.",
+            )
         check_counts(self, "iterations", "probes", "tries")
 
     @abstractmethod

@@ -70,7 +70,10 @@ class Residuals:
 
     def __init__(self, function: Function, block: int | None = None, memory: int = SPARE_BYTES) -> None:
         if block is not None and block < 1:
-            raise ShapeError(f"Residuals: a block has at least one point, got block={block}")
+            raise ShapeError(
+                f"Residuals: a block has at least one point, got block={block}",
+                fix="leave it out: the points of a block follow from the memory then.",
+            )
         given, run = compiler_of(function)
 
         def in_parts(params: Tree, *data: Any) -> Tree:

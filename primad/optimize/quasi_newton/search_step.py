@@ -56,7 +56,10 @@ class QuasiNewton(ABC, Generic[S]):
     def __post_init__(self) -> None:
         check_counts(self, "evaluations")
         if not self.first_length > 0:
-            raise ShapeError(f"{type(self).__name__}: first_length must be positive, got {self.first_length}")
+            raise ShapeError(
+                f"{type(self).__name__}: first_length must be positive, got {self.first_length}",
+                fix="leave it out for 1.",
+            )
 
     def init(self, params: Tree) -> S:
         """Return the state before the first step.

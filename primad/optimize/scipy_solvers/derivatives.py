@@ -124,7 +124,10 @@ def _gradient(flat: Plain, found: Any) -> Vector:
     found = np.asarray(found) if flat.space.structure.is_leaf() else found
     vector = flat_like(flat.space.structure, found, "minimize: the gradient")
     if vector.shape != (flat.space.size,):
-        raise ShapeError(f"minimize: the gradient has {vector.size} numbers for {flat.space.size} parameters")
+        raise ShapeError(
+            f"minimize: the gradient has {vector.size} numbers for {flat.space.size} parameters",
+            fix="return a derivative for each number of the parameters, in a container like theirs.",
+        )
     return vector
 
 

@@ -338,7 +338,9 @@ def spread(space: Space, given: Any, what: str) -> Vector:
         try:
             vector: Vector = plain(given, np.float64)
         except ValueError:
-            raise ShapeError(f"{what}: expected numbers, got {given!r}") from None
+            raise ShapeError(
+                f"{what}: expected numbers, got {given!r}", fix="give one number, or an array of them."
+            ) from None
         if vector.shape == (space.size,):
             return vector
         given = vector
@@ -346,6 +348,9 @@ def spread(space: Space, given: Any, what: str) -> Vector:
     found = []
     for leaf, type in zip(leaves, space.types, strict=True):
         if np.shape(leaf) not in ((), type.shape):
-            raise ShapeError(f"{what} of shape {np.shape(leaf)} for a leaf of shape {type.shape}")
+            raise ShapeError(
+                f"{what} of shape {np.shape(leaf)} for a leaf of shape {type.shape}",
+                fix="give one number for all of a leaf, or an array of its shape.",
+            )
         found.append(np.ravel(np.broadcast_to(plain(leaf, np.float64), type.shape)))
     return np.concatenate(found)

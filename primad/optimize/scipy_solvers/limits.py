@@ -83,7 +83,7 @@ def _checked(flat: Plain, lower: Any, upper: Any) -> tuple[Vector, Vector]:
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise ShapeError(f"{flat.what}: a bound is NaN", fix="write -np.inf or np.inf where there is none.")
     if np.any(lower > upper):
-        raise ShapeError(f"{flat.what}: a lower bound is above the upper one")
+        raise ShapeError(f"{flat.what}: a lower bound is above the upper one", fix="exchange the two there.")
     return lower, upper
 
 

@@ -208,7 +208,10 @@ def _right(fun: Function, coordinates: RealCoordinates, vectorized: bool, args: 
 def _slope(leaf: Any, type: ArrayType) -> Any:
     """Return the slope of a part of the state, in complex numbers where this has them."""
     if np.shape(leaf) != type.shape:
-        raise ShapeError(f"solve_ivp: fun returns {np.shape(leaf)} for a part of the state of {type.shape}")
+        raise ShapeError(
+            f"solve_ivp: fun returns {np.shape(leaf)} for a part of the state of {type.shape}",
+            fix="return dy/dt in a container like y0, with arrays of the same shapes.",
+        )
     has = is_complex(type_of(leaf).dtype)
     if has and not type.is_complex:
         raise TracingError(

@@ -39,4 +39,7 @@ def check_memory(plan: Executable, limit: int | None = None) -> None:
 def check_limit(limit: int | None) -> None:
     """Raise unless a memory limit is None or a positive number of bytes."""
     if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ShapeError(f"a memory limit is a positive number of bytes, got {limit!r}")
+        raise ShapeError(
+            f"a memory limit is a positive number of bytes, got {limit!r}",
+            fix="write bytes, as memory=2**30 for 1 GB, or leave it out.",
+        )

@@ -34,7 +34,10 @@ def _of_columns(solve: Callable[[Any], Any], b: Any, name: str) -> Any:
     """Solve for a right side, or for each column of several."""
     b = settled(pnp.array(b))
     if b.ndim not in (1, 2):
-        raise ShapeError(f"{name}: the right side is a vector or a matrix, got shape {b.shape}")
+        raise ShapeError(
+            f"{name}: the right side is a vector or a matrix, got shape {b.shape}",
+            fix="reshape it to a matrix, of which each column is a right side.",
+        )
     if b.ndim == 1:
         return solve(b)
     return vmap(solve, in_axes=1, out_axes=1)(b)
@@ -98,7 +101,10 @@ class SparseFactors:
         if self._own is not None and not is_recorded((b,)):
             return self._own.solve(np.asarray(b), trans)
         if trans not in ("N", "T", "H") or (trans == "H" and self._entries.dtype.kind == "c"):
-            raise ShapeError(f"splu: trans is 'N' or 'T', got {trans!r}")
+            raise ShapeError(
+                f"splu: trans is 'N' or 'T', got {trans!r}",
+                fix="conjugate the right side and the solution of 'T' for 'H'.",
+            )
         return _of_columns(lambda b: solution_with(self._entries, b, "splu", None, trans != "N"), b, "splu")
 
 

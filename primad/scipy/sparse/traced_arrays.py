@@ -110,7 +110,8 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, **opt
         length = min(shape[0] - row, shape[1] - column)
         if len(diagonal) not in (1, length):
             raise ShapeError(
-                f"diags_array: diagonal {offset} of shape {shape} has {length} entries, got {len(diagonal)}"
+                f"diags_array: diagonal {offset} of shape {shape} has {length} entries, got {len(diagonal)}",
+                fix="give so many, or one for all.",
             )
         parts.append(pnp.broadcast_to(diagonal, (length,)))
         rows.append(row + np.arange(length))

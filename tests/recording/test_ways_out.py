@@ -1,0 +1,123 @@
+"""Ways out that messages name: what was wrong raises with the way, and what takes the way runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import primad
+from primad import PrimadError, nn
+from primad.optimize import NewtonCG, Residuals
+from primad.scipy.sparse.linalg import spsolve
+
+X, A = np.array([0.25, 0.5, 0.75]), np.arange(6.0).reshape(2, 3)
+IDENTITY = scipy.sparse.eye_array(3, format="csc")
+Call = Callable[[], Any]
+
+
+def of(function: Callable[[Any], Any], x: Any = X) -> Call:
+    """Record a function."""
+    return lambda: primad.trace(function)(x)
+
+
+PAIRS: dict[str, tuple[Call, str, Call]] = {
+    "a product with a number": (of(lambda x: np.matmul(x, 2.0)), "x * y", of(lambda x: x * 2.0)),
+    "lengths of a product": (
+        of(lambda x: x @ np.ones((2, 2)), A),
+        "x.T or y.T",
+        of(lambda x: x.T @ np.ones((2, 2)), A),
+    ),
+    "broadcast": (of(lambda x: x + np.ones(2)), "x[:, None]", of(lambda x: x[:, None] + np.ones(2))),
+    "an axis": (of(lambda x: np.sum(x, axis=3), A), "from 0 to 1", of(lambda x: np.sum(x, axis=1), A)),
+    "two open lengths": (of(lambda x: np.reshape(x, (-1, -1)), A), "-1 once", of(lambda x: np.reshape(x, (-1, 2)), A)),
+    "parts": (of(lambda x: np.split(x, 2)), "np.array_split", of(lambda x: np.array_split(x, 2))),
+    "stacks": (
+        of(lambda x: np.stack([x, x[:1]])),
+        "np.broadcast_arrays",
+        of(lambda x: np.stack(np.broadcast_arrays(x, x[:1]))),
+    ),
+    "a squeezed axis": (of(lambda x: np.squeeze(x, 1), A), "leave it out", of(lambda x: np.squeeze(x), A)),
+    "letters": (of(lambda x: np.einsum("i->ij", x)), "each once", of(lambda x: np.einsum("i->i", x))),
+    "a vector's plane": (
+        of(lambda x: np.cross(x[:2], x[1:])),
+        "append a zero",
+        of(lambda x: np.cross(np.append(x[:2], 0.0), np.append(x[1:], 0.0))),
+    ),
+    "a square matrix": (of(lambda x: np.linalg.inv(x), A), "np.linalg.pinv", of(lambda x: np.linalg.pinv(x), A)),
+    "an order of norms": (of(lambda x: np.linalg.norm(x, "fro")), "a number, as 2", of(lambda x: np.linalg.norm(x, 2))),
+    "percents": (of(lambda x: np.quantile(x, 50.0)), "np.percentile", of(lambda x: np.percentile(x, 50.0))),
+    "a wrapped index": (
+        of(lambda x: np.take(x, [4], mode="odd")),
+        "clip or wrap",
+        of(lambda x: np.take(x, np.array([4]) % 3)),
+    ),
+    "index arrays": (
+        of(lambda x: x[np.arange(2), np.arange(3)], A),
+        "np.ix_",
+        of(lambda x: x[np.ix_(np.arange(2), np.arange(3))], A),
+    ),
+    "axes of vmap": (
+        lambda: primad.vmap(np.dot, in_axes=(0, 0))(A, A[:1]),
+        "None for what all share",
+        lambda: primad.vmap(np.dot, in_axes=(0, None))(A, X),
+    ),
+    "nothing is mapped": (
+        lambda: primad.vmap(np.sin, in_axes=None)(X),
+        "in_axes=0",
+        lambda: primad.vmap(np.sin, in_axes=0)(X),
+    ),
+    "tangents": (
+        lambda: primad.jvp(np.sin, X, X),
+        "with the comma",
+        lambda: primad.jvp(np.sin, (X,), (X,)),
+    ),
+    "an order of derivatives": (
+        lambda: primad.derivative(np.sin, 1.5)(0.0),
+        "as 2",
+        lambda: primad.derivative(np.sin, 2)(0.0),
+    ),
+    "steps of a loop": (
+        lambda: primad.scan(lambda c, _: (c + 1.0, c), 0.0, length=X),
+        "x.shape[0]",
+        lambda: primad.scan(lambda c, _: (c + 1.0, c), 0.0, length=X.shape[0]),
+    ),
+    "branches": (lambda: primad.switch(0, [], 1.0), "one at least", lambda: primad.switch(0, [np.sin], 1.0)),
+    "a program's names": (
+        lambda: primad.trace(np.sin)(X)(x=X),
+        "without their names",
+        lambda: primad.trace(np.sin)(X)(X),
+    ),
+    "an argument of a program": (
+        lambda: primad.trace(np.sin)(X)(X[:2]),
+        "record the function again",
+        lambda: primad.trace(np.sin)(X[:2])(X[:2]),
+    ),
+    "forcing": (lambda: NewtonCG(forcing=2.0), "for 0.1", lambda: NewtonCG(forcing=0.1)),
+    "a block of residuals": (lambda: Residuals(np.sin, block=0), "leave it out", lambda: Residuals(np.sin)),
+    "a grouped convolution": (
+        lambda: nn.conv(np.ones((1, 3, 4)), np.ones((2, 3, 2)), groups=2),
+        "divide 3 channels",
+        lambda: nn.conv(np.ones((1, 3, 4)), np.ones((3, 1, 2)), groups=3),
+    ),
+    "slopes": (lambda: nn.prelu(A, X[:2], axis=1), "or 3", lambda: nn.prelu(A, X, axis=1)),
+    "groups of channels": (lambda: nn.maxout(A, 2, axis=1), "divides", lambda: nn.maxout(A, 3, axis=1)),
+    "a right side": (
+        of(lambda b: spsolve(IDENTITY, b), np.ones((3, 1, 1))),
+        "reshape it to a matrix",
+        of(lambda b: spsolve(IDENTITY, b), np.ones((3, 1))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_way_out_works(name: str) -> None:
+    wrong, way, right = PAIRS[name]
+    with pytest.raises(PrimadError) as caught:
+        wrong()
+    fix = next((line for line in str(caught.value).splitlines() if line.startswith("  Fix: ")), "")
+    assert way in fix, str(caught.value)
+    right()
