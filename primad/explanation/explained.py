@@ -21,7 +21,7 @@ from primad.functional.jit import without_static
 from primad.functional.parsing import known_ops
 from primad.functional.static_arguments import is_odd
 from primad.ir.array_types import ArrayType
-from primad.ir.json_form import unsaid
+from primad.ir.json_form import not_packed
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.compacting import compact
@@ -282,7 +282,7 @@ def _notes(program: Program) -> list[str]:
 
 def _made_anew(program: Program) -> list[str]:
     """Say what keeps all that is made of a program from being kept for the next start of a script."""
-    why = unsaid(program, known_ops())
+    why = not_packed(program, known_ops())
     return [f"each start of a script derives and plans it anew, since what is kept cannot say {why}"] if why else []
 
 

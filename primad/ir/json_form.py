@@ -39,7 +39,7 @@ def packed(program: Program, known: Mapping[str, Any]) -> Any:
         program: of any ops.
         known: the ops whose names say what they are.
     """
-    return _said(program, _JsonWriter(known, _whole))
+    return _packed(program, _JsonWriter(known, _whole))
 
 
 def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> str | None:
@@ -51,14 +51,14 @@ def digest(program: Program, known: Mapping[str, Any], lines: bool = False) -> s
         lines: whether programs that have other names, or come from other lines, are others too.
 
     Returns:
-        None where something of the program cannot be said: an op of the user's own, or what a param refers to.
+        None where JSON does not hold something of the program: an op of the user's own, or what a param refers to.
     """
-    said = _said(program, _JsonWriter(known, _sum, lines))
-    return None if said is None else hashlib.sha256(repr(said).encode()).hexdigest()
+    data = _packed(program, _JsonWriter(known, _sum, lines))
+    return None if data is None else hashlib.sha256(repr(data).encode()).hexdigest()
 
 
-def unsaid(program: Program, known: Mapping[str, Any]) -> str:
-    """Say in words what of a program `digest` cannot say; empty where it can."""
+def not_packed(program: Program, known: Mapping[str, Any]) -> str:
+    """Say in words what of a program JSON does not hold; empty where it holds all."""
     try:
         _JsonWriter(known, _sum).all_of(program)
     except NotSerializableError as error:
@@ -66,7 +66,7 @@ def unsaid(program: Program, known: Mapping[str, Any]) -> str:
     return ""
 
 
-def _said(program: Program, packing: _JsonWriter) -> list[Any] | None:
+def _packed(program: Program, packing: _JsonWriter) -> list[Any] | None:
     try:
         return packing.all_of(program)
     except NotSerializableError:
@@ -79,23 +79,23 @@ def numbered(program: Program) -> list[Node]:
     return [*[node for node in program.inputs if node not in nodes], *program.nodes]
 
 
-def unpacked(said: Any, known: Mapping[str, Any]) -> Program:
+def unpacked(data: Any, known: Mapping[str, Any]) -> Program:
     """Read what `packed` gave.
 
     Args:
-        said: that, or anything else that JSON can say.
+        data: that, or anything else that JSON has.
         known: the ops by name.
 
     Raises:
         ProgramError: where it is no program, names an unknown op, or its types do not agree.
     """
-    return unpacked_nodes(said, known)[0]
+    return unpacked_nodes(data, known)[0]
 
 
-def unpacked_nodes(said: Any, known: Mapping[str, Any]) -> tuple[Program, list[Node]]:
+def unpacked_nodes(data: Any, known: Mapping[str, Any]) -> tuple[Program, list[Node]]:
     """Read what `packed` gave, as `unpacked` does; return the nodes too, in the order of `numbered`."""
     try:
-        *inner, last = said
+        *inner, last = data
         programs: list[ClosedProgram] = []
         for each in inner:
             programs.append(ClosedProgram(_program(each, programs, known)[0]))
@@ -134,7 +134,7 @@ class _JsonWriter:
             key = self._key(node, line)
             if key not in places:
                 places[key] = len(heads)
-                heads.append([*self._head(node), _type_said(node.type), line])
+                heads.append([*self._head(node), _packed_type(node.type), line])
             number[node] = len(rows)
             rows.append([places[key], *map(number.__getitem__, node.inputs)])
         named = {"label": program.label, "names": list(program.names)} if self._lines else {}
@@ -168,22 +168,22 @@ class _JsonWriter:
         kind = type(value)
         if kind is tuple:
             return [self._param(item) for item in value]
-        if value is None or kind in (bool, int, str) or (kind is float and _is_said(value)):
+        if value is None or kind in (bool, int, str) or (kind is float and _is_json_number(value)):
             return value
-        if kind is complex and _is_said(value.real) and _is_said(value.imag):
+        if kind is complex and _is_json_number(value.real) and _is_json_number(value.imag):
             return {"complex": [value.real, value.imag]}
         if kind is ClosedProgram:
             if id(value) not in self._places:
-                said = self._one(value.hoisted)  # the other values are operands
+                data = self._one(value.hoisted)  # the other values are operands
                 self._places[id(value)] = len(self._programs)
-                self._programs.append(said)
+                self._programs.append(data)
             return {"program": self._places[id(value)]}
         if isinstance(value, np.dtype):
             return {"dtype": str(value)}
         raise NotSerializableError(f"an object of the type {kind.__name__}")
 
 
-def _is_said(value: float) -> bool:
+def _is_json_number(value: float) -> bool:
     """Say whether JSON keeps the bits of a number, as it does but for most NaNs."""
     return value == value or struct.pack("d", value) == struct.pack("d", math.nan)
 
@@ -203,9 +203,9 @@ def _sum(array: Array) -> str:
     return f"{array.strides} {hashlib.sha256(content.data).hexdigest()}"
 
 
-def _type_said(type: ArrayType | TupleType) -> list[Any]:
+def _packed_type(type: ArrayType | TupleType) -> list[Any]:
     if isinstance(type, TupleType):
-        return [_type_said(part) for part in type.types]
+        return [_packed_type(part) for part in type.types]
     return [type.dtype.name, *type.shape]
 
 
@@ -213,13 +213,13 @@ def _type_said(type: ArrayType | TupleType) -> list[Any]:
 
 
 def _program(
-    said: Mapping[str, Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]
+    data: Mapping[str, Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]
 ) -> tuple[Program, list[Node]]:
     trace = Trace()
-    heads = [_Head(head, programs, known) for head in said["heads"]]
+    heads = [_Head(head, programs, known) for head in data["heads"]]
     nodes: list[Node] = []
     lines: dict[Node, str] = {}
-    for place, *operands in said["rows"]:
+    for place, *operands in data["rows"]:
         if min(operands, default=place) < 0:
             raise ProgramError("an operand is not among the nodes")
         head = heads[place]
@@ -229,10 +229,10 @@ def _program(
         if head.line is not None:
             lines[node] = head.line
         nodes.append(node)
-    inputs, outputs = ([nodes[i] for i in said[which]] for which in ("inputs", "outputs"))
+    inputs, outputs = ([nodes[i] for i in data[which]] for which in ("inputs", "outputs"))
     if len(inputs) != len({*inputs}) or {*inputs} != {node for node in nodes if node.op is INPUT}:
         raise ProgramError("the inputs are not the program's")
-    program = Program(trace, inputs, outputs, names=list(map(str, said["names"])), label=str(said["label"]))
+    program = Program(trace, inputs, outputs, names=list(map(str, data["names"])), label=str(data["label"]))
     program.lines = lines
     trace.close()
     return program, nodes
@@ -241,39 +241,39 @@ def _program(
 class _Head:
     """What many nodes share: an op with its params, its type, and the user's line."""
 
-    def __init__(self, said: Sequence[Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]) -> None:
-        op, value, type, line = said
-        self.type = _type_read(type)
+    def __init__(self, data: Sequence[Any], programs: Sequence[ClosedProgram], known: Mapping[str, Any]) -> None:
+        op, value, type, line = data
+        self.type = _unpacked_type(type)
         self.line = None if line is None else str(line)
         self.op: Any = known[op] if isinstance(op, str) else _LEAVES[op]
         self._value = value
         if isinstance(op, str):
-            self._value = tuple([(str(name), _param_read(param, programs)) for name, param in value])
+            self._value = tuple([(str(name), _unpacked_param(param, programs)) for name, param in value])
 
     def node(self, trace: Trace, inputs: tuple[Node, ...]) -> Node:
         """Return the node on these operands."""
         if self.op is INPUT:
             return trace.input(self.type, weak=self._value is True)
         if self.op is LITERAL:
-            return trace.literal(_param_read(self._value, ()), self.type)
+            return trace.literal(_unpacked_param(self._value, ()), self.type)
         if self.op is CAPTURED:
             data = base64.b64decode(self._value, validate=True)
             return trace.capture(np.frombuffer(data, self.type.dtype).reshape(self.type.shape))
         return trace.place(self.op, inputs, self._value)
 
 
-def _type_read(said: Sequence[Any]) -> Any:
-    if said and isinstance(said[0], str):
-        return ArrayType(tuple(said[1:]), np.dtype(said[0]))
-    return TupleType(tuple([_type_read(part) for part in said]))
+def _unpacked_type(data: Sequence[Any]) -> Any:
+    if data and isinstance(data[0], str):
+        return ArrayType(tuple(data[1:]), np.dtype(data[0]))
+    return TupleType(tuple([_unpacked_type(part) for part in data]))
 
 
-def _param_read(said: Any, programs: Sequence[ClosedProgram]) -> Any:
-    if isinstance(said, list):
-        return tuple([_param_read(item, programs) for item in said])
-    if not isinstance(said, dict):
-        return said
-    ((kind, value),) = said.items()
+def _unpacked_param(data: Any, programs: Sequence[ClosedProgram]) -> Any:
+    if isinstance(data, list):
+        return tuple([_unpacked_param(item, programs) for item in data])
+    if not isinstance(data, dict):
+        return data
+    ((kind, value),) = data.items()
     if kind == "complex":
         return complex(*value)
     return np.dtype(value) if kind == "dtype" else programs[value]

@@ -17,11 +17,11 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.native.emit.emit_context import Loops, Way
 from primad.native.emit.op_table import (
-    apart_of,
     has_small_arrays,
     likely_exps,
     likely_work,
     needs_lapack,
+    one_loop_of,
     reason,
     short_length,
     way_of,
@@ -250,10 +250,10 @@ def _of_elements(node: Node, machine: Machine) -> float:
 def _of_loop(form: LoopForm, machine: Machine) -> Prediction:
     """Predict how long a loop takes as a part of a native function, on one thread."""
     steps = min(LIKELY_STEPS, form.length) if form.ends else form.length
-    apart = apart_of(form.of, (True,) * form.carry) if form.separate else None
-    if apart is None:
+    one = one_loop_of(form.of, (True,) * form.carry) if form.separate else None
+    if one is None:
         return _within(step_program(form.of), machine).times(steps)
-    member, length = apart
+    member, length = one
     return Prediction(kernels=steps * member.size / member.lanes * length * INSTRUCTION_SECONDS)
 
 

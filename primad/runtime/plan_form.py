@@ -1,6 +1,6 @@
-"""Plans as what JSON can say, to keep them between processes: what was chosen, and the texts of native functions.
+"""Plans as JSON, to keep them between processes: what was chosen, and the texts of native functions.
 
-A plan is said in lists of numbers: of programs, which are said as `primad.ir.json_form` says them, and of their nodes.
+A plan is lists of numbers: of programs, which `primad.ir.json_form` packs, and of their nodes.
 Reading executes nothing: programs are checked, texts are compiled or found, and what does not fit is an error.
 """
 
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from primad.ir.array_types import TupleType
-from primad.ir.json_form import NotSerializableError, numbered, packed, unpacked_nodes, unsaid
+from primad.ir.json_form import NotSerializableError, not_packed, numbered, packed, unpacked_nodes
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program
 from primad.ir.signature import Signature
@@ -35,8 +35,8 @@ from primad.runtime.tiling.tiles import Tiles
 Ops = Mapping[str, Any]
 
 
-def plan_said(plan: Executable, known: Ops) -> list[Any]:
-    """Return a plan as JSON can say it: the programs, and the plan in their terms.
+def packed_plan(plan: Executable, known: Ops) -> list[Any]:
+    """Return a plan as JSON: the programs, and the plan in their terms.
 
     Raises:
         NotSerializableError: where that cannot be.
@@ -48,11 +48,11 @@ def plan_said(plan: Executable, known: Ops) -> list[Any]:
         raise NotSerializableError("a node of another program") from None
 
 
-def plan_read(said: Any, known: Ops, signature: Signature | None) -> Executable:
-    """Return the plan that was said so.
+def unpacked_plan(data: Any, known: Ops, signature: Signature | None) -> Executable:
+    """Return the plan that `packed_plan` wrote.
 
     Args:
-        said: what `plan_said` gave, or anything else that JSON can say.
+        data: what that gave, or anything else that JSON has.
         known: the ops by name.
         signature: how Python calls it, if it does.
 
@@ -60,7 +60,7 @@ def plan_read(said: Any, known: Ops, signature: Signature | None) -> Executable:
         PrimadError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError: for what is no
             plan, or whose text LLVM refuses.
     """
-    programs, how = said
+    programs, how = data
     return _Reading(programs, known, signature).executable(how)
 
 
@@ -68,7 +68,7 @@ def plan_read(said: Any, known: Ops, signature: Signature | None) -> Executable:
 
 
 class _Writing:
-    """What has been said so far.
+    """What has been packed so far.
 
     Attributes:
         programs: the programs.
@@ -94,12 +94,12 @@ class _Writing:
     def _program(self, program: Program) -> tuple[int, dict[Node, int]]:
         """Return the number of a program, and those of its nodes."""
         if id(program) not in self._seen:
-            said = packed(program, self._known)
-            if said is None:
-                raise NotSerializableError(unsaid(program, self._known))
+            data = packed(program, self._known)
+            if data is None:
+                raise NotSerializableError(not_packed(program, self._known))
             places = {node: i for i, node in enumerate(numbered(program))}
             self._seen[id(program)] = len(self.programs), program, places
-            self.programs.append(said)
+            self.programs.append(data)
         number, _, places = self._seen[id(program)]
         return number, places
 
@@ -204,9 +204,9 @@ class _Reading:
         self._signature = signature
         self._program = cache(lambda number: unpacked_nodes(programs[_number(number)], known))
 
-    def executable(self, said: Sequence[Any]) -> Executable:
-        """Return what was said to run a program."""
-        kind, *rest = said
+    def executable(self, data: Sequence[Any]) -> Executable:
+        """Return what runs a program."""
+        kind, *rest = data
         reading: dict[str, Callable[..., Executable]] = {
             "function": self._function, "steps": self._steps, "tiles": self._tiles, "planned": self._planned,
         }  # fmt: skip
@@ -281,8 +281,8 @@ class _Reading:
         inputs = [trace.input(type) for type in program.in_types]
         values = list(inputs)
         every: list[Executable] = []
-        for name, said, operands, kept in steps:
-            by = self.executable(said)
+        for name, data, operands, kept in steps:
+            by = self.executable(data)
             ends = by.partition.results if isinstance(by, Tiles) else by.program.outputs
             given = by.partition.operands if isinstance(by, Tiles) else by.program.inputs
             taken = _among(values, operands)
@@ -301,22 +301,22 @@ class _Reading:
         return PlannedProgram(program, planned, _pairs(donated), _text(why), chosen)
 
 
-def _number(said: Any) -> int:
+def _number(data: Any) -> int:
     """Return a number that is not negative."""
-    if type(said) is not int or said < 0:
-        raise ValueError(f"what is kept is no plan: {said!r} is no number of a thing")
-    return said
+    if type(data) is not int or data < 0:
+        raise ValueError(f"what is kept is no plan: {data!r} is no number of a thing")
+    return data
 
 
-def _text(said: Any) -> str:
-    if type(said) is not str:
-        raise ValueError(f"what is kept is no plan: {said!r} is no text")
-    return said
+def _text(data: Any) -> str:
+    if type(data) is not str:
+        raise ValueError(f"what is kept is no plan: {data!r} is no text")
+    return data
 
 
 def _among(nodes: Sequence[Node], places: Sequence[Any]) -> list[Node]:
     return [nodes[_number(place)] for place in places]
 
 
-def _pairs(said: Sequence[Sequence[Any]]) -> tuple[tuple[int, int], ...]:
-    return tuple([(_number(first), _number(second)) for first, second in said])
+def _pairs(data: Sequence[Sequence[Any]]) -> tuple[tuple[int, int], ...]:
+    return tuple([(_number(first), _number(second)) for first, second in data])

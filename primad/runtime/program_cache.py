@@ -15,7 +15,7 @@ from primad.ir.signature import Signature
 from primad.native.llvm.persistent_cache import key_of, native_cache
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory
-from primad.runtime.plan_form import plan_read, plan_said
+from primad.runtime.plan_form import packed_plan, unpacked_plan
 from primad.runtime.tiling.tile_choice import blas_is_as_wide
 from primad.system.disk_cache import DiskCache
 
@@ -83,11 +83,11 @@ class Kept:
         return self._plan
 
     def keep(self, plan: Executable, is_function: bool) -> None:
-        """Keep a plan that was made, or the derived program where the plan cannot be said."""
+        """Keep a plan that was made, or the derived program where JSON does not hold the plan."""
         if self._cache is None or self._keys is None:
             return
         try:
-            said = json.dumps([is_function, is_function or blas_is_as_wide(), *plan_said(plan, self._known)])
+            said = json.dumps([is_function, is_function or blas_is_as_wide(), *packed_plan(plan, self._known)])
         except NotSerializableError:
             derived = None if self._derived is None else packed(self._derived, self._known)
             if derived is not None:
@@ -100,7 +100,7 @@ class Kept:
         is_function, blas, programs, how = said
         if not is_function and blas is not blas_is_as_wide():
             raise ValueError("the plan is for another BLAS")
-        found = plan_read((programs, how), self._known, signature)
+        found = unpacked_plan((programs, how), self._known, signature)
         if found.program.in_types != self._source.in_types or found.program.out_types != self._source.out_types:
             raise ValueError("the plan is that of another program")
         check_memory(found)

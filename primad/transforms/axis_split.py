@@ -1,4 +1,4 @@
-"""Telling an index apart that meets itself: pairs of points, rows that attend to rows, the matrix of a kernel.
+"""Splitting an index that meets itself into two: pairs of points, rows that attend to rows, the matrix of a kernel.
 
 Such a dimension (`primad.transforms.dimensions`) is had by some values along two axes: element (i, j) needs what was
 computed once along the dimension at index i and at index j. Here it becomes two dimensions. Each axis gets one of two
@@ -26,7 +26,7 @@ Colours = tuple[int, ...]
 """Of the axes that a value has along the dimension, in order."""
 
 
-class Separated(NamedTuple):
+class SplitAxes(NamedTuple):
     """A program in which a dimension is two.
 
     Attributes:
@@ -38,8 +38,8 @@ class Separated(NamedTuple):
     copied: tuple[Node, ...]
 
 
-def told_apart(program: Program) -> Separated | list[Node] | None:
-    """Tell the dimension apart that meets itself, the largest if there are several.
+def split_axes(program: Program) -> SplitAxes | list[Node] | None:
+    """Split the dimension that meets itself into two, the largest if there are several.
 
     Args:
         program: of primitives.
@@ -47,7 +47,7 @@ def told_apart(program: Program) -> Separated | list[Node] | None:
     Returns:
         the program with two dimensions; or the values at which it has to be split first, because what was summed over
         one of the two is used with the other there, or because both need them; or None, if there is no such dimension
-        or it cannot be told apart.
+        or it cannot be split.
     """
     dimensions = Dimensions(program)
     found = [d for d in dimensions if not all(isinstance(node.op, Leaf) for node in d.twice)]
@@ -59,7 +59,7 @@ def told_apart(program: Program) -> Separated | list[Node] | None:
     colouring = _Colouring(program, largest, dimensions)
     if colouring.clashes:
         return colouring.before_clashes()
-    return _Copies(program, colouring).apart()
+    return _Copies(program, colouring).split()
 
 
 class _Colouring:
@@ -125,7 +125,7 @@ class _Copies:
         self._wanted: dict[Node, dict[Colours, None]] = {}
         self._operands: dict[tuple[Node, Colours], list[Colours]] = {}
 
-    def apart(self) -> Separated | list[Node] | None:
+    def split(self) -> SplitAxes | list[Node] | None:
         """Return the program; or what both indices need, to be computed once; None where colours cannot be given."""
         for node in self._program.outputs:
             self._want(node, self._fixed.get(node, (0, 1)[: len(self._axes.get(node, ()))]))
@@ -180,7 +180,7 @@ class _Copies:
             found[i] = its
         return found
 
-    def _built(self) -> Separated | None:
+    def _built(self) -> SplitAxes | None:
         """Return the program with a node for each value and colours; None if two of one value would be the same."""
         trace = Trace()
         made: dict[tuple[Node, Colours], Node] = {}
@@ -207,7 +207,7 @@ class _Copies:
         carry_lines(self._program, first, trace)
         separated = Program(trace, inputs, outputs)
         trace.close()
-        return Separated(separated, tuple(copied))
+        return SplitAxes(separated, tuple(copied))
 
     def _values(self) -> Iterator[tuple[Node, Colours]]:
         """Yield the values in order, with the colours in which they are needed."""

@@ -23,7 +23,7 @@ from primad.runtime.plan.fusion import FusedStep
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart
 from primad.runtime.plan.planned_program import PlannedProgram
-from primad.runtime.plan_form import plan_read, plan_said
+from primad.runtime.plan_form import packed_plan, unpacked_plan
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 
@@ -120,8 +120,8 @@ def planned(case: Case) -> Executable:
 
 
 def through(plan: Executable) -> tuple[Executable, Any]:
-    said = json.loads(json.dumps(plan_said(plan, known_ops())))
-    return plan_read(said, known_ops(), None), said
+    said = json.loads(json.dumps(packed_plan(plan, known_ops())))
+    return unpacked_plan(said, known_ops(), None), said
 
 
 def copied(case: Case) -> list[Any]:
@@ -164,21 +164,21 @@ def test_what_cannot_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """An op of the user's own, tiles that Python runs, a kernel that is cached no more."""
     own = primad.opaque(np.sin, result=X)
     with pytest.raises(NotSerializableError):
-        plan_said(planned(Case(lambda x: np.sum(own(x)), (X,), ())), known_ops())
+        packed_plan(planned(Case(lambda x: np.sum(own(x)), (X,), ())), known_ops())
     case = CASES["tiles"]
     plan = planned(case)
-    plan_said(plan, known_ops())
+    packed_plan(plan, known_ops())
     host = compiler()
     assert host is not None
     with monkeypatch.context() as patch:
         patch.setattr(host, "_cache", type(host._cache)())
         with pytest.raises(NotSerializableError):
-            plan_said(plan, known_ops())
+            packed_plan(plan, known_ops())
     monkeypatch.setattr(tiled_plan, "native_tiles", lambda partition, even_large: None)
     plan = planned(case)
     assert type(plan.tiles) is InterpretedTiles
     with pytest.raises(NotSerializableError):
-        plan_said(plan, known_ops())
+        packed_plan(plan, known_ops())
 
 
 MISFITS = (
@@ -217,7 +217,7 @@ def test_what_is_no_plan_is_an_error(name: str) -> None:
     for which in some:
         for value in (-1, None, "a", [], 10**6, {}):
             try:
-                plan_read(changed(said, ways[which], value), known_ops(), None)
+                unpacked_plan(changed(said, ways[which], value), known_ops(), None)
             except program_cache._MISFITS:
                 refused += 1
     assert refused > 4 * len(some)

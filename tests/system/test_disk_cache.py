@@ -284,7 +284,7 @@ def test_derived_programs_are_kept_where_plans_are_not(cache: DiskCache, monkeyp
     """Of a program with an op of the user's own nothing is."""
     monkeypatch.setattr(program_cache, "native_cache", lambda: cache)
     with monkeypatch.context() as patch:
-        patch.setattr(program_cache, "plan_said", refuse)
+        patch.setattr(program_cache, "packed_plan", refuse)
         asked = Asked(primad.trace(primad.grad(squares))(np.ones(3)))
         asked.plan()
         asked.plan()

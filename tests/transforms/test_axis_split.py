@@ -11,7 +11,7 @@ from primad.runtime.plan.planned_program import PlannedProgram
 from primad.runtime.tiling import tiled_plan
 from primad.runtime.tiling.tile_program import with_compared
 from primad.simplify import simplify
-from primad.transforms.axis_split import Separated, told_apart
+from primad.transforms.axis_split import SplitAxes, split_axes
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ def program_of(function, *arguments):
 
 
 def apart_plans(plan):
-    """Yield the parts of a plan in which an index was told apart."""
+    """Yield the parts of a plan in which an index was split."""
     if isinstance(plan, PlannedProgram) and plan.why.startswith(tiled_plan.APART):
         yield plan
     for part, _ in plan.parts:
@@ -148,10 +148,10 @@ def test_gradients_never_hold_all_pairs(name):
 
 def test_only_inputs_are_given_twice_and_what_needs_them_twice():
     program, _ = program_of(energy, normal(41, 3))
-    apart = told_apart(program)
-    assert isinstance(apart, Separated)
-    assert apart.copied == program.inputs[:1]
-    assert apart.program.cost().flops == program.cost().flops
+    split = split_axes(program)
+    assert isinstance(split, SplitAxes)
+    assert split.copied == program.inputs[:1]
+    assert split.program.cost().flops == program.cost().flops
 
 
 def test_donated_memory_is_written_at_the_end():
@@ -233,22 +233,22 @@ def factors(x):
 @pytest.mark.parametrize("function", [summed_before, turned, sums_of_columns, sums_of_rows, two_sizes])
 def test_the_largest_index_that_meets_itself_has_two_colours(function):
     program, _ = program_of(function, normal(41))
-    apart = told_apart(program)
-    assert isinstance(apart, Separated)
-    assert apart.copied == program.inputs[:1]
+    split = split_axes(program)
+    assert isinstance(split, SplitAxes)
+    assert split.copied == program.inputs[:1]
 
 
 def test_what_meets_itself_is_computed_before_or_not_told_apart():
     for function in (rows_again, products_of_rows):
-        assert isinstance(told_apart(program_of(function, normal(41))[0]), list)
-    assert told_apart(program_of(factors, normal(41))[0]) is None
+        assert isinstance(split_axes(program_of(function, normal(41))[0]), list)
+    assert split_axes(program_of(factors, normal(41))[0]) is None
 
 
 def test_what_is_captured_stays_so():
     weights = normal(41, 41)
     program = simplify(primad.trace(lambda x: np.sum(weights * np.tanh(x[:, None] - x)))(normal(41)))
-    apart = told_apart(program)
-    assert isinstance(apart, Separated)
-    assert apart.copied == program.inputs[:1]
-    (before,), (after,) = ([x for x in y.sources if x.op is CAPTURED] for y in (program, apart.program))
+    split = split_axes(program)
+    assert isinstance(split, SplitAxes)
+    assert split.copied == program.inputs[:1]
+    (before,), (after,) = ([x for x in y.sources if x.op is CAPTURED] for y in (program, split.program))
     assert leaf_value(after) is leaf_value(before)

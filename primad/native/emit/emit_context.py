@@ -54,7 +54,7 @@ class Site:
         return out
 
     def fail(self, condition: str, place: Callable[[], str], value: str) -> None:
-        """Say that the op is not defined for a value, if it has not said so before.
+        """Report a value for which the op is not defined, unless it has reported one before.
 
         Args:
             condition: whether it is not.
@@ -62,7 +62,7 @@ class Site:
             value: what to say of it, an i64.
         """
         with self.code.when(condition):
-            report(self.code, record_of(self.code, self.node), place, value)
+            report(self.code, failure_record_of(self.code, self.node), place, value)
 
 
 def interrupt(code: Code, place: str) -> str:
@@ -87,21 +87,21 @@ def own_of(node: Node) -> Any:
 
 
 def failure_of(node: Node) -> Any:
-    """Return the buffer of what is said of an op's failure."""
+    """Return the buffer of an op's failure record."""
     return ("failure", node)
 
 
-def record_of(code: Code, node: Node) -> str:
-    """Return the address of that buffer."""
+def failure_record_of(code: Code, node: Node) -> str:
+    """Return the address of an op's failure record."""
     return code.start(View(failure_of(node), 0, (2,), (1,), INT64))
 
 
 def report(code: Builder, record: str, place: Callable[[], str], value: str) -> None:
-    """Write at an address what is said of an op's failure, unless something is said there.
+    """Write into a failure record, unless it has an entry.
 
     Args:
         code: where to write.
-        record: the address.
+        record: its address.
         place: writes the place of the value in the operand that the op's domain names, in row-major order.
         value: what to say of it, an i64.
     """
@@ -111,8 +111,8 @@ def report(code: Builder, record: str, place: Callable[[], str], value: str) -> 
         code.store("i64", value, code.place("i64", record, 1))
 
 
-def begin_records(code: Builder, count: int) -> list[str]:
-    """Return the addresses in the scratch memory, at its start, of what is said of ops: nothing."""
+def begin_failure_records(code: Builder, count: int) -> list[str]:
+    """Return the addresses of failure records, which are empty, at the start of the scratch memory."""
     records = []
     for i in range(count):
         records.append(code.emit(f"getelementptr i8, ptr %scratch, i64 {FAILURE_BYTES * i}", f"%failure{i}"))

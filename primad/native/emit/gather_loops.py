@@ -167,7 +167,7 @@ def _add_runs(site: Site, n: int) -> None:
 
 
 def _at_each_index(site: Site, walk: Walk, picked: View, spread: View, row: Callable[[str, str], None]) -> None:
-    """Write the loops over the indices; of one outside, the place is said, and the row at 0 is taken.
+    """Write the loops over the indices; one outside is reported, and the row at 0 is taken.
 
     Args:
         site: the op.
@@ -202,7 +202,7 @@ def _at_each_index(site: Site, walk: Walk, picked: View, spread: View, row: Call
 
 
 def _inside(site: Site, place: str, number: Callable[[], str], length: int) -> str:
-    """Load an index, and return where it leads along an axis: of one outside, the place is said, and it leads to 0.
+    """Load an index, and return where it leads along an axis: one outside is reported, and leads to 0.
 
     Args:
         site: the op.

@@ -164,7 +164,7 @@ def _reason_within(of: ClosedProgram, budget: Budget) -> str:
     return next(filter(None, map(reason, step_program(of).nodes)), "")
 
 
-def apart_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> tuple[Member, int] | None:
+def one_loop_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> tuple[Member, int] | None:
     """Return one loop of a stack, and its instructions; None where loops do not run apart from each other in registers.
 
     Args:
@@ -181,7 +181,7 @@ def apart_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> tuple[Member, int] 
 
 def _unfit_stack(name: str, form: LoopForm) -> str:
     """Return why a stack of loops cannot be a part of a native function; '' where it can."""
-    found = apart_of(form.of, (True,) * form.carry)
+    found = one_loop_of(form.of, (True,) * form.carry)
     if found is None:
         return f"the loops of {name} do not run apart from each other in registers"
     member, length = found

@@ -113,7 +113,7 @@ def triangular_solver(node: Node) -> str:
 
 
 def write_solve_triangular(site: Site) -> None:
-    """Write the loops of triangular solves; matrices with a zero on their diagonal are said to fail."""
+    """Write the loops of triangular solves; a zero on a diagonal is reported."""
     out = site.out
     params = site.params
     write_copy(site.code, site.operands[1], out)

@@ -99,7 +99,7 @@ class _Spectra:
 
 
 def write_gaps(site: Site) -> None:
-    """Write the loops of the inverse distances between values; two that are equal are said to fail."""
+    """Write the loops of the inverse distances between values; two that are equal are reported."""
     on = _Spectra(site, 0)
     code, out = site.code, site.out
 
@@ -124,7 +124,7 @@ def write_gaps(site: Site) -> None:
 
 
 def write_spread(site: Site) -> None:
-    """Write the loops that put cotangents on a diagonal; of equal values with different ones, the first is said."""
+    """Write the loops that put cotangents on a diagonal; of equal values with different ones, the first is reported."""
     on = _Spectra(site, 1)
     code, out, (cotangents, _) = site.code, site.out, site.operands
     singular = site.params["singular"]

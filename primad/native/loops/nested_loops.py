@@ -17,7 +17,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
 from primad.native.cpython.failure_places import FailurePlace
 from primad.native.emit.copies import copy
-from primad.native.emit.emit_context import Site, interrupt, own_of, record_of
+from primad.native.emit.emit_context import Site, failure_record_of, interrupt, own_of
 from primad.native.emit.op_table import length_of
 from primad.native.llvm.strided_views import Code, View, contiguous, row_major
 from primad.native.loops.batched_while import member_of
@@ -197,7 +197,7 @@ class _Loop:
         results = [None if view is None else code.start(view) for view in carried]
         results += [None if view is None else self._first_row(view, steps) for view in stacks]
         shape = form.carry, form.stacked, form.reverse, form.ends
-        straight = Straight(code, record=lambda node: record_of(code, node))
+        straight = Straight(code, record=lambda node: failure_record_of(code, node))
         taken, going = write_steps(straight, self.body.program, shape, [*tables, *results], steps)
         if form.ends:
             self._ended(taken, going)
@@ -269,7 +269,7 @@ class _Loop:
         """Say of the op that failed inside, if one did, what the body says of it."""
         assert self.body.text is not None
         for i, node in enumerate(self.body.text.failing):
-            record = record_of(self.code, node)
+            record = failure_record_of(self.code, node)
             with self.code.when(self.code.emit(f"icmp eq i64 {status}, {i + 1}")):
                 for k in (0, 1):
                     self.code.store("i64", self.code.load("i64", scratch, k), self.code.place("i64", record, k))

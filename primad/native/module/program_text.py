@@ -16,7 +16,7 @@ import numpy as np
 from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
 from primad.native.emit.copies import copy
-from primad.native.emit.emit_context import FAILURE_BYTES, Way, begin_records, failure_of, return_status
+from primad.native.emit.emit_context import FAILURE_BYTES, Way, begin_failure_records, failure_of, return_status
 from primad.native.emit.grouped_sums import COUNT
 from primad.native.emit.op_table import failing_in, way_of
 from primad.native.llvm.builder import Builder, module
@@ -55,16 +55,16 @@ class ProgramText:
     lines: Mapping[Node, str]
 
     def plain(self, program: Program) -> list[Any]:
-        """Return it as JSON can say it; of the program that it is for, ops are places."""
+        """Return it as JSON; ops are their places in the program that it is for."""
         place = {node: i for i, node in enumerate(nodes_within(program))}
         return [self.functions, self.declared, self.scratch, [place[node] for node in self.failing]]
 
     @staticmethod
     def of(plain: Sequence[Any], program: Callable[[], Program]) -> ProgramText:
-        """Return the text that was said so, of the same program, which is made only where an op of it can fail.
+        """Return the text that `plain` gave, of the same program, which is made only where an op of it can fail.
 
         Raises:
-            ValueError, TypeError, LookupError, AttributeError: for what is said in no such way.
+            ValueError, TypeError, LookupError, AttributeError: for what `plain` does not give.
         """
         functions, declared, scratch, failing = plain
         texts = [functions, *declared, *declared.values()]
@@ -192,7 +192,7 @@ class ProgramWriter:
             code.emit(f"getelementptr i8, ptr {bases[entry]}, i64 {offset}", f"%{name}")
         for i, offset in enumerate(self._scratch_places):
             code.emit(f"getelementptr i8, ptr %scratch, i64 {offset}", f"%scratch{i}")
-        begin_records(code, len(self._failing))
+        begin_failure_records(code, len(self._failing))
         return code
 
     def _call(self, caller: Builder, code: Code) -> None:

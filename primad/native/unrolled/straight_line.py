@@ -14,7 +14,7 @@ import numpy as np
 
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
-from primad.native.emit.emit_context import begin_records, report, return_status
+from primad.native.emit.emit_context import begin_failure_records, report, return_status
 from primad.native.emit.op_table import can_fail, failing_in, register_form
 from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.vectors import CELLS, Vector
@@ -29,7 +29,7 @@ def straight_function(program: Program) -> tuple[str, dict[str, str]]:
     """
     code = Builder()
     failing = failing_in(program)
-    records = begin_records(code, len(failing))
+    records = begin_failure_records(code, len(failing))
     straight = Straight(code, record=dict(zip(failing, records, strict=True)).__getitem__)
     count = len(program.inputs)
     types = [*program.in_types, *program.out_types]

@@ -74,7 +74,7 @@ def known_places(node: Node) -> np.ndarray[Any, Any] | None:
 
 
 def _places(site: ElementSite) -> Elements:
-    """Return the places that indices mean, known ones as integers, others as elements; those outside are said."""
+    """Return the places that indices mean, known ones as integers, others as elements, and report those outside."""
     known, n = known_places(site.node), length_of_axis(site.node)
     if known is not None:
         return known.astype(object).ravel()

@@ -27,7 +27,7 @@ class Options(NamedTuple):
         donated: outputs that take the memory of inputs.
         along: the input's axis that tiles are to cut; by default the largest that can be cut.
         memory: bytes that arrays may take at once, if that is limited.
-        inner: how many of the outputs, the last ones, are for another executable only: these may be streams.
+        inner: how many of the outputs, the last ones, are for another executable only: these may be row streams.
     """
 
     donated: Donated = ()

@@ -11,7 +11,7 @@ import numpy as np
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.program import ClosedProgram
-from primad.native.emit.op_table import apart_of
+from primad.native.emit.op_table import one_loop_of
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.loops.batched_while import Member, few_of
 from primad.native.loops.while_lanes import separate_text
@@ -140,5 +140,5 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
 
 
 def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
-    found = None if compiler() is None else apart_of(of, wanted)
+    found = None if compiler() is None else one_loop_of(of, wanted)
     return None if found is None else compiled("a loop", lambda: SeparateLoops(found[0], wanted, found[1]))

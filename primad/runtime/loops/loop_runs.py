@@ -39,7 +39,7 @@ def run_scan(
         length: how many rows there are.
         steps: how many steps are taken, with the first rows.
         reverse: whether the last of these comes first.
-        streams: which stacked results may be streams.
+        streams: which stacked results may be row streams.
         budget: bytes that may be held of all rows then.
         memory: bytes that arrays within a step may take.
 
@@ -65,7 +65,7 @@ def run_scan(
 
 
 def cut_of(of: ClosedProgram, carry: int, streams: Sequence[int], steps: int, budget: int) -> Cut | None:
-    """Return how a loop is gone back through, if some results are streams; None where all fits into the budget."""
+    """Return how a loop is gone back through, if some results are row streams; None where all fits into the budget."""
     types = of.out_types[carry:]
     if not streams or steps * sum(types[i].nbytes for i in streams) <= budget:
         return None
@@ -111,7 +111,7 @@ def _room(length: int, types: Sequence[ArrayType], unwritten: Collection[int], n
 
 
 def _held(made: Sequence[Any], steps: int, streams: Sequence[int], types: Sequence[ArrayType]) -> list[Any]:
-    """Return stacked results, streams as the rows of so many steps."""
+    """Return stacked results, row streams as the rows of so many steps."""
     return _with_streams(
         made, StoredRows(steps, [made[i] for i in streams]), streams, types, len(made[0]) if made else 0
     )
@@ -147,7 +147,7 @@ def run_while(
         arrays: whether to begin, the carried values before the first step, the rest.
         carry: how many are carried.
         most: how many steps there may be.
-        streams: which stacked results may be streams.
+        streams: which stacked results may be row streams.
         budget: bytes that may be held of all rows then.
         memory: bytes that arrays within a step may take.
 

@@ -40,7 +40,7 @@ class Source:
         take: takes steps.
         state: what is carried before the first step.
         types: types of all results of a step.
-        streamed: which of them are streams.
+        streamed: which of them are row streams.
         reverse: whether the last row comes first.
     """
 
@@ -60,12 +60,12 @@ class Source:
     # -- the first time ------------------------------------------------------------------------------------------------
 
     def run(self, steps: int, cut: Cut, out: Sequence[Any]) -> None:
-        """Take all steps, writing the results that are no streams.
+        """Take all steps, writing the results that are no row streams.
 
         Args:
             steps: how many there are.
             cut: how to keep states.
-            out: arrays of all rows of each result; those of streams are not looked at.
+            out: arrays of all rows of each result; those of row streams are not looked at.
         """
         self.steps, self._block, self._most = steps, cut.block, cut.states
         self._ask(-(-steps // cut.block) - 1, out)
@@ -102,7 +102,7 @@ class Source:
     # -- again ---------------------------------------------------------------------------------------------------------
 
     def rows(self, first: int, last: int) -> list[Any]:
-        """Return the streams' rows from one place up to another, which lie in one block."""
+        """Return the row streams' rows from one place up to another, which lie in one block."""
         step = self.steps - last if self._reverse else first
         block = step // self._block
         self._ask(block)
@@ -167,14 +167,14 @@ class StoredRows:
 
     Args:
         steps: as the attribute.
-        arrays: those of all streams.
+        arrays: those of all row streams.
     """
 
     def __init__(self, steps: int, arrays: Sequence[Any]) -> None:
         self.steps, self._arrays = steps, arrays
 
     def rows(self, first: int, last: int) -> list[Any]:
-        """Return the streams' rows from one place up to another."""
+        """Return the row streams' rows from one place up to another."""
         return [x[first:last] for x in self._arrays]
 
     def edges(self, first: int, last: int) -> Iterator[int]:
@@ -196,7 +196,7 @@ class Rows:
 
     Args:
         source: what computes it.
-        which: the number of the stream.
+        which: the number of the row stream.
         type: of the whole.
     """
 
@@ -223,7 +223,7 @@ def pieces(first: int, last: int, reverse: bool, rows: Sequence[Any]) -> list[tu
         first: the first row.
         last: the row after the last.
         reverse: whether the last one comes first.
-        rows: the stacked arrays and streams.
+        rows: the stacked arrays and row streams.
     """
     ends = {first, last}
     for x in rows:

@@ -20,11 +20,11 @@ def budget_of(memory: int | None) -> int:
 
 
 class Streams(NamedTuple):
-    """The streams of a plan.
+    """The row streams of a plan.
 
     Attributes:
-        of: for each loop, which of its stacked results are streams.
-        values: the nodes whose values are streams.
+        of: for each loop, which of its stacked results are row streams.
+        values: the nodes whose values are row streams.
         partly: for each loop that may take fewer steps than there are rows, which of its stacked results nothing but
             loops take, if anything does: where no step was taken, their rows are never read.
     """
@@ -35,17 +35,17 @@ class Streams(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the streams would take as arrays."""
+        """Bytes that the row streams would take as arrays."""
         return sum(node.type.nbytes for node in self.values)
 
 
 def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inner: int = 0) -> Streams:
-    """Return the results that can be streams.
+    """Return the results that can be row streams.
 
     Args:
         steps: what runs.
         outputs: the values that are results of the whole.
-        inner: how many of these, the last ones, may be streams.
+        inner: how many of these, the last ones, may be row streams.
     """
     loops = [node for node in steps if isinstance(node, Node) and node.op.programs.loop is not None]
     made: dict[Node, tuple[Node, int]] = {}
@@ -71,10 +71,10 @@ def streams_of(steps: Sequence[Node | NativeStep], outputs: Sequence[Node], inne
 
 
 class KeptStreams(NamedTuple):
-    """What a plan holds of streams.
+    """What a plan holds of row streams.
 
     Attributes:
-        of: for each loop, which of its stacked results are streams.
+        of: for each loop, which of its stacked results are row streams.
         budget: bytes that all may take.
         memory: bytes that arrays of the whole may take, if that is limited.
         partly: as those of `Streams`.

@@ -70,7 +70,7 @@ def _lifetimes(
 ) -> tuple[Owners, dict[Node, int]]:
     """Return the values whose memory each value lies in, and for each such value the step after which it is free.
 
-    A stream needs the operands of its loop as long as it is needed itself.
+    A row stream needs the operands of its loop as long as it is needed itself.
     """
     owners: Owners = {}
     until: dict[Node, int] = {}

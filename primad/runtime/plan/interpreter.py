@@ -47,7 +47,7 @@ class Plan(Executable):
         program: what it computes.
         donated: outputs that take the memory of inputs.
         memory: bytes that arrays may take at once, if that is limited.
-        inner: how many of the outputs, the last ones, may be streams.
+        inner: how many of the outputs, the last ones, may be row streams.
         buffers: types of the buffers that the steps write into.
 
     Args:
@@ -57,7 +57,7 @@ class Plan(Executable):
         donated: outputs that take the memory of inputs.
         units: what runs, in order, where that has been chosen.
         memory: bytes that arrays may take at once, if that is limited: what loops keep for others follows it.
-        inner: how many of the outputs, the last ones, may be streams.
+        inner: how many of the outputs, the last ones, may be row streams.
     """
 
     def __init__(

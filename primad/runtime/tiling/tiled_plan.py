@@ -45,7 +45,7 @@ from primad.runtime.tiling.tiles import Tiles
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
-from primad.transforms.axis_split import Separated, told_apart
+from primad.transforms.axis_split import SplitAxes, split_axes
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import calls, without_calls
 
@@ -78,7 +78,7 @@ def make_plan(
         donated: outputs that take the memory of inputs.
         along: the dimension to cut; by default the largest that can be cut.
         memory: bytes that its arrays may take at once, if that is limited.
-        inner: how many of the outputs, the last ones, may be streams.
+        inner: how many of the outputs, the last ones, may be row streams.
 
     Raises:
         MemoryLimitError: if its arrays would not fit into the machine's memory.
@@ -123,7 +123,7 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     tiled = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
     if tiled is not None:
         return tiled
-    found = None if along is not None else _told_apart(program, stages, donated)
+    found = None if along is not None else _with_split_axes(program, stages, donated)
     return found or _around_mixers(program, stages, donated, along) or Plan(program, CALL_ELEMENTS, donated)
 
 
@@ -166,28 +166,28 @@ def _tiled(
     return None
 
 
-def _told_apart(program: Program, stages: int, donated: Donated) -> AnyPlan | None:
+def _with_split_axes(program: Program, stages: int, donated: Donated) -> AnyPlan | None:
     """Return a plan for a program whose largest dimension meets itself, tiled along one of the two that it becomes.
 
     Returns:
         None where nothing is tiled then, or too much is computed twice.
     """
-    apart = told_apart(program) if _bytes_of(program) >= WORTHWHILE_BYTES else None
+    split = split_axes(program) if _bytes_of(program) >= WORTHWHILE_BYTES else None
     plan: AnyPlan | None = None
-    if isinstance(apart, Separated):
+    if isinstance(split, SplitAxes):
         # One of the two may be summed over to be used along the other: with softmax, say, that of the keys. Else the
         # one that is the first axis of more values is cut: a tile of them lies in order.
-        whole = apart.program
+        whole = split.program
         found = [(_needs_stages(whole, x, _sums_before(whole, x)), x) for x in tileable_dimensions(whole)]
         found.sort(key=lambda pair: (pair[0], -pair[1].length, sum(pair[1].axis.values())))
         inner = _tiled(whole, [dimension for _, dimension in found], stages)
         if isinstance(inner, PlannedProgram):
             planning = Planning(program)
-            planned = planning.planned(planning.use(inner.planned, apart.copied))
+            planned = planning.planned(planning.use(inner.planned, split.copied))
             why = ": ".join(filter(None, [APART, inner.why]))
             plan = PlannedProgram(program, planned, donated, why, inner.tiles)
-    elif apart is not None and stages > 1 and not {*program.outputs} <= {*apart}:
-        plan = _staged(program, apart, (), stages, donated)
+    elif split is not None and stages > 1 and not {*program.outputs} <= {*split}:
+        plan = _staged(program, split, (), stages, donated)
     return plan if plan is not None and _gains(plan) else None
 
 
