@@ -17,8 +17,8 @@ from primad.parallel.threads import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
 
 MOST_OPS = 5000
-"""Ops of a program and what it calls, for tiles through its calls, and of a run of equal steps that stay unrolled for
-tiles. Chosen: planning so many takes half a second."""
+"""Ops of a program, what it calls and all steps of its loops, for tiles through these, and of a run of equal steps that
+stay unrolled for tiles. Chosen: planning so many takes half a second."""
 
 
 @dataclass(frozen=True)

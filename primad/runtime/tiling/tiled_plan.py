@@ -42,6 +42,7 @@ from primad.runtime.tiling.tile_program import (
 )
 from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed, largest_mixed, tileable_dimensions
 from primad.runtime.tiling.tiles import Tiles
+from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
@@ -105,15 +106,20 @@ def make_plan(
 def _through_calls(program: Program, donated: Donated, along: Hint | None) -> AnyPlan | None:
     """Return a tiled plan of the program with what it calls in place, if a long axis goes through all of it.
 
-    Values that stay in cache, and memory that does not grow with the axis, gain more than planning calls once saves.
+    Values that stay in cache, and memory that does not grow with the axis, gain more than planning calls and steps of
+    loops once saves.
     """
     if not calls(program):
         return None
     cost = program.cost()
     if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > MOST_OPS):
         return None
-    plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
-    return None if along is None and isinstance(plan, Plan) else plan
+    whole = without_calls(program)
+    for inlined in filter(None, (with_loops_unrolled(whole), whole)):
+        plan = _plan(outer_products(without_barriers(inlined)), MAX_STAGES, donated, along)
+        if along is not None or not isinstance(plan, Plan):
+            return plan
+    return None
 
 
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:

@@ -1,0 +1,67 @@
+"""Loops in tiles: step after step, where an axis can be cut through all of their steps.
+
+Tiles along such an axis stay in a cache through all steps, as a loop's carried values do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from primad.ir.node import Leaf, Node
+from primad.ir.program import ClosedProgram, Program
+from primad.ir.walks import dependents
+from primad.ops.record.fields import LoopForm
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import program_of
+from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
+from primad.system.machine import CALL_ELEMENTS
+from primad.transforms.lowering import calls, inline, lower, spelled_out
+
+
+def with_loops_unrolled(program: Program) -> Program | None:
+    """Return a program with its loops step after step; None if it has none, or one that does not run so in tiles."""
+    loops = [node.op.programs.loop(node) for node in calls(program) if node.op.programs.loop is not None]
+    if not loops or _length_of(program) > MOST_OPS or not all(map(_is_cut, loops)):
+        return None
+    return lower(spelled_out(program))
+
+
+def _length_of(program: Program) -> float:
+    """Return how many ops a program has with all steps of its loops; ∞ where their number is not known."""
+    total = 0.0
+    for node in program.nodes:
+        if isinstance(node.op, Leaf):
+            continue
+        form: LoopForm | None = None if node.op.programs.loop is None else node.op.programs.loop(node)
+        if form is not None and (form.ends or form.lead or form.separate):
+            return float("inf")
+        held: list[ClosedProgram] = node.op.held(node.params) if node.op.programs.called else []
+        total += 1 if not held else sum(_length_of(of.program) for of in held) * (1 if form is None else form.length)
+    return total
+
+
+def _is_cut(form: LoopForm) -> bool:
+    """Say whether an axis can be cut that all large values have which a step takes from the step before.
+
+    Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then.
+    """
+    two, outputs = _two_steps(form)
+    return bool(outputs) and any(
+        all(node in axis.axis for node in outputs)
+        and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
+        for axis in tileable_dimensions(two)
+    )
+
+
+def _two_steps(form: LoopForm) -> tuple[Program, list[Node]]:
+    """Return the program of two steps, and the large values that the second hands on."""
+    step: Program = form.of.hoisted
+    types, carry, end = step.in_types, form.carry, form.carry + form.stacked
+
+    def steps(*given: TracedArray) -> list[Any]:
+        fixed = given[end + form.stacked :]
+        first = inline(step, [*given[:end], *fixed])
+        return list(inline(step, [*first[:carry], *given[end : end + form.stacked], *fixed])[:carry])
+
+    two = lower(spelled_out(program_of([*types[:end], *types[carry:end], *types[end:]], steps)))
+    return two, [node for node in two.outputs if node.type.size * carry > CALL_ELEMENTS]

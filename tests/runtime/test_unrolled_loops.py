@@ -1,0 +1,77 @@
+"""Loops run step after step in tiles where an axis can be cut through all steps, and as loops elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import scan, while_loop
+from primad.runtime.executors.dispatch import REFERENCE
+from primad.runtime.executors.executor import PLAIN
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.tiling import tile_choice, tiled_plan, unrolled_loops
+from primad.simplify import simplify
+from primad.transforms.lowering import calls
+
+X, W = np.random.default_rng(0).normal(size=(5, 40)), np.float64(0.7)
+
+
+@pytest.fixture(params=["native", "interpreted"])
+def small_tiles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4,) if request.param == "native" else ())
+    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
+    monkeypatch.setattr(tiled_plan, "is_pointwise", lambda nodes: False)
+    monkeypatch.setattr(unrolled_loops, "CALL_ELEMENTS", 39)
+
+
+def nested(c: Any, row: Any) -> Any:
+    inner = scan(lambda d, _: (np.sin(d) + row, d), c, None, length=3)
+    return inner[0], np.sum(inner[1] * c, 0)
+
+
+CUT = {
+    "what is carried": lambda x, w: scan(lambda c, _: (c + np.tanh(c * w), None), x, None, length=4)[0],
+    "rows": lambda x, w: scan(lambda c, row: (np.sin(c) * w + row, c * row), x[0], x)[1],
+    "rows from the end": lambda x, w: scan(lambda c, row: (np.sin(c) * w + row, c * row), x[0], x, reverse=True)[1],
+    "a loop in a loop": lambda x, w: scan(nested, x[0] * w, x)[1],
+    "a call": lambda x, w: scan(lambda c, row: (primad.jit(np.tanh)(c) * w + row, None), x[0], x)[0],
+    "a sum of each step": lambda x, w: scan(lambda c, row: (c * w + row, np.sum(c * row)), x[0], x)[1],
+}
+WHOLE = {
+    "a sum that the next step takes": lambda x, w: scan(lambda c, row: (c - w * np.sum(c), None), x[0], x)[0],
+    "an order": lambda x, w: scan(lambda c, _: (w * np.cumsum(c), None), x[0], None, length=4)[0],
+    "few numbers": lambda x, w: scan(lambda c, row: (c * w + row, None), x[0, :39], x[:, :39])[0],
+    "a loop that ends by itself": lambda x, w: while_loop(
+        lambda c: np.sum(c) < 9.0, lambda c: c + w, x[0], max_steps=5
+    ),
+    "many steps": lambda x, w: scan(lambda c, _: (c * w, None), x[0], None, length=unrolled_loops.MOST_OPS + 1)[0],
+}
+
+
+def program_of(function: Any) -> Any:
+    return simplify(primad.trace(function)(X, W))
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_tiles_go_through_all_steps(name: str, small_tiles: None) -> None:
+    function = CUT[name]
+    for asked in (function, primad.grad(lambda x, w: np.sum(function(x, w) ** 2), argnums=(0, 1))):
+        program = program_of(asked)
+        plan = tiled_plan.make_plan(program)
+        assert not isinstance(plan, Plan) and not any("a loop of" in line for line in plan.details)
+        for got, want in zip(plan.run([X, W]), REFERENCE.prepare(program, PLAIN).run([X, W]), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_no_tile_goes_through_stays_a_loop(name: str, small_tiles: None) -> None:
+    program = program_of(WHOLE[name])
+    assert calls(program) and unrolled_loops.with_loops_unrolled(program) is None
+    plan = tiled_plan.make_plan(program)
+    assert any("a loop of" in line for line in plan.details)
+    for got, want in zip(plan.run([X, W]), REFERENCE.prepare(program, PLAIN).run([X, W]), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
