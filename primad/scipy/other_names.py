@@ -13,9 +13,6 @@ INSTEAD = {
     "scipy.linalg": {
         "lstsq": "np.linalg.lstsq is recorded.",
         "expm_cond": "expm and expm_frechet are recorded.",
-        "funm": "expm, logm and sqrtm are recorded; of another function, `w, v = np.linalg.eig(a)` and then "
-        "`(v * f(w)) @ np.linalg.inv(v)` is f(a) where the eigenvalues are simple. SciPy takes f for a function of "
-        "numbers that it knows nothing else of, whose derivatives equal eigenvalues would need.",
     },
     "scipy.fft": {},
     "scipy.stats": {},
@@ -73,7 +70,7 @@ UNRECORDED = {
         ),
         "np.linalg.lstsq is recorded.": r"lstsq",
         "It draws at random: a product with a plain matrix is recorded.": r"clarkson_woodruff_transform",
-        "It is an estimate, or of a function that is known by its numbers alone.": r"expm_cond|funm",
+        "It is an estimate.": r"expm_cond",
         "It finds LAPACK's own functions.": r"find_best_blas_type|get_\w+_funcs",
         "It is an older name, or made of few lines of what is recorded.": r"solve_lyapunov|fiedler_companion",
     },

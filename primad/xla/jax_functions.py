@@ -312,7 +312,7 @@ def failures() -> dict[str, Function]:
         "sqrtm": rootless,
         **dict.fromkeys(("logm", "logm_frechet"), has_no_logarithm),
         "gaps": lambda x: jnp.any(jnp.triu(near(x), 1)),
-        "left_vectors": lambda v, w: jnp.any(too_near(jnp, v, w, jnp.linalg.inv(v))),
+        "left_vectors": lambda v, w, told: jnp.any(too_near(jnp, v, w, told, jnp.linalg.inv(v))),
         "slopes": steep,
         "spread": uneven,
         "gather": lambda x, indices, *, axis, **params: outside(indices, x.shape[axis]),

@@ -133,7 +133,7 @@ def linear_algebra() -> dict[str, Function]:
         "eigh": lambda a, *, lower: _where_finite(partial(eigh, lower=lower))(a),
         "svd": _where_finite(svd),
         "eig": lambda a: placed(*_where_finite(lambda a: tuple(jnp.linalg.eig(a)))(a)),
-        "left_vectors": lambda v, w: jnp.linalg.inv(v),
+        "left_vectors": lambda v, w, told: jnp.linalg.inv(v),
         "cofactors": _where_regular(cofactors_by_inverse, cofactors_by_svd),
         "cofactors_along": _where_regular(along_by_inverse, along_by_svd),
         "gaps": _gaps,

@@ -23,6 +23,9 @@ def of(type: primad.ArrayType, dtype: Any = None, shape: Any = None) -> primad.A
     return primad.ArrayType(type.shape if shape is None else shape, np.dtype(type.dtype if dtype is None else dtype))
 
 
+TOLD = of(SQUARE, shape=(2, 3, 1))
+
+
 VECTOR, INDICES = of(X, shape=(4,)), of(X, np.int64, (3,))
 
 CASES: dict[str, tuple[str, tuple[primad.ArrayType, ...], dict[str, Any]]] = {
@@ -97,9 +100,14 @@ CASES: dict[str, tuple[str, tuple[primad.ArrayType, ...], dict[str, Any]]] = {
     "factors of a vector": ("qr", (VECTOR,), {}),
     "factors of a wide matrix": ("qr", (X,), {}),
     "factors of whole numbers": ("qr", (of(SQUARE, np.int64),), {}),
-    "real vectors": ("left_vectors", (SQUARE, of(SQUARE, shape=(2, 3))), {}),
-    "eigenvalues of others": ("left_vectors", (of(SQUARE, complex), of(SQUARE, complex, (2, 4))), {}),
-    "eigenvalues that are real": ("left_vectors", (of(SQUARE, complex), of(SQUARE, shape=(2, 3))), {}),
+    "real vectors": ("left_vectors", (SQUARE, of(SQUARE, shape=(2, 3)), TOLD), {}),
+    "eigenvalues of others": ("left_vectors", (of(SQUARE, complex), of(SQUARE, complex, (2, 4)), TOLD), {}),
+    "eigenvalues that are real": ("left_vectors", (of(SQUARE, complex), of(SQUARE, shape=(2, 3)), TOLD), {}),
+    "numbers of others": (
+        "left_vectors",
+        (of(SQUARE, complex), of(SQUARE, complex, (2, 3)), of(TOLD, shape=(2, 4, 1))),
+        {},
+    ),
     "right side of others": ("solve_sylvester", (SQUARE, SQUARE, of(SQUARE, shape=(2, 3, 4))), {}),
     "matrices of another stack": ("solve_sylvester", (SQUARE, of(SQUARE, shape=(5, 3, 3)), SQUARE), {}),
     "matrices of another dtype": ("solve_sylvester", (SQUARE, of(SQUARE, np.float32), SQUARE), {}),

@@ -90,6 +90,8 @@ EXPONENTIALS = {
     "columns": lambda w, v: (v * np.exp(w)) @ v.conj().T,
     "rows": lambda w, v: v @ (np.exp(w)[:, None] * v.conj().T),
     "quotient": lambda w, v: (v / np.exp(-w)) @ np.conj(v.T),
+    "inverse": lambda w, v: (v * np.exp(w)) @ np.linalg.inv(v),
+    "a system": lambda w, v: np.linalg.solve(v.T, np.diag(np.exp(w)) @ v.T).T,
     "einsum": lambda w, v: np.einsum("ai,i,bi->ab", v, np.exp(w), v.conj()),
     "implicit einsum": lambda w, v: np.einsum("ij,j,kj", v, np.exp(w), v.conj()),
     "tensordot": lambda w, v: np.tensordot(v * np.exp(w), v.conj(), (1, 1)),

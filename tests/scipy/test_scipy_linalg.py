@@ -102,6 +102,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "norm, order 1": (either("norm", ord=1), (A,)),
     **{name: (either(name), (A / 4.0,)) for name in ("sinm", "cosm", "tanm", "sinhm", "coshm", "tanhm")},
     "signm": (either("signm"), (A - 4.0 * np.eye(4),)),
+    "funm": (lambda linalg, a: np.real(linalg.funm(a, lambda w: np.cos(w) / (w + 20.0))), (A,)),
     **{f"fractional_matrix_power, {t}": (lambda linalg, a, t=t: linalg.fractional_matrix_power(a, t), (ROOT,))
        for t in (0.4, -1.3, 3, -2)},
     **{f"polar of {a.shape}, {side}": (either("polar", side=side), (a,))
@@ -296,7 +297,7 @@ GRID: dict[str, list[tuple[Sequence[Any], Sequence[tuple[Any, ...]], list[dict[s
     "eigh_tridiagonal": [((), [(W, V), (W, W), (W[:1], W[:0])], options(eigvals_only=[True], select=["a"]))],
     "eigvalsh_tridiagonal": [((), [(W, V), (W, W)], options(select=["a", "i"], select_range=[(0, 1)]))],
     "cho_solve_banded": [],  # of a pair
-    "eig": [], "eigvals": [], "logm": [],  # of complex numbers: tests/numpy/test_complex_matrices.py
+    "eig": [], "eigvals": [], "logm": [], "funm": [],  # of complex numbers: tests/numpy/test_complex_matrices.py
     "cho_factor": [], "cho_solve": [], "lu_factor": [], "lu_solve": [],  # what passes between them is not SciPy's
 }  # fmt: skip
 REFUSED = {

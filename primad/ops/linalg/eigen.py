@@ -131,6 +131,11 @@ class MatrixFunctions:
     found: ClassVar[Callable[[Program, Sequence[bool]], Program]]
 
 
+def written_by_functions(program: Program, active: Sequence[bool]) -> Program:
+    """Return a program whose functions of matrices are written by their own ops."""
+    return MatrixFunctions.found(program, active)
+
+
 def _cost(node: Node, factor: int) -> Cost:
     *batch, m, n = node.inputs[0].type.shape
     return Cost(math.prod(batch) * factor * m * n * min(m, n), 0, node.type.nbytes, 1)
@@ -141,7 +146,7 @@ eigh: Primitive = custom(
     numpy=_eigh,
     infer=_eigh_type,
     jvp=[_eigh_tangent],
-    found_in=lambda program, active: MatrixFunctions.found(program, active),
+    found_in=written_by_functions,
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3

@@ -19,7 +19,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import sum as sum_
 from primad.ops.elementwise.conversion import cast, complex_of, imaginary_part, real_part
 from primad.ops.elementwise.selection import mask
-from primad.ops.linalg.eigen import turns, where_finite
+from primad.ops.linalg.eigen import turns, where_finite, written_by_functions
 from primad.ops.linalg.equal_values import ROUNDING, gaps
 from primad.ops.linalg.factorization import diagonal_part, domain_of_matrices, matrix_product, square
 from primad.ops.record.fields import MemoryUse, Work
@@ -32,10 +32,11 @@ __all__ = ["eig", "left_vectors"]
 # -- left vectors ------------------------------------------------------------------------------------------------------
 
 
-def too_near(n: Any, v: Any, w: Any, left: Any) -> Any:
-    """Say which eigenvalues are equal to another one to rounding, which a nearly defective matrix makes large.
+def too_near(n: Any, v: Any, w: Any, told: Any, left: Any) -> Any:
+    """Say which eigenvalues are, to rounding, equal to one from which they are told apart.
 
-    Where no digit of a vector is left the matrix is defective.
+    A nearly defective matrix makes rounding large. Where no digit of a vector is left the matrix is defective, and, of
+    equal eigenvalues, where less than half of the digits of products with the vectors and their inverse are.
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 7.2.2: a change of the matrix moves a simple eigenvalue
     by as much, times the lengths of its vectors to either side.
@@ -44,6 +45,7 @@ def too_near(n: Any, v: Any, w: Any, left: Any) -> Any:
         n: NumPy, or a module like it.
         v: vectors as columns.
         w: their eigenvalues.
+        told: numbers of each eigenvalue, along the last axis: equal ones with the same numbers are allowed.
         left: the inverse of v.
     """
     size = n.sqrt(n.sum(n.abs((v * w[..., None, :]) @ left) ** 2, axis=(-2, -1)))[..., None]
@@ -51,10 +53,12 @@ def too_near(n: Any, v: Any, w: Any, left: Any) -> Any:
     loss = ROUNDING * w.shape[-1] * np.finfo(w.dtype).eps * lengths
     apart = n.abs(w[..., None, :] - w[..., :, None])
     near = (apart <= (loss * size)[..., None]) & ~n.eye(w.shape[-1], dtype=bool)
-    return n.any(near, axis=-1) | (loss >= 1)
+    different = n.any(told[..., None, :, :] != told[..., :, None, :], axis=-1)
+    few = n.any(near, axis=-1) & (lengths * np.finfo(w.dtype).eps ** 0.25 >= 1)
+    return n.any(near & different, axis=-1) | few | (loss >= 1)
 
 
-def _not_simple(v: Any, w: Any) -> tuple[tuple[int, ...], int] | None:
+def _not_simple(v: Any, w: Any, told: Any) -> tuple[tuple[int, ...], int] | None:
     """Return the first matrix with an eigenvalue that is not simple, and which one."""
     for place in np.ndindex(v.shape[:-2]):
         try:
@@ -62,24 +66,24 @@ def _not_simple(v: Any, w: Any) -> tuple[tuple[int, ...], int] | None:
         except np.linalg.LinAlgError:
             return place, 0
         with np.errstate(all="ignore"):
-            near = np.flatnonzero(too_near(np, v[place], w[place], left))
+            near = np.flatnonzero(too_near(np, v[place], w[place], told[place], left))
         if len(near):
             return place, int(near[0])
     return None
 
 
-def _left_vectors(v: Any, w: Any) -> Any:
+def _left_vectors(v: Any, w: Any, told: Any) -> Any:
     found = np.linalg.inv(v)
     with np.errstate(all="ignore"):
-        if v.size and np.any(too_near(np, v, w, found)):
+        if v.size and np.any(too_near(np, v, w, told, found)):
             raise np.linalg.LinAlgError("an eigenvalue that is not simple")
     return found
 
 
-def _left_type(v: ArrayType, w: ArrayType) -> ArrayType:
+def _left_type(v: ArrayType, w: ArrayType, told: ArrayType) -> ArrayType:
     square("left_vectors", v)
-    if not v.is_complex or w != ArrayType(v.shape[:-1], v.dtype):
-        raise ShapeError(f"left_vectors: vectors {v} and eigenvalues {w} do not fit")
+    if not v.is_complex or w != ArrayType(v.shape[:-1], v.dtype) or told.shape[:-1] != w.shape:
+        raise ShapeError(f"left_vectors: vectors {v}, eigenvalues {w} and numbers {told} of these do not fit")
     return v
 
 
@@ -92,10 +96,10 @@ left_vectors: Primitive = custom(
     "left_vectors",
     numpy=_left_vectors,
     infer=_left_type,
-    jvp=lambda tangents, out, v, w: (
+    jvp=lambda tangents, out, v, w, told: (
         Zero(out.type) if isinstance(tangents[0], Zero) else -matrix_product(matrix_product(out, tangents[0]), out)
     ),
-    axes=lambda v, w: stacks(v.ndim - 2, [2, 1], [2]),
+    axes=lambda v, w, told: stacks(v.ndim - 2, [2, 1, 2], [2]),
     domain=domain_of_matrices(
         operand=0,
         own_axes=2,
@@ -104,13 +108,16 @@ left_vectors: Primitive = custom(
             f"the eigenvalue {i} of a matrix is, to rounding, equal to another one, where it has no derivative (and a "
             "matrix that is not diagonalizable has no basis of vectors)"
         ),
-        fix="of a symmetric or Hermitian matrix take np.linalg.eigh; the sum over all eigenvalues is np.trace, their "
-        "product np.linalg.det, and primad.scipy.linalg.expm and sqrtm need none.",
+        fix="ask for a function of the matrix, in a form in which primad sees it: (v * f(w)) @ np.linalg.inv(v) and "
+        "sums of f(w) over all eigenvalues have derivatives there, unless the matrix is not diagonalizable; then "
+        "primad.scipy.linalg.expm and sqrtm, np.trace and np.linalg.det have them too. Of a symmetric or Hermitian "
+        "matrix take np.linalg.eigh.",
         called="a derivative of np.linalg.eig, eigvals or np.roots",
     ),
     work=Work(flops=lambda node: _multiple_of_cube(node, 16)),  # two complex products and an inverse
     complex="analytic",
-    doc="The inverse of the matrix of eigenvectors, whose rows are the left ones, where all eigenvalues are simple.",
+    doc="The inverse of the matrix of eigenvectors, whose rows are the left ones, where eigenvalues are simple, or "
+    "have the same numbers, by which they are told apart, and vectors of their own.",
 )
 
 
@@ -170,7 +177,8 @@ def _eig_tangent(t: Any, out: tuple[Any, Any, Any], a: Any) -> tuple[Any, Any, A
     """
     w, v, place = out
     axis = v.ndim - 2
-    left = left_vectors(v, w)
+    numbers = np.broadcast_to(np.arange(w.shape[-1])[:, None], (*w.shape, 1))
+    left = left_vectors(v, w, numbers)
     s = matrix_product(matrix_product(left, cast(t, dtype=str(v.dtype))), v)
     change = matrix_product(v, gaps(w) * s)
     along = real_part(v) * real_part(change) + imaginary_part(v) * imaginary_part(change)
@@ -185,6 +193,7 @@ eig: Primitive = custom(
     numpy=_eig,
     infer=_eig_type,
     jvp=[_eig_tangent],
+    found_in=written_by_functions,
     axes=lambda a: stacks(a.ndim - 2, [2], [1, 2, 1]),
     memory=MemoryUse(wanted=True),
     work=Work(flops=lambda node: _multiple_of_cube(node, 25)),  # Golub and Van Loan, Matrix Computations, 7.5

@@ -82,7 +82,8 @@ def divided_differences(program: Program, w: Any, params: Sequence[Any], order: 
 
     Args:
         program: f: values and further operands to numbers.
-        w: eigenvalues in ascending order, shape (…, n).
+        w: eigenvalues, shape (…, n), in an order in which the first and the last of any few are far apart where these
+            are: real ones in ascending order.
         params: the further operands.
         order: how many values a tuple has, less 1.
 
@@ -106,7 +107,12 @@ def divided_differences(program: Program, w: Any, params: Sequence[Any], order: 
 
 
 def _alike(x: Any, w: Any) -> Any:
-    """Return what stands beside the values; an error where equal values have different ones."""
+    """Return what stands beside the values; an error where equal values have different ones.
+
+    Of general matrices `left_vectors` looks at what stands beside the values, as it knows how far rounding moves these.
+    """
+    if w.dtype.kind == "c":
+        return x
     if x.dtype.kind == "c":
         return ops.complex_of(_alike(ops.real_part(x), w), _alike(ops.imaginary_part(x), w))
     if x.dtype.kind != "f":
@@ -126,13 +132,13 @@ def _next(
         return ops.broadcast(x, shape=shape, axes=tuple(new))
 
     gap = at(w, k) - at(w, 0)
-    live = where(gap > 0, gap, 1.0)
+    live = where(absolute(gap) > 0, gap, full(1.0, gap))
     (low, high), (low_doubt, high_doubt) = ([at(x, *range(k)), at(x, *range(1, k + 1))] for x in before)
     quotient = (high - low) / live
-    doubt = (low_doubt + high_doubt + rounding * (absolute(low) + absolute(high))) / live
+    doubt = (low_doubt + high_doubt + rounding * (absolute(low) + absolute(high))) / absolute(live)
     smooth = _mean_slope(program, w, params, k)
     largest = ops.reduce_max(absolute(w), axes=(len(lead),))
-    equal = gap <= at(largest) * (ROUNDING * n * float(np.finfo(w.dtype).eps))
+    equal = absolute(gap) <= at(largest) * (ROUNDING * n * float(np.finfo(w.dtype).eps))
     chosen = equal | (absolute(smooth - quotient) <= doubt)
     value = where(chosen, smooth, quotient)
     doubt = where(chosen, rounding * absolute(smooth), doubt)

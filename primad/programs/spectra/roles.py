@@ -7,6 +7,7 @@ from typing import Any
 
 from primad import ops
 from primad.ir.node import Leaf, Node
+from primad.numpy.linalg.linear_systems import inv_, solve_
 
 
 class Role(Enum):
@@ -30,10 +31,13 @@ class Role(Enum):
     ADDS = auto()
     MULTIPLIES = auto()
     DIVIDES = auto()
+    INVERTS = auto()
+    SOLVES = auto()
 
 
 _ROLES: dict[Any, Role] = {
     ops.eigh: Role.DECOMPOSES,
+    ops.eig: Role.DECOMPOSES,
     ops.contract: Role.CONTRACTS,
     ops.sum: Role.ADDS_UP,
     ops.permute: Role.MOVES,
@@ -51,6 +55,8 @@ _ROLES: dict[Any, Role] = {
     ops.add: Role.ADDS,
     ops.mul: Role.MULTIPLIES,
     ops.div: Role.DIVIDES,
+    inv_: Role.INVERTS,
+    solve_: Role.SOLVES,
 }
 
 

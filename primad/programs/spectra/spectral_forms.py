@@ -4,6 +4,8 @@ A value that is linear in one factor of the vectors, (Σₐ v[a, i] x[a, …]) g
 another one with a factor of the conjugates, and the sum over i is taken: then it is x f(A) y, with f = g h. A sum over
 all of f(w) is the trace of f(A). What is found is written with ops that have derivatives also where eigenvalues are
 equal. All else stays what it is, and is refused there.
+
+Of general matrices the inverse of v stands for the conjugates, or a system of equations with v, and f is analytic.
 """
 
 from __future__ import annotations
@@ -72,6 +74,8 @@ class _Reader:
             result = self._contraction(node, mapping)
         elif role_of(node) is Role.ADDS_UP:
             result = self._sum(node, mapping)
+        elif role_of(node) is Role.SOLVES:
+            result = self._solution(node, mapping)
         else:
             self._diagonal(node)
             self._pair(node)
@@ -106,7 +110,11 @@ class _Reader:
                 new = y.conjugates()
             case Role.TAKES_REAL | Role.TAKES_IMAGINARY:
                 self._parts[node] = (role, inputs[0])
-            case _ if y.part is None and choice(node, y.axis) is not None:
+            case Role.INVERTS if y.are_vectors:
+                new = y.inverse()
+            case Role.REGROUPS:
+                new = y.squeezed(node.type.shape)
+            case _ if y.part is None and y.of.lower is not None and choice(node, y.axis) is not None:
                 new = replace(y, part=choice(node, y.axis))
             case Role.MULTIPLIES:
                 new = self._scaled(node, y, inputs[1] if inputs[0] is there[0] else inputs[0], mapping)
@@ -183,7 +191,8 @@ class _Reader:
         if len(found) != 2 or len({of for _, of in found}) != 1:
             return None
         y = self._turned[next(iter(found))[1]]
-        pair = self._paired([y, y.conjugates()], node)
+        other = y.conjugates()
+        pair = None if other is None else self._paired([y, other], node)
         return None if pair is None else replace(pair, real=True)
 
     @staticmethod
@@ -196,6 +205,22 @@ class _Reader:
             factor = by
         return None if factor is None else pair.scaled(factor, role is Role.DIVIDES)
 
+    def _solution(self, node: Node, mapping: dict[Node, Node]) -> Any:
+        """Take a system with the matrix of vectors, or with the transposed one, as a product with the inverse."""
+        matrix, right = node.inputs
+        y = self._turned.get(matrix)
+        if y is None or not y.are_vectors or right.type.ndim != matrix.type.ndim:
+            return None
+        left, last = y.inverse(), node.type.ndim - 1
+        z = self._turned.get(right)
+        if left.axis == last - 1 and z is None:
+            self._turned[node] = replace(left, rows=-1, x=TracedArray(mapping.get(right, right)))
+        if left.axis == last and z is not None:
+            lead, places = ALPHABET[: last - 1], ALPHABET[last - 1 : last + 2]
+            pair = Pair((left, z), (lead + places[:2], lead + places[1:]), lead + places[::2])
+            return self._summed(pair, node, mapping) if pair.fits else None
+        return None
+
     # -- sums
 
     def _sum(self, node: Node, mapping: dict[Node, Node]) -> Any:
@@ -207,6 +232,10 @@ class _Reader:
             return self._summed(pair, node, mapping)
         last = x.type.ndim - 1
         found = self._trace_of((x,), mapping) if last in axes else None
+        if found is None and role_of(x) in (Role.TAKES_REAL, Role.TAKES_IMAGINARY) and last in axes:
+            found = self._trace_of(x.inputs, mapping)
+            take = ops.real_part if role_of(x) is Role.TAKES_REAL else ops.imaginary_part
+            found = None if found is None else take(found)
         return None if found is None else ops.sum(found, axes=tuple([i for i in axes if i != last]))
 
     def _summed(self, pair: Pair, node: Node, mapping: dict[Node, Node]) -> Any:

@@ -1,4 +1,4 @@
-"""Values that are linear in the vectors of a matrix, or in a vector and its conjugate, and their sums."""
+"""Values that are linear in the vectors of a matrix, or in vectors to both sides, and their sums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Turned:
         lead: where the axes of a stack are.
         x: what the vectors are multiplied by, with the rows along `axis`; None where it is the identity.
         rows: where the rows are if x is None.
-        conjugate: whether it is of the conjugates.
+        conjugate: whether it is of the vectors to the other side: the conjugates, of a general matrix the inverse's.
         scale: functions of the values that it is scaled by.
         part: the places that it has.
     """
@@ -60,11 +60,30 @@ class Turned:
         of = self.of.stacked(shape[:count])
         return replace(self, of=of, axis=count + self.axis, lead=lead, x=x, rows=rows)
 
-    def conjugates(self) -> Turned:
-        """Return its conjugates."""
+    def squeezed(self, shape: Sequence[int]) -> Turned | None:
+        """Return it without a last axis of length 1, as it has in a system of equations for a vector."""
+        last = 0 if self.x is None else self.x.ndim - 1
+        if not last or self.axis == last or last in self.lead or tuple(self.x.shape) != (*shape, 1):
+            return None
+        return replace(self, x=ops.reshape(self.x, shape=tuple(shape)))
+
+    def conjugates(self) -> Turned | None:
+        """Return its conjugates; None of a general matrix's, which are nothing there."""
+        if self.of.lower is None:
+            return None
         scale = tuple([replace(f, conjugate=not f.conjugate) for f in self.scale])
         x = None if self.x is None else conjugated(self.x)
         return replace(self, x=x, conjugate=not self.conjugate, scale=scale)
+
+    @property
+    def are_vectors(self) -> bool:
+        """Whether it is all vectors, or their transposed matrix, and nothing else."""
+        whole = self.x is None and self.part is None and not self.scale
+        return whole and not self.conjugate and not self.of.stack
+
+    def inverse(self) -> Turned:
+        """Return the inverse of what are vectors."""
+        return replace(self, axis=self.rows, rows=self.axis, conjugate=True)
 
     def scaled(self, factor: Node, inverse: bool = False) -> Turned:
         """Return it scaled by a function of the values at its places."""
@@ -82,7 +101,7 @@ class Turned:
 
 @dataclass(frozen=True)
 class Pair:
-    """A product of two such values, one of vectors and one of conjugates, before the sum over the eigenvalues.
+    """A product of two such values, of vectors to one side and to the other one, before the sum over the eigenvalues.
 
     Attributes:
         values: the two.
@@ -116,7 +135,7 @@ class Pair:
         """Whether both are of the same vectors at the same places, and a sum over these is a function of the matrix."""
         (y, z), (_, to) = self.values, self.labels
         same = y.of.source is z.of.source and y.part == z.part and self.summed == to[z.axis]
-        alike = y.of.complex and y.conjugate == z.conjugate
+        alike = y.of.has_sides and y.conjugate == z.conjugate
         short, long = sorted((self._lead(0), self._lead(1)), key=len)
         return same and not alike and long.endswith(short)
 

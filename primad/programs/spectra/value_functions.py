@@ -57,14 +57,15 @@ class Spectrum:
         return ArrayType((*self.stack, *one.shape), one.dtype)
 
     @property
-    def complex(self) -> bool:
-        """Whether the vectors are complex."""
-        return self.source.inputs[0].type.is_complex
+    def has_sides(self) -> bool:
+        """Whether the vectors to the other side are others, conjugates of complex ones or rows of the inverse."""
+        return self.lower is None or self.source.inputs[0].type.is_complex
 
     @property
-    def lower(self) -> bool:
-        """Whether the lower triangle of the matrices is read."""
-        return bool(dict(self.source.params)["lower"])
+    def lower(self) -> bool | None:
+        """Whether the lower triangle of Hermitian matrices is read; None of general ones."""
+        lower: bool | None = dict(self.source.params).get("lower")
+        return lower
 
     def matrix(self, mapping: dict[Node, Node]) -> TracedArray:
         """Return what stands for the matrices."""
@@ -81,6 +82,8 @@ class Spectrum:
 
         What has only a part of the places is a sum over all, where each counts as often as it is chosen.
         """
+        if part is not None and self.lower is None:
+            return None  # values of general matrices have no order
         values = self.values
         leaves = _Leaves(self, mapping)
         if not all(leaves.collect(factor.node, factor.part) for factor in scale):
@@ -161,7 +164,7 @@ class _Leaves:
 
     def __init__(self, spectrum: Spectrum, mapping: dict[Node, Node]) -> None:
         self._source, self._mapping, self._values = spectrum.source, mapping, spectrum.values
-        self._stack = spectrum.stack
+        self._stack, self._are_general = spectrum.stack, spectrum.lower is None
         self._moving = spectrum.behind | spectrum.live
         self._inner: dict[Node, None] = {}
         self._same: dict[Node, Node] = {}
@@ -187,6 +190,8 @@ class _Leaves:
             self._same[node] = node.inputs[0]
             return self.collect(node.inputs[0], None if chosen else part) and self._note(node)
         if not node.op.axes.pointwise or node.op.holds_program:
+            return False
+        if self._are_general and node.op.complex != "analytic":
             return False
         return all(self.collect(x, part) for x in node.inputs) and self._note(node)
 

@@ -1,18 +1,22 @@
-"""Of scipy.linalg: sines, cosines, signs and powers of matrices, by their exponentials, logarithms and roots."""
+"""Of scipy.linalg: sines, cosines, signs, powers of matrices, by exponentials, logarithms and roots; any function."""
 
 from __future__ import annotations
 
 import operator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from primad import numpy as pn
 from primad import ops
+from primad.recording.traced_array import TracedArray, settled
 from primad.scipy.mirrors import floats, mirrors, square
+from primad.scipy.traced_calls import Function, is_recorded
+from primad.system.tracebacks import entrance
 
 __all__ = [
-    "coshm", "cosm", "fractional_matrix_power", "signm", "sinhm", "sinm", "tanhm", "tanm",
+    "coshm", "cosm", "fractional_matrix_power", "funm", "signm", "sinhm", "sinm", "tanhm", "tanm",
 ]  # fmt: skip
 
 
@@ -99,3 +103,35 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
         return pn.linalg.matrix_power(square("fractional_matrix_power", A), operator.index(int(t)))
     (a,) = floats(A, beside=[t])
     return ops.expm(t * ops.logm(square("fractional_matrix_power", a)))
+
+
+@entrance
+def funm(A: Any, func: Function, disp: Any = True) -> Any:
+    """scipy.linalg.funm: an analytic function of matrices, V f(w) V⁻¹; of what is traced with all derivatives.
+
+    They exist at equal eigenvalues too, by divided differences. SciPy's own values, of plain arrays, lose digits there.
+
+    Args:
+        A: a matrix, or a stack of them where something is traced.
+        func: the function of an array of complex numbers, written with NumPy.
+        disp: as SciPy's, where nothing is traced.
+
+    Returns:
+        the matrices: complex ones where something is traced, as eigenvalues are; otherwise SciPy's.
+
+    Raises:
+        MatrixError: for a derivative at a matrix that is not diagonalizable.
+
+    Example:
+        >>> import numpy as np, primad, primad.scipy.linalg
+        >>> def corner(a):
+        ...     return primad.scipy.linalg.funm(a, lambda w: 1 / (1 + np.exp(w)))[0, 0].real
+        >>> print(primad.grad(corner)(np.eye(2)).round(4))  # the derivative of 1/(1 + eʷ) at 1
+        [[-0.1966  0.    ]
+         [ 0.      0.    ]]
+    """
+    A = settled(A)
+    if not is_recorded((A,), lambda: func(np.linalg.eigvals(np.asarray(A)).astype(complex))):
+        return import_module("scipy.linalg").funm(A, func, disp)
+    w, v = np.linalg.eig(square("funm", A) if isinstance(A, TracedArray) else np.asarray(A))
+    return (v * pn.expand_dims(func(w), -2)) @ pn.linalg.inv(v)

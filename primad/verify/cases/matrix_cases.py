@@ -68,7 +68,8 @@ def _values(choose: Choices) -> Example:
 
 def _vectors(choose: Choices) -> Example:
     (a,) = LARGER(choose).operands
-    return Example((complex_one(a), complex_one(floats(a.type.shape[:-1]))))
+    told = floats((*a.type.shape[:-1], choose.among((0, 1))))
+    return Example((complex_one(a), complex_one(floats(a.type.shape[:-1])), told))
 
 
 def _changes(choose: Choices) -> Example:

@@ -1,4 +1,4 @@
-"""Cases of functions of Hermitian matrices: of polynomials, whose derivatives are sums of products of matrices."""
+"""Cases of functions of matrices: of polynomials, whose derivatives are sums of products of matrices."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from primad.ir.program import ClosedProgram
 from primad.programs.spectra.spectral_ops import spectral_function, spectral_sum
 from primad.recording.tracing import trace
 from primad.verify.cases import meanings
+from primad.verify.cases.complex_cases import complex_one
 from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
 from primad.verify.exact.number_systems import Numbers
 
@@ -20,23 +21,31 @@ Array = np.ndarray[Any, Any]
 
 
 def _cubic(w: Any, p: Any) -> Any:
-    return w * w + ops.broadcast(p, shape=w.shape, axes=(w.ndim - 1,)) * w * w * w
+    p = ops.cast(ops.broadcast(p, shape=w.shape, axes=(w.ndim - 1,)), dtype=str(w.dtype))
+    return w * w + p * w * w * w
 
 
 def _draw_function(choose: Choices, several: bool) -> Example:
     lead = (2,) if choose.among((True, False)) else ()
     n = choose.integer(1, 2)
-    of = ClosedProgram(trace(_cubic)(ArrayType((*lead, n), float), ArrayType(lead, float)))
+    lower = choose.among((True, False, None))
+    values = ArrayType((*lead, n), complex if lower is None else float)
+    of = ClosedProgram(trace(_cubic)(values, ArrayType(lead, float)))
     order = choose.integer(0, 3 - n) if several else 0
     stack = (2,) if order == 1 and choose.among((True, False)) else ()
     repeated = len(lead) if choose.among((True, False)) else 0
-    options = {"of": of, "lower": choose.among((True, False)), "dtype": "float64", "repeated": repeated}
+    options: dict[str, Any] = {"of": of, "lower": lower, "dtype": "float64", "repeated": repeated}
     options |= {"order": order, "stack": stack} if several else {}
     shapes = [(*lead[repeated:], n, n), lead, *[(*stack, *lead, n, n)] * order]
-    return Example(tuple(floats(shape, -1.5, 1.5) for shape in shapes), options)
+    drawn = [floats(shape, -1.5, 1.5) for shape in shapes]
+    if lower is None:
+        drawn[2:] = [complex_one(x) for x in drawn[2:]]
+    return Example(tuple(drawn), options)
 
 
-def _whole_triangle(a: Array, lower: bool) -> Array:
+def _whole_triangle(a: Array, lower: bool | None) -> Array:
+    if lower is None:
+        return a
     part = np.tril(np.ones(a.shape[-2:], bool)) if lower else np.triu(np.ones(a.shape[-2:], bool))
     found: Array = np.where(part, a, np.swapaxes(a, -1, -2))
     return found
@@ -64,7 +73,9 @@ def _coefficients(n: Numbers, of: ClosedProgram, spectrum: tuple[int, ...], para
     return found
 
 
-def _function(n: Numbers, a: Array, *rest: Array, of: ClosedProgram, lower: bool, order: int = 0, **params: Any) -> Any:
+def _function(
+    n: Numbers, a: Array, *rest: Array, of: ClosedProgram, lower: bool | None, order: int = 0, **params: Any
+) -> Any:
     a = _whole_triangle(a, lower)
     count = len(rest) - order
     coefficients = _coefficients(n, of, of.program.in_types[0].shape, rest[:count])

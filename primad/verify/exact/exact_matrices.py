@@ -227,7 +227,7 @@ def eig(n: Any, a: Any) -> tuple[Any, Any, Any]:
     return values, vectors, places
 
 
-def left_vectors(n: Any, v: Any, w: Any) -> Any:
+def left_vectors(n: Any, v: Any, w: Any, told: Any) -> Any:
     """Take the inverse."""
     return inv(n, v)
 
