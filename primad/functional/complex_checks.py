@@ -59,7 +59,8 @@ def check_real(arguments: Sequence[ArrayType], transform: str) -> None:
                 f"{transform} by a complex argument, {type}",
                 why="Second derivatives of a real function of z = x + iy have three parts: by z z, z z̄ and z̄ z̄.",
                 fix="products with vectors are primad.hvp(f, z, v); a matrix is that over real coordinates: a function "
-                "of x and y that computes with x + 1j * y.",
+                "of x and y that computes with x + 1j * y. Two matrices, by z z and by z̄ z, are those of "
+                "primad.wirtinger(lambda z: primad.wirtinger(f)(z)[0]).",
             )
 
 
