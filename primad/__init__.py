@@ -45,6 +45,8 @@ from primad.functional.derivatives.lazy_matrices import hessian as hessian
 from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
 from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
 from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
+from primad.functional.derivatives.symmetric_tensors import SymmetricTensor as SymmetricTensor
+from primad.functional.derivatives.symmetric_tensors import derivatives as derivatives
 from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
 from primad.functional.jit import jit as jit
 from primad.functional.parsing import parse as parse
