@@ -11,11 +11,12 @@ from scipy import sparse
 
 import primad
 from primad.native.loops import acyclic_coloring, graph_coloring, graph_orders
+from primad.programs.sparsity.coloring import matrix_coloring
 from primad.programs.sparsity.coloring.bicoloring import bicolored
 from primad.programs.sparsity.coloring.entries import Entries
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
-from tests.benchmarks.sparse_matrices import brusselator
+from tests.benchmarks.sparse.functions import brusselator
 
 ORDERS = (graph_orders.smallest_last, graph_orders.incidence_degree, graph_orders.largest_first)
 
@@ -160,7 +161,20 @@ def test_colours_are_as_few_as_published(name: str) -> None:
 
 
 def test_the_brusselator_takes_fewer_than_the_twelve_of_its_tutorial() -> None:
-    assert primad.jacobian(brusselator(32))(np.ones(2048)).coloring().directions < 12
+    assert primad.jacobian(brusselator(np, 32))(np.ones(2048)).coloring().directions < 12
+
+
+@pytest.mark.parametrize(("moved", "times"), [(0, 1), (1, 2)])
+def test_mirrored_places_are_coloured_once(moved: int, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transposed matrix has the same colours, unless one entry has no other side."""
+    matrix = np.kron(np.eye(4), np.ones((3, 3))) + np.eye(12, k=4) + np.eye(12, k=-4)
+    matrix[0, 11] += moved
+    counted: list[bool] = []
+    swept = matrix_coloring._swept
+    monkeypatch.setattr(matrix_coloring, "_swept", lambda *given: (counted.append(True), swept(*given))[1])
+    found = sweeps(entries_of(matrix), costs=lambda: (1.0, 1.0))
+    assert len(counted) == times
+    check_alone(matrix, found, False)
 
 
 def test_cheap_products_are_taken() -> None:

@@ -52,6 +52,11 @@ class Entries:
         found = csr_array((self.numbers, self.columns, self.starts), self.shape).tocsc()
         return Entries(self.shape[::-1], found.indptr, found.indices, found.data)
 
+    def is_mirrored(self, transposed: Entries) -> bool:
+        """Say whether the transposed matrix has entries at the same places, so that it has the same colours."""
+        same = np.array_equal(self.starts, transposed.starts)
+        return same and np.array_equal(self.columns, transposed.columns)
+
 
 @dataclass(frozen=True)
 class Sweep:

@@ -43,7 +43,7 @@ def sweeps(given: Entries, symmetric: bool = False, costs: Costs = lambda: (1.0,
         push, pull = costs()
         ways.sort(key=lambda way: way[0] * (pull if way[-1] else push))
     choices = [_swept(*ways[0][1:])]
-    if _directions(choices[0]) > ways[1][0] or ways[0][-1]:
+    if not given.is_mirrored(other) and (_directions(choices[0]) > ways[1][0] or ways[0][-1]):
         choices.append(_swept(*ways[1][1:]))
     if min(map(_directions, choices)) * max(given.shape) > UNEVEN * len(given.columns):
         choices.append(bicolored(given, other))
