@@ -15,6 +15,7 @@ from tests.benchmarks.machine import Limits
 from tests.benchmarks.measure import DisagreementError, check_agreement
 from tests.benchmarks.report import medians, merged, page, table, target_ratio, write
 from tests.benchmarks.small import SMALL
+from tests.benchmarks.sparse.__main__ import NAMES, TARGETS, Target, checked, run
 from tests.benchmarks.streams import ACTIVATIONS, Biharmonic, Jets, SecondOrder, counted
 from tests.benchmarks.workloads import PLAIN, WORKLOADS, Workload
 
@@ -238,3 +239,25 @@ def test_the_least_time_is_a_sum_unless_memory_takes_longer():
     limits.flops["float64"], limits.functions["float64", "tanh"], limits.bandwidth = 4.0, 10.0, 2.0
     assert limits.least_seconds("float64", "tanh", Work(6.0, 2.0, 10.0), 1.0) == (3.0 + 1.0 + 1.0, 3.0)
     assert limits.least_seconds("float64", "tanh", Work(6.0, 2.0, 10.0), 20.0) == (10.0, 10.0)
+
+
+def test_sparse_workloads_are_those_of_the_table():
+    """A side runs in a process of its own, and says what it measures."""
+    told = run(sys.executable, "primad", patience=100)
+    assert told["name"] == "primad" and set(TARGETS) <= set(NAMES) == set(told["kinds"])
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (Target("find", 0.02), "✓ find 10 ms (must: 20 ms)"),
+        (Target("find", 0.005, must=False), "✗ find 10 ms (to reach: 5 ms)"),
+        (Target("find", 0.5, "each", "peer"), "✓ find 10 ms (must: 15 ms, 0.5 × each of peer)"),
+        (Target("find", 0.5, "each", "other"), None),
+        (Target("colour", 1.0), None),
+    ],
+)
+def test_targets_of_sparse_workloads(target, words):
+    found = {"primad": {"find": 0.01}, "peer": {"each": 0.03}}
+    said = checked(target, found)
+    assert said is words if words is None else said.strip() == words

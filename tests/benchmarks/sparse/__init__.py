@@ -1,0 +1,1 @@
+"""Sparse matrices of derivatives, and what is solved with them, beside other systems."""
