@@ -20,6 +20,7 @@ from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ops.record.rules import tangent_sum
 from primad.programs.jacobians.blocks import take_block, whole
 from primad.programs.loops.scan import Form, scan
+from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.diagonal_coloring import ColumnColors, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known
 from primad.programs.sparsity.paths import AffinePath, AffinePlace
@@ -78,8 +79,8 @@ def _followed(push: Push, apart: bool, known: Known | None) -> tuple[Program, Re
     pushed = expand(push(apart))
     size = pushed.inputs[-1].type.size
     start = frozenset([AffinePath((size,), (AffinePlace(0),))])
-    values = {pushed.inputs[i]: x for i, x in known.values.items()} if known else {}
-    return pushed, reach(pushed, {pushed.inputs[-1]: start}, size, MOST_CUT, values)
+    values = {pushed.inputs[i]: KnownValue(x, frozenset()) for i, x in known.values.items()} if known else {}
+    return pushed, reach(pushed, {pushed.inputs[-1]: start}, size, Constants(values, set()), MOST_CUT)
 
 
 def _through_sums(

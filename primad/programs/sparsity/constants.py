@@ -82,7 +82,7 @@ class Constants:
         if node.op is LITERAL or node.op is CAPTURED:
             return KnownValue(leaf_value(node), frozenset())
         known = [x for x in map(self._found.__getitem__, node.inputs) if x is not None]
-        if isinstance(node.op, Leaf) or node.op.holds_program or not isinstance(node.type, ArrayType):
+        if isinstance(node.op, Leaf) or not isinstance(node.type, ArrayType):
             return None
         try:
             with np.errstate(all="ignore"):

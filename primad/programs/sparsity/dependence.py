@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import ArrayType, Linear, TupleType
+from primad.ir.array_types import ArrayType, Linear
 from primad.ir.axes import is_name, result_types
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
@@ -76,14 +76,13 @@ def _through(node: Node, operands: Sequence[Reached], constants: Constants, size
     op, types = node.op, result_types(node.type)
     if op.programs.loop is not None:
         return _through_loop(node, op.programs.loop(node), operands, constants, size)
-    if op.programs.build is not None and op.programs.called:
+    if op.programs.called:
+        assert op.programs.build is not None
         params = dict(node.params)
         (of,) = [params.pop(name) for name in op.programs.names]
         held = lower(op.programs.build(of.hoisted, **params))
         same = dict(zip(held.inputs, node.inputs, strict=True))
         return follow(held, dict(zip(held.inputs, operands, strict=True)), constants.within(same), size)
-    if any(isinstance(x.type, TupleType) for x in node.inputs):
-        return [widened(operands, type.shape) for type in types]
     if len(types) > 1:
         return _along_axes(node, operands, size)
     if op.axes.pointwise:
@@ -105,7 +104,7 @@ def _through(node: Node, operands: Sequence[Reached], constants: Constants, size
 def _where_it_counts(node: Node, position: int, reached: Reached, constants: Constants) -> Reached:
     """Return what reaches a pointwise op's result by an operand: nothing where known operands make it zero."""
     groups = [group for group in node.op.linear_groups(len(node.inputs)) if position in group]
-    others = [i for group in groups for i in range(len(node.inputs)) if i not in group and i != position]
+    others = [i for group in groups for i in range(len(node.inputs)) if i not in group]
     if not others:
         return reached
     known = {i: value for i in others if (value := constants.value(node.inputs[i])) is not None}

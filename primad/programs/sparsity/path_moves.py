@@ -54,7 +54,7 @@ def _moved_list(place: Listed, before: Sequence[Label], result: Result) -> Liste
     after, type = result
     label = before[place.axis]
     name = label.name if isinstance(label, Strided) else label
-    if name is None or isinstance(name, Factors):
+    if name is None:
         return None
     for axis, new in enumerate(after):
         indices = np.arange(type.shape[axis])
@@ -116,7 +116,7 @@ def _arrived(
         elif name in shifted:
             axis, label = shifted[name]
             divisor = place.divisor * label.step
-            sign = -1 if divisor < 0 else 1
+            sign = int(np.sign(divisor))
             shift = place.shift - label.start * place.divisor
             new = _reduced(AffinePlace(axis, sign * place.factor, sign * shift, sign * divisor))
         else:
@@ -197,10 +197,7 @@ def _merged_pair(
     if first is None and second is None:
         return [path]
     if first is not None and second is not None:
-        x, y = path.places[first], path.places[second]
-        if isinstance(x, Listed) or isinstance(y, Listed):
-            return [_forgotten(path, first, second)]
-        x, y = _affine(x), _affine(y)
+        x, y = _affine(path.places[first]), _affine(path.places[second])
         alike = second == first + 1 and path.lengths[second] == m and x.factor == y.factor and abs(x.factor) == 1
         if not alike or (x.divisor, y.divisor) != (1, 1):
             return [_merged_list(path, (first, second), (n, m), both)]
@@ -217,9 +214,10 @@ def _merged_list(path: AffinePath, digits: tuple[int, int], lengths: tuple[int, 
     if len(path.lengths) > 2:
         return _forgotten(path, *digits)
     first, second = digits
+    unit = (path.lengths[1], 1)
     outer = _affine(path.places[first]).columns(lengths[0], path.lengths[first])[:, None]
     inner = _affine(path.places[second]).columns(lengths[1], path.lengths[second])
-    element = outer * path.lengths[second] + inner if first < second else inner * path.lengths[first] + outer
+    element = outer * unit[first] + inner * unit[second]
     listed = Listed(_Label(both), np.where((outer < 0) | (inner < 0), -1, element).ravel())
     return AffinePath((math.prod(path.lengths),), (listed,))
 
@@ -243,9 +241,8 @@ def _beside(path: AffinePath, digit: int, both: Hashable, m: int, others: range,
         others: the indices of which everything is reached.
         scaled: whether the digit goes to the outer one.
     """
-    if isinstance(listed := path.places[digit], Listed):
-        indices = np.arange(m * (len(listed.elements) if scaled else len(others)))
-        return [path._replace(places=(listed.taken(_Label(both), indices // m if scaled else indices % m),))]
+    if isinstance(listed := path.places[digit], Listed):  # two digits were listed, which are the inner index now
+        return [path._replace(places=(listed.taken(_Label(both), np.arange(m * len(others)) % m),))]
     place = _affine(path.places[digit])
     if len(others) > MOST_SPREAD:
         return [_forgotten(path, digit)]
@@ -257,7 +254,7 @@ def _beside(path: AffinePath, digit: int, both: Hashable, m: int, others: range,
     if lost and whole and path.lengths[max(digit, beside)] == m and path.lengths[beside] <= MOST_SPREAD:
         # The digit beside this one goes anywhere: together they are one number, which moves by less than all of it.
         reach = path.lengths[beside] - 1
-        spread = range(-reach, len(others)) if place.factor > 0 else range(len(others) + reach)
+        spread = range(-reach, len(others)) if place.factor == 1 else range(len(others) + reach)
         places = [AffinePlace(_Label(both), place.factor, place.shift * unit + e * step) for e in spread]
         lengths = (path.lengths[digit] * path.lengths[beside],)
         return [_with_digits(path, min(digit, beside), lengths, (x,), 2) for x in places]

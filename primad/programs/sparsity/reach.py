@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.axes import result_types
-from primad.ir.node import LITERAL, Leaf, Node, literal_value
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ops.record.primitive import project
 from primad.programs.call import call
 from primad.programs.loops.scan import Form, scan
+from primad.programs.sparsity.constants import Constants
 from primad.programs.sparsity.listed_places import Listed, through_gather, through_scatter
-from primad.programs.sparsity.path_moves import MOST_SPREAD, moved
+from primad.programs.sparsity.path_moves import moved
 from primad.programs.sparsity.paths import NOWHERE, AffinePath, Array, Paths, everywhere
 from primad.transforms.dimensions import axis_map
 
@@ -46,31 +46,21 @@ class Reach(NamedTuple):
     cuts: list[Node]
 
 
-def reach(
-    program: Program,
-    given: Mapping[Node, Paths],
-    size: int,
-    narrow: int = 0,
-    known: Mapping[Node, Array] = MappingProxyType({}),
-) -> Reach:
+def reach(program: Program, given: Mapping[Node, Paths], size: int, known: Constants, narrow: int = 0) -> Reach:
     """Return what elements of an argument reach of the outputs of a program.
 
     Args:
         program: any program; what it calls, and the bodies of its loops, are looked into.
         given: what they reach of its inputs that depend on them.
         size: how many elements there are.
+        known: its values that are known, such as indices.
         narrow: elements of the cuts, at most: values where paths meet, such as sums. What comes behind them is not
             followed.
-        known: the values of inputs that are indices, of those that are known.
     """
-    values = dict(known)
     found: dict[Node, tuple[Paths, ...]] = {node: (paths,) for node, paths in given.items() if paths}
     cuts: list[Node] = []
     for node in program.nodes:
-        if isinstance(node.op, Leaf):
-            continue
-        if not any(x in found for x in node.inputs):
-            _keep_indices(node, values)
+        if isinstance(node.op, Leaf) or not any(x in found for x in node.inputs):
             continue
         if node.op is project:
             several = found[node.inputs[0]]
@@ -78,24 +68,13 @@ def reach(
         else:
             operands = [found[x][0] if x in found else NOWHERE for x in node.inputs]
             types = result_types(node.type)
-            several = tuple(_through(node, operands, size, values))
+            several = tuple(_through(node, operands, size, known))
             found[node] = tuple([_bounded(paths, type, size) for paths, type in zip(several, types, strict=True)])
         if not isinstance(node.type, TupleType) and node.type.size <= narrow and found[node][0] == everywhere(size):
             cuts.append(node)
             narrow -= node.type.size
             del found[node]
     return Reach([found[node][0] if node in found else NOWHERE for node in program.outputs], cuts)
-
-
-def _keep_indices(node: Node, values: dict[Node, Array]) -> None:
-    """Compute integers that follow from known ones."""
-    if isinstance(node.type, ArrayType) and node.type.dtype.kind in "ib" and any(x in values for x in node.inputs):
-        given = [
-            np.full(x.type.shape, literal_value(x), x.type.dtype) if x.op is LITERAL else values.get(x)
-            for x in node.inputs
-        ]
-        if all(x is not None for x in given) and not node.op.programs.called:
-            values[node] = np.asarray(node.op.numpy(*given, **dict(node.params)))
 
 
 def _bounded(paths: Paths, type: ArrayType, size: int) -> Paths:
@@ -117,20 +96,20 @@ def _ends_inside(path: AffinePath, type: ArrayType) -> bool:
     return True
 
 
-def _through(node: Node, operands: Sequence[Paths], size: int, values: Mapping[Node, Array]) -> list[Paths]:
+def _through(node: Node, operands: Sequence[Paths], size: int, known: Constants) -> list[Paths]:
     """Return what is reached of each result of an op, where so much is reached of its operands."""
     if node.op is call:
         of = dict(node.params)["of"].hoisted
-        known = {own: values[x] for own, x in zip(of.inputs, node.inputs, strict=True) if x in values}
-        return reach(of, dict(zip(of.inputs, operands, strict=True)), size, known=known).outputs
+        inner = known.within(dict(zip(of.inputs, node.inputs, strict=True)))
+        return reach(of, dict(zip(of.inputs, operands, strict=True)), size, inner).outputs
     if node.op is scan:
-        return _through_loop(node, operands, size, values)
-    if any(isinstance(x.type, TupleType) for x in node.inputs):
-        return [everywhere(size)]
+        return _through_loop(node, operands, size, known)
     if node.op.axes.pointwise:
         return [frozenset().union(*operands)]
-    if (node.op.indexing.takes_rows or node.op.indexing.adds_rows) and node.inputs[1] in values:
-        return [_at_indices(node, operands[0], size, values[node.inputs[1]])]
+    if node.op.indexing.takes_rows or node.op.indexing.adds_rows:
+        indices = known.value(node.inputs[1])
+        if indices is not None:
+            return [_at_indices(node, operands[0], size, indices)]
     map = axis_map(node)
     results: list[Paths] = []
     for labels, type in zip(map.results, result_types(node.type), strict=True):
@@ -142,7 +121,7 @@ def _through(node: Node, operands: Sequence[Paths], size: int, values: Mapping[N
     return results
 
 
-def _through_loop(node: Node, operands: Sequence[Paths], size: int, values: Mapping[Node, Array]) -> list[Paths]:
+def _through_loop(node: Node, operands: Sequence[Paths], size: int, known: Constants) -> list[Paths]:
     """Follow the steps of a loop until what is carried reaches no more; a step may read each row of a stack."""
     params = dict(node.params)
     body, form = params.pop("of").hoisted, Form(**params)
@@ -150,16 +129,16 @@ def _through_loop(node: Node, operands: Sequence[Paths], size: int, values: Mapp
     rows = [frozenset([path.along(lambda axis: axis - 1 if axis else None) for path in paths]) for paths in rows]
     given = form.parts(node.inputs)[3]
     same = body.inputs[len(body.inputs) - len(given) :]
-    known = {own: values[x] for own, x in zip(same, given, strict=True) if x in values}
-    results: list[Paths] = []
+    inner = known.within(dict(zip(same, given, strict=True)))
+    results = [NOWHERE] * len(body.outputs)
     for _ in range(form.length):
-        results = reach(body, dict(zip(body.inputs, (*carried, *rows, *fixed), strict=True)), size, known=known).outputs
+        results = reach(body, dict(zip(body.inputs, (*carried, *rows, *fixed), strict=True)), size, inner).outputs
         new = [_bounded(x | y, type, size) for x, y, type in zip(carried, results, body.out_types, strict=False)]
         if new == carried:
             break
         carried = new
     led = [frozenset([path.along(lambda axis: axis + 1) for path in paths]) for paths in results[form.carry :]]
-    return [*carried, *led] if form.length else [NOWHERE] * (form.carry + len(body.outputs) - form.carry)
+    return [*carried, *led]
 
 
 # -- rows that are taken or added at known indices ---------------------------------------------------------------------
@@ -176,7 +155,6 @@ def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
         own = node.op.indexing.adds_rows(*types, **dict(node.params))
         axis, count, length = own.start, len(own), node.type.shape[own.start]
     indices = np.where(indices < 0, indices + length, indices)
-    width = math.prod(indices.shape[1:])
     map = axis_map(node)
     found: set[AffinePath] = set()
     for path in paths:
@@ -184,12 +162,14 @@ def _at_indices(node: Node, paths: Paths, size: int, indices: Array) -> Paths:
         if place is None or place.axis not in own or path.lengths != (size,):
             found.update(moved(node, map, map.operands[0], (map.results[0], node.type), path))
             continue
-        if width > MOST_SPREAD or indices.ndim != count or not count:  # sets of rows of their own for each batch
+        if indices.ndim != count or not count:  # sets of rows of their own for each batch
             return everywhere(size)
         where: int = place.axis  # type: ignore[assignment]
         listed = place if isinstance(place, Listed) else Listed(where, place.columns(shape[where], size))
         places: Sequence[Listed | None]
         if node.op.indexing.takes_rows is not None:
+            if math.prod(indices.shape[1:]) > MOST_LISTS:
+                return everywhere(size)
             places = through_gather(listed, indices, axis)
         else:
             digits = np.unravel_index(np.arange(indices.size), indices.shape)[where - axis]
