@@ -11,7 +11,7 @@ from scipy import sparse
 
 import primad
 from primad.native.loops import acyclic_coloring, graph_coloring, graph_orders
-from primad.programs.sparsity.coloring import matrix_coloring
+from primad.programs.sparsity.coloring import coloring_orders, matrix_coloring
 from primad.programs.sparsity.coloring.bicoloring import bicolored
 from primad.programs.sparsity.coloring.entries import Entries
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
@@ -301,3 +301,13 @@ def test_a_declared_pattern_that_misses_an_entry_is_found() -> None:
         J.check_pattern(sparse.csr_array(wanted))
     with pytest.raises(primad.ShapeError, match=r"of shape \(3, 4\)"):
         J.check_pattern(wanted[1:])
+
+
+def test_large_matrices_are_coloured_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = lists_of(np.ones((3, 2), bool))
+    members = lists_of(np.ones((2, 3), bool))
+    for limit, orders in ((len(groups[1]), 4), (len(groups[1]) - 1, 1)):
+        monkeypatch.setattr(coloring_orders, "MOST_REORDERED", limit)
+        counts = iter([4, 2, 3, 3])
+        best = coloring_orders.fewest_colors(lambda _, counts=counts: np.array([next(counts)]), groups, members, 1)
+        assert best == (2 if orders == 4 else 4) and len(list(counts)) == 4 - orders

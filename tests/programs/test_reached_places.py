@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,42 +11,31 @@ import pytest
 import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.programs.sparsity.constants import Constants, KnownValue
-from primad.programs.sparsity.listed_places import Listed
+from primad.ir.program import ClosedProgram
+from primad.programs.call import call
 from primad.programs.sparsity.paths import AffinePath, AffinePlace, Paths, everywhere
 from primad.programs.sparsity.reach import reach
+from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.transforms.lowering import expand
+from primad.transforms.lowering import apply_program_op, expand
+from tests.programs.test_sparsity import known_to_be, pattern
 
 INDICES = np.array([3, 0, 7, 7, 22, 5])
 
 
-def mask_of(paths: Paths, type: ArrayType, size: int) -> Any:
-    """Return the places of a value that each element reaches by paths, by what a path is said to mean."""
-    mask = np.zeros((size, *type.shape), bool)
-    for path in paths:
-        assert math.prod(path.lengths) == size
-        for element in range(size):
-            along = [np.ones(n, bool) for n in type.shape]
-            for digit, place in zip(np.unravel_index(element, path.lengths), path.places, strict=True):
-                if isinstance(place, Listed):
-                    along[place.axis] &= place.elements == element
-                elif place is not None:
-                    along[place.axis] &= np.arange(len(along[place.axis])) * place.divisor == (
-                        place.factor * digit + place.shift
-                    )
-            mask[element] |= functools.reduce(np.logical_and.outer, along, np.True_)
-    return mask
-
-
-def followed(function: Callable[..., Any], size: int, *integers: Any, known: int = 1) -> tuple[Paths, ArrayType]:
+def followed(function: Callable[..., Any], size: int, *integers: Any, known: int = 1) -> tuple[Paths, tuple[int, ...]]:
     """Follow a function of a row of elements, and of integers, of which the first ones are known."""
     types = [ArrayType((size,), np.dtype(np.float64)), *[ArrayType(np.shape(x), np.dtype(np.int64)) for x in integers]]
     program = expand(program_of(types, lambda *args: [function(*args)]))
-    values = zip(program.inputs[1:], integers[:known], strict=False)
-    constants = Constants({x: KnownValue(np.asarray(value), frozenset()) for x, value in values}, set())
+    constants = known_to_be(dict(zip(program.inputs[1:], integers[:known], strict=False)))
     start = frozenset([AffinePath((size,), (AffinePlace(0),))])
-    return reach(program, {program.inputs[0]: start}, size, constants).outputs[0], program.out_types[0]
+    return reach(program, {program.inputs[0]: start}, size, constants).outputs[0], program.out_types[0].shape
+
+
+def said(function: Callable[..., Any], size: int, *integers: Any) -> Any:
+    """Return which places of a value each element is said to reach."""
+    paths, shape = followed(function, size, *integers)
+    return pattern(paths, size, shape)
 
 
 def moved(function: Callable[..., Any], size: int, *integers: Any) -> Any:
@@ -135,9 +122,9 @@ NOT_FOLLOWED: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", {**TOLD_APART, **NOT_FOLLOWED})
 def test_no_place_that_an_element_reaches_is_left_out(name: str) -> None:
     function = {**TOLD_APART, **NOT_FOLLOWED}[name]
-    said, true = mask_of(*followed(function, 24, INDICES), 24), moved(function, 24, INDICES)
-    assert np.all(said >= true)
-    assert np.all(said == true) == (name in TOLD_APART)
+    found, true = said(function, 24, INDICES), moved(function, 24, INDICES)
+    assert np.all(found >= true)
+    assert np.all(found == true) == (name in TOLD_APART)
 
 
 def columns(x: Any, count: int, different: bool = True) -> Any:
@@ -172,11 +159,15 @@ def test_so_many_places_are_told_apart(name: str) -> None:
 
 def test_known_numbers_are_those_that_follow_from_known_ones() -> None:
     """Also by calls and from captured ones; not those that depend on others, or that are an error."""
-    called = primad.jit(lambda i: 2 * i + 1)
+    of = ClosedProgram(program_of([ArrayType((3,), np.dtype(np.int64))], lambda i: [2 * i + 1]))
+
+    def called(i: Any) -> Any:
+        return apply_program_op(call, of, [i]) if isinstance(i, TracedArray) else 2 * i + 1
+
     one, other = np.array([1, 4, 2]), np.array([2, 0, 3])
     functions = [lambda x, i, j: x[called(i) + other], lambda x, i, j: x[i + j], lambda x, i, j: x[i[i] + 1]]
     for function, some in zip(functions, (False, True, True), strict=True):
-        said = mask_of(*followed(function, 12, one, other), 12)
-        assert np.all(said) == some
+        found = said(function, 12, one, other)
+        assert np.all(found) == some
         if not some:
-            assert np.all(said == moved(function, 12, one, other))
+            assert np.all(found == moved(function, 12, one, other))

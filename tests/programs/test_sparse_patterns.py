@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,18 @@ import pytest
 
 import primad
 import primad.numpy as pnp
+from primad.ir.array_types import ArrayType
+from primad.ir.axes import AxisMap
+from primad.ops.record.kinds import multilinear
+from primad.programs.jacobians import diagonals
+from primad.programs.sparsity import compressed, dependence, labels
+from primad.programs.sparsity.colored_products import colored_products
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
-from primad.programs.sparsity.labels import Sets, listed, own
+from primad.programs.sparsity.found_entries import Found
+from primad.programs.sparsity.labels import Labels, Sets, listed, own
 from primad.programs.sparsity.listed_places import Known, Listed
+from primad.recording.tracing import program_of
 from primad.transforms.lowering import lower
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.checks.trial import Trial, run_floats
@@ -25,13 +34,13 @@ def differs(x: Any, y: Any) -> Any:
     return ~((x == y) | ((x != x) & (y != y)))
 
 
-def masks_of(program: Any, values: Any, position: int) -> list[Any]:
-    """Return for each output which elements of an input are said to reach which of its own."""
+def masks_of(program: Any, values: Any, position: int, kinds: str = "iub") -> list[Any]:
+    """Return for each output which of its elements are said to be reached by which; values of some kinds are known."""
     node = program.inputs[position]
     integers = {
         x: KnownValue(np.asarray(value), frozenset())
         for x, value in zip(program.inputs, values, strict=True)
-        if np.asarray(value).dtype.kind in "iub"
+        if np.asarray(value).dtype.kind in kinds and x is not node
     }
     size = node.type.size
     found = follow(program, {node: own(node.type.shape)}, Constants(integers, set()), size)
@@ -336,3 +345,149 @@ def test_lists_that_are_the_same() -> None:
     assert sets.same(sets) and sets.same(Sets(starts.copy(), numbers.copy()))
     for other in (None, Sets(starts, others), Sets(np.array([0, 1, 3]), numbers)):
         assert not sets.same(other)
+
+
+def test_loops_settle_when_nothing_new_is_reached_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reaches the first element comes to the next ones step by step, with as many arrays of labels."""
+
+    def shifted(x: Any) -> Any:
+        return primad.scan(lambda u, _: (np.concatenate([x[:1], u[:-1]]), None), np.zeros(4), length=5)[0]
+
+    monkeypatch.setattr(dependence, "MOST_STEPPED", 0)
+    traced = primad.trace(shifted)(X)
+    (mask,) = masks_of(lower(traced.hoisted()), [X, *traced.source_values], 0)
+    np.testing.assert_array_equal(mask, np.arange(12) * np.ones((4, 1)) == 0)
+
+
+def test_limits_are_the_most_that_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of twelve steps is followed if its ops, a multiple of that, are as many as the limit."""
+
+    def counts(name: str, module: Any, limit: int) -> int:
+        monkeypatch.setattr(module, name, limit)
+        return int(masks_of(program, values, 0, "iubf")[0].sum())
+
+    program, values = lower(primad.trace(TIGHT["a loop's rows"])(X).hoisted()), [X]
+    whole = counts("MOST_STEPPED", dependence, 10**6)
+    least = next(limit for limit in range(1000) if counts("MOST_STEPPED", dependence, limit) == whole)
+    assert least >= 24 and least % 12 == 0
+    traced = primad.trace(lambda x: BANDED @ x)(X)
+    program, values = lower(traced.hoisted()), [X, *traced.source_values]
+    entries = np.count_nonzero(BANDED)
+    assert [counts("MOST_ENTRIES", dependence, entries - i) for i in (0, 1)] == [entries, 144]
+    two = Labels(np.ones(3, np.int32), Sets(np.array([0, 2]), np.arange(2, dtype=np.int32)))
+    for reached, number in ((own((3,)), 3), ((two,), 6), ((*own((3,)), two), 9)):
+        for limit, some in ((number, True), (number - 1, False)):
+            monkeypatch.setattr(labels, "MOST_ENTRIES", limit)
+            assert (listed(reached, 3, 3) is not None) == some
+
+
+def nothing(*args: Any) -> Any:
+    raise AssertionError
+
+
+triple = multilinear("triple", numpy=lambda x, y, z: x * y * z, infer=lambda x, y, z: x, transpose=[nothing] * 3)
+quadruple = multilinear(
+    "quadruple", numpy=lambda x, y, z: np.einsum("ij,jk,kl->il", x, y, z), transpose=[nothing] * 3,
+    infer=lambda x, y, z: ArrayType((x.shape[0], z.shape[1]), x.dtype),
+    axes=lambda x, y, z: AxisMap(((0, 1), (1, 2), (2, 3)), ((0, 3),)),
+)  # fmt: skip
+circular = multilinear(
+    "circular", numpy=lambda x, y: np.fft.ifft(np.fft.fft(x) * np.fft.fft(y)).real, infer=lambda x, y: x,
+    transpose=[nothing] * 2, axes=lambda x, y: AxisMap((("i", None), ("i", None)), (("i", None),)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("position", range(3))
+@pytest.mark.parametrize("op", [triple, quadruple, circular], ids=lambda op: op.name)
+def test_products_of_several_operands_are_zero_where_known_ones_are(op: Any, position: int) -> None:
+    """Known numbers are arrays, and one number everywhere; some ops have axes without a name."""
+    square, two = np.array([[1.0, 0, 2], [0, 0, 0], [3, 0, 0]]), np.broadcast_to(2.0, (3, 3))
+    count = 2 if op is circular else 3
+    values = [two, square, two][:count]
+    if position >= count:
+        return
+    x = np.random.default_rng(0).uniform(1.0, 2.0, (3, 3))
+    values[position] = x
+    program = program_of([ArrayType((3, 3), x.dtype)] * count, lambda *xs: [op(*xs)])
+    (mask,) = masks_of(program, values, position, "f")
+    before = np.ravel(op.numpy(*values))
+    for element in range(9):
+        moved = [*values]
+        moved[position] = x + (np.arange(9) == element).reshape(3, 3)
+        there = np.abs(np.ravel(op.numpy(*moved)) - before) > 1e-9
+        assert (mask[:, element] >= there).all()
+        assert op is circular or (mask[:, element] == there).all()
+
+
+def chosen(x: Any) -> Any:
+    return np.where(np.real(x) > 0.6, x, 2 * x)
+
+
+def powers(x: Any) -> Any:
+    return primad.scan(lambda c, a: (c * a, c), 0 * x[0] + 1, x)[1][:7]
+
+
+def test_pullbacks_alone() -> None:
+    """Rows are pulled back where there are no columns, at a point too, but not where columns are needed."""
+
+    @primad.custom_vjp
+    def square(z: Any) -> Any:
+        return z * z
+
+    @primad.custom_vjp
+    def turned(x: Any) -> Any:
+        return x * 1j
+
+    square.defvjp(lambda z: (z * z, z), lambda z, ct: (ct * 2 * z,))
+    turned.defvjp(lambda x: (x * 1j, None), lambda _, ct: (np.real(ct * 1j),))
+    for x, local in itertools.product((X, X + 1j), (False, True)):
+        J = primad.jacobian(lambda x: powers(square(chosen(x))), holomorphic=np.iscomplexobj(x))(x)
+        np.testing.assert_allclose(J.sparse(local=local).toarray(), np.asarray(J), rtol=1e-12)
+        assert (J.coloring(local=local).columns < 0).all()
+    with pytest.raises(primad.NotDifferentiableError):
+        primad.jacobian(lambda x: powers(turned(x)))(X).sparse()
+
+
+def test_rules_that_choose_by_the_direction_are_pushed_only() -> None:
+    @primad.custom_jvp
+    def square(x: Any) -> Any:
+        return x * x
+
+    square.defjvp(lambda x, t: (x[0] ** 2, np.where(t[0] == 0, 0, 2 * x[0] * t[0])))
+    for local in (False, True):
+        J = primad.jacobian(lambda x: square(chosen(x)))(X)
+        np.testing.assert_allclose(J.sparse(local=local).toarray(), np.diag(2 * chosen(X) * np.where(X > 0.6, 1, 2)))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_directions_that_do_not_fit_into_memory_together(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five are taken in blocks, of which the last one is not full."""
+    blocks = []
+
+    def products(along: Any, count: int) -> Any:
+        blocks.append(count)
+        return colored_products(along, count)
+
+    monkeypatch.setattr(diagonals, "BLOCK_BYTES", block * X.nbytes)
+    monkeypatch.setattr(compressed, "colored_products", products)
+    monkeypatch.setattr(compressed, "read_products", nothing)  # by which all are taken together
+
+    def f(x: Any) -> Any:
+        y = np.pad(x, 2)
+        return np.sin(block * y[2:-2]) * y[4:] * y[:-4] + y[1:-3] * y[3:-1]
+
+    J = primad.jacobian(f)(X)
+    assert J.coloring().directions == 5
+    for format in ("csr", "csc"):
+        np.testing.assert_allclose(J.sparse(format).toarray(), np.asarray(J), rtol=1e-12, atol=1e-14)
+    recorded = primad.jit(lambda x: primad.jacobian(f)(x).sparse())(X)
+    np.testing.assert_allclose(recorded.toarray(), np.asarray(J), rtol=1e-12, atol=1e-14)
+    H = primad.hessian(lambda x: np.sum(f(x) ** 2))(X)
+    np.testing.assert_allclose(H.sparse(substitution=True).toarray(), np.asarray(H), rtol=1e-10, atol=1e-12)
+    assert set(blocks) == {block}
+
+
+def test_indices_are_as_long_as_the_matrix_takes() -> None:
+    for columns, dtype in ((2**31 - 1, np.int32), (2**31, np.int64)):
+        found = Found((np.array([0, 1]), np.array([7]), (1, columns)), False, "", lambda: (1.0, 1.0))
+        assert [x.dtype for x in found.indices("csr")] == [dtype, dtype]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+from primad.ir.node import Node
+from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.diagonal_coloring import MOST_COLORS, Wanted, coloring
 from primad.programs.sparsity.listed_places import Known, Listed
 from primad.programs.sparsity.paths import AffinePath, AffinePlace, Paths, everywhere
@@ -47,10 +50,14 @@ def differs(x: Any, y: Any) -> Any:
     return ~((x == y) | ((x != x) & (y != y)))
 
 
+def known_to_be(values: Mapping[Node, Any]) -> Constants:
+    return Constants({node: KnownValue(np.asarray(value), frozenset()) for node, value in values.items()}, set())
+
+
 def check(program: Any, values: Any, position: int, known: Any = None) -> list[Paths]:
     """Move each element of an input, and compare where results move with what it is said to reach."""
     x = np.asarray(values[position])
-    found = reach(program, {program.inputs[position]: whole(x.shape)}, x.size, known=known or {}).outputs
+    found = reach(program, {program.inputs[position]: whole(x.shape)}, x.size, known_to_be(known or {})).outputs
     before = run_floats(program, values)
     masks = [pattern(paths, x.size, np.shape(y)) for paths, y in zip(found, before, strict=True)]
     for element in range(x.size):

@@ -206,7 +206,10 @@ class Compressed:
             chosen: what is chosen at the point, if they were found with it.
         """
         way = self.substitution(found)
-        parts = [products for _, products in self._products(way.colors, way.count, False, values, chosen)]
+        parts = [
+            products
+            for _, products in self._products(way.colors, way.count, self._programs.side == "pulled", values, chosen)
+        ]
         return way.data(np.concatenate(parts) if parts else np.zeros(0, self._programs.dtype))
 
     def substitution(self, found: Found) -> Substitution:
@@ -236,7 +239,7 @@ class Compressed:
         run = prepared(key, lambda: colored_products(along, block)).run
         for first in range(0, count, block):
             (products,) = run([*values, *chosen, colors, np.array(first)])
-            yield first * size, products.reshape(-1)[: (count - first) * size]
+            yield first * size, products.reshape(-1)  # those beyond the last direction are zeros
 
     def recorded(self, found: Found, operands: Sequence[TracedArray]) -> TracedArray:
         """Record the computation of the entries, row by row, of traced inputs of the program."""

@@ -206,28 +206,30 @@ def _spread(reached: Reached, axes: Sequence[int], type: ArrayType) -> Reached:
 
 
 def _times_known(node: Node, position: int, reached: Reached, constants: Constants, size: int) -> Reached:
-    """Return what reaches a product by one operand: nothing where the other one is known to be zero."""
+    """Return what reaches a product by one operand: nothing where another one is known to be zero."""
     map = axis_map(node)
     alone = [() if i != position else reached for i in range(len(node.inputs))]
     generic = _along_axes(node, alone, size)[0]
     labels = [*map.operands, *map.results]
-    if len(node.inputs) != 2 or not all(is_name(x) for own in labels for x in own):
+    if not all(is_name(x) for own in labels for x in own):
         return generic
-    other = node.inputs[1 - position]
-    value = constants.value(other)
-    if value is None or np.count_nonzero(value) == value.size:
+    values = [constants.value(x) if i != position else None for i, x in enumerate(node.inputs)]
+    beside = next((i for i, x in enumerate(values) if x is not None and np.count_nonzero(x) < x.size), None)
+    if beside is None:
         return generic
+    other, value = map.operands[beside], values[beside]
+    assert value is not None
     lengths = dict(zip(map.results[0], node.type.shape, strict=True))
     for own_labels, x in zip(map.operands, node.inputs, strict=True):
         lengths.update(zip(own_labels, x.type.shape, strict=True))
-    free = [x for x in lengths if x not in map.operands[1 - position]]
+    free = [x for x in lengths if x not in other]
     places = np.nonzero(value)
     count = len(places[0]) * int(np.prod([lengths[x] for x in free]))
     if count > MOST_ENTRIES:
         return generic
-    constants.uses(other)
+    constants.uses(node.inputs[beside])
     index: dict[Any, Array] = {}
-    for label, place in zip(map.operands[1 - position], places, strict=True):
+    for label, place in zip(other, places, strict=True):
         index[label] = place.reshape((-1, *[1] * len(free)))
     for number, label in enumerate(free):
         index[label] = np.arange(lengths[label]).reshape([-1 if i == number + 1 else 1 for i in range(len(free) + 1)])

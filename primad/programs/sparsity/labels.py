@@ -104,7 +104,7 @@ def _both(first: Labels, second: Labels) -> Labels | None:
     x, y = first.places, second.places
     if first.sets is not second.sets and (first.sets is None or not first.sets.same(second.sets)):
         return None
-    if x is y or (x.ctypes.data == y.ctypes.data and x.strides == y.strides) or not x.size:
+    if x is y or (x.ctypes.data == y.ctypes.data and x.strides == y.strides):
         return first
     if x.size > SAMPLES:
         some = np.unravel_index(np.linspace(0, x.size - 1, SAMPLES).astype(np.int64), x.shape)
@@ -137,14 +137,12 @@ def collected(pairs: Iterable[tuple[Array, Array, Sets | None]], count: int, siz
         if sets is not None:
             once = np.unique(row.astype(np.int64) * len(sets.counts) + number)
             row, number = np.divmod(once, max(1, len(sets.counts)))
-            counts = sets.counts[number]
-            total = int(counts.sum())
-            if total > room:
-                return None
-            row, number = np.repeat(row, counts), sets.of(number)
-        room -= len(row)
+        counts = np.ones_like(number) if sets is None else sets.counts[number]
+        room -= int(counts.sum(dtype=np.int64))
         if room < 0:
             return None
+        if sets is not None:
+            row, number = np.repeat(row, counts), sets.of(number)
         rows.append(row)
         elements.append(number)
     return in_rows(np.concatenate(rows), np.concatenate(elements), count, size)

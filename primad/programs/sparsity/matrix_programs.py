@@ -119,11 +119,15 @@ class MatrixPrograms:
     def pulled_where_chosen(self) -> Program:
         """The same for products with the transposed matrix."""
         along = self.where_chosen
+        if self.pushed is None:
+            return along
         return transpose(along, [node is along.inputs[-1] for node in along.inputs])
 
     def along(self, pulled: bool, local: bool = False) -> Program:
         """Return the program of products one way or the other, which takes what is chosen, or not."""
         if local:
-            turned = pulled and self.pushed is not None
-            return self.pulled_where_chosen if turned else self.where_chosen
-        return self.pulled if pulled or self.pushed is None else self.pushed
+            return self.pulled_where_chosen if pulled else self.where_chosen
+        if pulled:
+            return self.pulled
+        assert self.pushed is not None  # where there are rows only, rows are asked for
+        return self.pushed
