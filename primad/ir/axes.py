@@ -65,7 +65,8 @@ def is_name(label: Label) -> bool:
 class AxisMap:
     """The labels of the axes of an op's operands and results.
 
-    A label is the name of an index, or None for an axis that the op mixes. Axes of equal names are the same index:
+    A label is the name of an index, or None for an axis that the op mixes. Axes of equal names are the same index, and
+    no two of one array are:
 
     - *mapped*, a name of operands and of a result: the op does the same at every index, and index i of the result
       depends on index i of the operands that have it;
@@ -127,8 +128,9 @@ def _changed(labels: Labels, type: ArrayType, lengths: Mapping[Hashable, int | N
     for axis, (label, length) in enumerate(zip(labels, type.shape, strict=True)):
         new: int | None = length
         if isinstance(label, Factors):
-            left = [lengths.get(name, n) for name, n in zip(label.names, label.lengths, strict=True)]
-            new = _product([n for n in left if n is not None]) if any(n is not None for n in left) else None
+            all_lengths = [lengths.get(name, n) for name, n in zip(label.names, label.lengths, strict=True)]
+            left = [n for n in all_lengths if n is not None]
+            new = _product(left) if left else None
         elif is_name(label):
             new = lengths.get(label, length)
         if new is not None:

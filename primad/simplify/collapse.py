@@ -179,10 +179,7 @@ def _without(trace: Trace, node: Node, axes: Axes) -> Node:
     shape = tuple([n for axis, n in enumerate(node.type.shape) if axis not in axes])
     if node.op is LITERAL:
         return trace.literal(literal_value(node), ArrayType(shape, node.type.dtype))
-    if node.op is ops.broadcast and axes <= set(dict(node.params)["axes"]):
-        kept = _shift(frozenset(dict(node.params)["axes"]) - axes, axes)
-        return apply(trace, ops.broadcast, node.inputs[0], shape=shape, axes=tuple(sorted(kept)))
-    if node.op is ops.broadcast:  # what else makes an axis along which a value is constant?
+    if node.op is ops.broadcast:
         kept = _shift(frozenset(dict(node.params)["axes"]) - axes, axes)
         return apply(trace, ops.broadcast, node.inputs[0], shape=shape, axes=tuple(sorted(kept)))
     stop = tuple([min(n, 1) if axis in axes else n for axis, n in enumerate(node.type.shape)])

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.axes import AxisMap, Strided, is_name
+from primad.ir.axes import AxisMap, Labels, Strided, is_name
 from primad.ir.law_families import LEFT_OUT, LOCAL
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program
@@ -75,10 +75,15 @@ def _begins(node: Node, smallest: int, rows: int) -> bool:
 
 def _joined(node: Node, map: AxisMap) -> Hashable:
     """Return the index that an op joins out of parts, which are its operands; None for other ops."""
-    labels = [[label for label in operand if isinstance(label, Strided)] for operand in map.operands]
-    parts = [found[0] for found in labels if len(found) == 1 and found[0].step == 1]
     jointly = node.op.derivative.linear_operands is None
-    return parts[0].name if jointly and len(parts) == len(labels) and len({part.name for part in parts}) == 1 else None
+    name, *others = {_part(labels) for labels in map.operands} if jointly else {None}
+    return None if others else name
+
+
+def _part(labels: Labels) -> Hashable:
+    """Return the index of which an operand is a part that has no gaps; None if it is no such part of one index."""
+    parts = [label.name if label.step == 1 else None for label in labels if isinstance(label, Strided)]
+    return parts[0] if len(parts) == 1 else None
 
 
 def _taken(node: Node) -> Wants | None:
@@ -125,8 +130,7 @@ def _passing(node: Node, wants: Wants, taken: Wants | None, alone: bool) -> Want
         return tuple([want if _combine(own, want) else None for own, want in zip(taken, wants, strict=True)])
     if isinstance(node.op, Leaf):
         return tuple([want if node.op is LITERAL and isinstance(want, tuple) else None for want in wants])
-    fixed = node.op.axes.adapt is None and not node.op.axes.pointwise
-    if is_of_several(node) or fixed or node.op.programs.called or not (alone or node.op.domain is None):
+    if is_of_several(node) or node.op.axes.adapt is None or not (alone or node.op.domain is None):
         return _all(node)
     map = axis_map(node)
     (after,) = map.results
@@ -134,7 +138,7 @@ def _passing(node: Node, wants: Wants, taken: Wants | None, alone: bool) -> Want
     joined = _joined(node, map)
 
     def met(label: Hashable, want: Want) -> bool:
-        if not is_name(label) or after.count(label) != 1:
+        if not is_name(label):
             return False
         if map.role(label) == "mixed":
             return label == joined and isinstance(want, tuple)

@@ -12,7 +12,6 @@ from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import newest, rebuild, replay
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed, result_of
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import program_of
 
 MAX_ROUNDS = 200
 """Definitions nest less deeply than this; deeper means that one refers to itself."""
@@ -63,35 +62,12 @@ def _lowered(program: Program, new: dict[Any, Program]) -> Program:
                 chosen.add(node)
 
     def again(node: Node, operands: Sequence[TracedArray]) -> Any:
-        closed, sources = closed_together([new[of.key] for of in node.op.held(node.params)])
-        params = dict(node.params)
-        params.update(zip([name for name, _ in node.params if name in node.op.programs.names], closed, strict=True))
+        (name,), (of,) = node.op.programs.names, node.op.held(node.params)
+        params = {**dict(node.params), name: ClosedProgram(new[of.key])}
         trace = newest([operand.node for operand in operands], node.trace)
-        return node.op(*operands, *[TracedArray(rebuild(source, {}, trace)) for source in sources], **params)
+        return node.op(*operands, *[TracedArray(rebuild(x, {}, trace)) for x in new[of.key].sources], **params)
 
     return _with(program, chosen, again) if chosen else program
-
-
-def closed_together(programs: Sequence[Program]) -> tuple[list[ClosedProgram], list[Node]]:
-    """Return the programs of one op, and the captured values and scalars that they take as further inputs.
-
-    Where there are several programs each takes those of all, so that all take the same last operands of the op.
-    """
-    if len(programs) == 1:
-        return [ClosedProgram(programs[0])], programs[0].sources
-    sources = [source for program in programs for source in program.sources]
-    closed = []
-    start = 0
-    for program in programs:
-        hoisted, count, end = program.hoisted(), len(program.inputs), start + len(program.sources)
-        further = [source.type for source in sources]
-
-        def body(*xs: TracedArray, of: Program = hoisted, own: int = count, place: slice = slice(start, end)) -> Any:
-            return inline(of, [*xs[:own], *xs[own:][place]])
-
-        closed.append(ClosedProgram(program_of([*program.in_types, *further], body)))
-        start = end
-    return closed, sources
 
 
 def without_calls(program: Program) -> Program:

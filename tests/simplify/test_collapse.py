@@ -49,3 +49,26 @@ def test_sums_of_products_count_what_is_the_same_along_an_axis(labels: str, same
             arrays = [np.arange(1, 1 + np.prod(shape), dtype=dtype).reshape(shape) for shape in given]
             (found,), (wanted,) = (run_as_it_stands(p, arrays) for p in (collapse(program), program))
             np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("laws", ["local", "none"])  # without local laws an operand may be a sum of what was broadcast
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("places", [((0,), (1,)), ((0, 2), (1,)), ((1, 2), (0, 2)), ((0,), ()), ((), (0, 1, 2))])
+def test_sums_of_products_go_to_the_factors_along_their_own_axes(
+    places: tuple[tuple[int, ...], tuple[int, ...]], axes: tuple[int, ...], laws: str
+) -> None:
+    """Factors that are constant along some axes, with sums along these and along others."""
+    shape = (2, 3, 4)
+
+    def product(*arrays: Any) -> Any:
+        wide = [ops.broadcast(x, shape=shape, axes=own) for x, own in zip(arrays, places, strict=True)]
+        return ops.sum(ops.mul(*wide), axes=axes)
+
+    arrays = [np.cos(np.arange(np.prod(kept)).reshape(kept)) for kept in [np.delete(shape, own) for own in places]]
+    with without(LOCAL):
+        program = trace(product)(*[ArrayType(x.shape, x.dtype) for x in arrays])
+        found = collapse(program)
+    if laws == "local":
+        found = collapse(program)
+    wanted = run_as_it_stands(program, arrays)
+    np.testing.assert_allclose(run_as_it_stands(found, arrays)[0], wanted[0], rtol=1e-13, atol=1e-14)

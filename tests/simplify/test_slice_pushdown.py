@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import primad
+from primad import ops
 from primad.recording.tracing import record, type_of
 from primad.recording.tree import flatten
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tiled_plan
 from primad.simplify import simplify
-from primad.simplify.slice_pushdown import take_early
+from primad.simplify.slice_pushdown import take_early, windows_alone
 from primad.transforms import jvp, lower, vjp
 from primad.transforms.lowering import expand
 from primad.verify.cases.drawn_cases import Seeded
@@ -141,6 +142,7 @@ MADE = {
     "full": lambda x: np.full(6000, 2.0) + x,
     "counted": lambda x: np.arange(6000) * x[0],
     "padded": lambda x: np.pad(x[:20] * 2, (10, 5970)),
+    "spread": lambda x: ops.pad(x[:2000] * 2, low=(0,), high=(2,), interior=(2,)),
     "joined": lambda x: np.concatenate([x[:10] * 2, x[:5990] * 3]),
     "of an outer sum": lambda x: np.add.outer(x[:3], np.broadcast_to(x[0], (6000,)))[1],
     "turned": lambda x: np.roll(x[::-1], 3),
@@ -164,6 +166,15 @@ def test_an_index_out_of_range_is_never_lost(made, taken):
     for run in (primad.jit(f), primad.jit(f, backend="reference"), primad.grad(f)):
         with pytest.raises(primad.PrimadError, match="7000"):
             run(POINTS[:6000, 0], np.array([0, 7000]))
+
+
+@pytest.mark.parametrize("window", [slice(0, 3), slice(2, 40), slice(37, 2100, 2), slice(5980, 6000)])
+@pytest.mark.parametrize("made", MADE)
+def test_windows_are_those_of_the_whole(made, window):
+    program = expand(primad.trace(lambda x: np.sin(MADE[made](x) * 2.0)[window] * 3.0)(POINTS[:6000, 0]))
+    for early in (take_early(program, smallest=1, rows=1), windows_alone(program)):
+        found, wanted = (Plan(lower(each)).run([POINTS[:6000, 0]]) for each in (early, program))
+        assert_agree(found, wanted, 1e-12, made)
 
 
 @pytest.mark.parametrize("start", range(0, 40, 20))

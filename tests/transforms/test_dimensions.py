@@ -1,5 +1,8 @@
 """Which axes of a program are one index, and what happens along them: by dependence, never by equal lengths."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -78,6 +81,41 @@ def test_merged_axes_are_those_that_they_are_made_of():
     assert ops.reshape.axes.map(primad.ArrayType((4, 6), float), shape=(6, 4)).results == ((None, None),)
     both = ops.reshape.axes.map(primad.ArrayType((2, 6), float), shape=(4, 3))
     assert both.operands[0][1].names[1:] == both.results[0][1:]  # the 6 is 2 outer times 3 inner
+
+
+SHAPES = [
+    shape for n in (1, 2, 3, 4) for shape in itertools.product((1, 2, 3, 4, 6), repeat=n) if math.prod(shape) == 24
+]
+
+
+def test_axes_that_a_reshape_leaves_alone_are_the_same_index():
+    """And no others: seen from where each element goes."""
+    for before, after in itertools.product(SHAPES[::3], SHAPES[::2]):
+        map = ops.reshape.axes.map(primad.ArrayType(before, np.dtype(float)), shape=after)
+        old, new = (np.indices(shape).reshape(len(shape), -1) for shape in (before, after))
+        for i, j in itertools.product(range(len(before)), range(len(after))):
+            if before[i] > 1 and after[j] > 1:
+                named = map.operands[0][i] == map.results[0][j] and is_name(map.results[0][j])
+                assert named == np.array_equal(old[i], new[j]), (before, after, i, j)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_index_is_two_axes_of_one_array(name):
+    case = CASES[name]
+    for node in one_op(case.op, case.draw(Seeded(name)), case.through).nodes:
+        if not isinstance(node.op, Leaf):
+            for labels in (*axis_map(node).operands, *axis_map(node).results):
+                names = [label for label in labels if is_name(label)]
+                assert len({*names}) == len(names)
+
+
+def test_what_is_left_of_merged_axes():
+    """One of two merged indices is dropped, or both."""
+    map = ops.reshape.axes.map(x := primad.ArrayType((2, 3, 4), np.dtype(float)), shape=(6, 4))
+    first, second = map.operands[0][:2]
+    merged = primad.ArrayType((6, 4), x.dtype)
+    for dropped, shape in [({first}, (3, 4)), ({second}, (2, 4)), ({first, second}, (4,)), (set(), (6, 4))]:
+        assert map.change(dict.fromkeys(dropped), [x], [merged]).results[0].shape == shape
 
 
 @pytest.mark.parametrize("seed", range(60))
