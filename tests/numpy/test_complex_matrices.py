@@ -104,6 +104,7 @@ FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
     "eigvalsh": (lambda a: (np.linalg.eigvalsh(a),), (3, 3)),
     "svd, square": (lambda a: np.linalg.svd(a, full_matrices=False), (3, 3)),
     "svd, tall": (lambda a: np.linalg.svd(a, full_matrices=False), (4, 2)),
+    "svd, a stack": (lambda a: np.linalg.svd(a, full_matrices=False), (2, 4, 3)),
     "svd, wide": (lambda a: np.linalg.svd(a, full_matrices=False), (2, 4)),
     "qr": (np.linalg.qr, (3, 3)),
     "qr, tall": (np.linalg.qr, (4, 2)),

@@ -209,6 +209,23 @@ def test_empty_matrices():
     assert lower(primad.trace(np.linalg.inv)(empty)).outputs[0].type.shape == (0, 0)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0)])
+@pytest.mark.parametrize("function", [mirror.expm, mirror.logm, mirror.sqrtm, lambda a: np.linalg.eig(a)[1]])
+def test_functions_of_empty_matrices(function, shape):
+    """And their derivatives: all are empty."""
+    jitted, empty = primad.jit(function), np.zeros(shape)
+    value, tangent = primad.jvp(jitted, (empty,), (empty,))
+    (pulled,) = primad.vjp(jitted, empty)[1](value)
+    assert jitted(empty).shape == value.shape == tangent.shape == pulled.shape == shape
+
+
+def test_second_derivatives_of_determinants_in_the_direction_alone():
+    rng = np.random.default_rng(4)
+    a, b, t = rng.normal(size=(3, 2, 3, 3))
+    along = primad.jit(lambda b: ops.cofactors_along(a, b))
+    np.testing.assert_allclose(primad.jvp(along, (b,), (t,))[1], along(t), rtol=1e-12)
+
+
 def test_factors_and_solutions_are_made_in_one_array():
     """A copy of a large matrix is memory that the system clears: LAPACK and BLAS work where results lie."""
     a = np.random.default_rng(0).normal(size=(300, 300)) + 30 * np.eye(300)

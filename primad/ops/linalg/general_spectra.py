@@ -75,7 +75,7 @@ def _not_simple(v: Any, w: Any, told: Any) -> tuple[tuple[int, ...], int] | None
 def _left_vectors(v: Any, w: Any, told: Any) -> Any:
     found = np.linalg.inv(v)
     with np.errstate(all="ignore"):
-        if v.size and np.any(too_near(np, v, w, told, found)):
+        if np.any(too_near(np, v, w, told, found)):
             raise np.linalg.LinAlgError("an eigenvalue that is not simple")
     return found
 

@@ -35,6 +35,8 @@ def are_finite(*arrays: Any) -> Any:
 def _each(function: Callable[..., Any], type: Any, *arrays: Any) -> Any:
     """Apply a function to the matrices of stacks, one after the other; NaN for those that are not finite."""
     out = np.full(type.shape, np.nan, type.dtype)
+    if not out.size:  # LAPACK and SciPy take no matrices without elements
+        return out
     finite = are_finite(*arrays)
     for place in np.ndindex(type.shape[:-2]):
         if finite[place]:
@@ -284,7 +286,7 @@ def logarithm(a: Any) -> Any:
     from scipy.linalg import logm as of_one
 
     sizes = np.linalg.svd(a, compute_uv=False)
-    if sizes.size and sizes[-1] <= len(a) * np.finfo(a.dtype).eps * sizes[0]:
+    if sizes[-1] <= len(a) * np.finfo(a.dtype).eps * sizes[0]:
         return None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what it warns of is looked at here
