@@ -47,6 +47,12 @@ CASES: dict[str, tuple[str, tuple[primad.ArrayType, ...], dict[str, Any]]] = {
     "type of cosines": ("dct", (X,), {"axes": (1,), "type": 5}),
     "axis of a transform twice": ("fft", (of(X, complex),), {"axes": (0, 0), "inverse": False, "norm": "backward"}),
     "axis of a transform outside": ("fft", (of(X, complex),), {"axes": (2,), "inverse": False, "norm": "backward"}),
+    "an axis of a transform inside, one outside": (
+        "fft", (of(X, complex),), {"axes": (0, 2), "inverse": False, "norm": "backward"}),
+    "one axis of a transform without numbers": (
+        "fft", (of(X, complex, (4, 0)),), {"axes": (0, 1), "inverse": False, "norm": "backward"}),
+    "an axis of cosines inside, one outside": ("dct", (X,), {"axes": (0, 2), "type": 2}),
+    "one axis of cosines that is too short": ("dct", (of(X, shape=(4, 1)),), {"axes": (0, 1), "type": 1}),
     "norm of a transform": ("fft", (of(X, complex),), {"axes": (0,), "inverse": False, "norm": "both"}),
     "transform of whole numbers": ("rfft", (of(X, np.int64),), {"axis": 0, "norm": "backward"}),
     "transform of 16 bits": ("rfft", (of(X, np.float16),), {"axis": 0, "norm": "backward"}),
@@ -112,7 +118,7 @@ CASES: dict[str, tuple[str, tuple[primad.ArrayType, ...], dict[str, Any]]] = {
     "matrices of another stack": ("solve_sylvester", (SQUARE, of(SQUARE, shape=(5, 3, 3)), SQUARE), {}),
     "matrices of another dtype": ("solve_sylvester", (SQUARE, of(SQUARE, np.float32), SQUARE), {}),
     "right side of another dtype": ("solve_sylvester", (SQUARE, SQUARE, of(SQUARE, np.float32)), {}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -135,3 +141,11 @@ def test_what_is_just_right_is_taken() -> None:
         for params in several:
             operands = (VECTOR, INDICES) if op == "gather" else (VECTOR,)
             ops.BY_NAME[op].infer(*operands, **params)
+
+
+@pytest.mark.parametrize("index", [-1 - 10**15, 5, 10**15])
+def test_sums_at_indices_outside_are_refused_however_far_these_are(index: int) -> None:
+    """What is looked at first, whether all are different, takes no memory for them."""
+    add = primad.jit(lambda x, i: ops.scatter_add(x, i, axis=0, batch=0, size=5), backend="reference")
+    with pytest.raises(primad.PrimadError, match=f"index {index} is out of range"):
+        add(np.ones((3, 100)), np.array([0, 1, index]))

@@ -18,16 +18,15 @@ from primad.ops.record.primitive import Primitive
 __all__ = ["gather", "scatter_add"]
 
 
-def _index_grid(indices: Any, batch: int, middle: int) -> tuple[Any, ...]:
-    """Index arrays for the batch axes and the gathered axis, shaped batch + middle·1 + indices."""
+def _index_grid(indices: Any, batch: int) -> tuple[Any, ...]:
+    """Index arrays for the batch axes and the gathered axis."""
     indices = np.asarray(indices)
     grid: list[Any] = []
-    own = indices.ndim - batch
     for axis in range(batch):
-        shape = [1] * (batch + middle + own)
+        shape = [1] * indices.ndim
         shape[axis] = indices.shape[axis]
         grid.append(np.arange(indices.shape[axis]).reshape(shape))
-    return tuple(grid), indices.reshape(indices.shape[:batch] + (1,) * middle + indices.shape[batch:])
+    return (*grid, indices)
 
 
 def _flat_places(indices: Any, batch: int, axis: int, n: int) -> Any:
@@ -50,8 +49,7 @@ def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
         rows = math.prod(x.shape[: axis + 1])  # said, since NumPy finds no -1 where they are empty
         return np.take(x.reshape((rows, *x.shape[axis + 1 :])), places, 0)
     moved = np.moveaxis(x, axis, batch)
-    grid, picked = _index_grid(indices, batch, 0)
-    out = moved[(*grid, picked)]
+    out = moved[_index_grid(indices, batch)]
     own = indices.ndim - batch
     return np.moveaxis(out, range(batch, batch + own), range(axis, axis + own))
 
@@ -141,8 +139,7 @@ def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> A
         return out
     moved_out = np.moveaxis(out, axis, batch)
     moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
-    grid, picked = _index_grid(indices, batch, 0)
-    np.add.at(moved_out, (*grid, picked), moved)
+    np.add.at(moved_out, _index_grid(indices, batch), moved)
     return out
 
 
@@ -153,10 +150,9 @@ takes about as long as adding one element to each row."""
 
 def _are_distinct(indices: Any, n: int) -> bool:
     """Say whether indices are different, and from 0 to n − 1."""
-    if indices.dtype.kind != "i" or indices.size > n or indices.min(initial=0) < 0:
+    if indices.dtype.kind != "i" or indices.size > n or indices.min(initial=0) < 0 or indices.max(initial=-1) >= n:
         return False
-    counts = np.bincount(indices, minlength=n)
-    return len(counts) == n and counts.max(initial=0) <= 1
+    return bool(np.bincount(indices).max(initial=0) <= 1)
 
 
 def _rows_at(x: Any, indices: Any, shape: tuple[int, ...]) -> Any:
