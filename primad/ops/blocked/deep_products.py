@@ -6,6 +6,7 @@ BLAS and NumPy add up all products, or those of some hundred places, one after t
 from __future__ import annotations
 
 import math
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def einsum(labels: str, x: Any, y: Any, out: Any = None) -> Any:
     if span < 2:  # the others are many
         parts = einsum(f"{operands}->{longest}{result}", x, y)
         return _placed(sum_along(parts, (0,)), out)
-    new = next(c for c in map(chr, range(ord("A"), ord("z"))) if c.isalpha() and c not in lengths)
+    new = next(c for c in reversed(ascii_letters) if c not in lengths)
     whole = length // span * span
     pieces, rests = [], []
     for array, letters in ((x, in_x), (y, in_y)):

@@ -101,13 +101,13 @@ class MatrixOperand:
 
 
 class Scratch:
-    """A buffer that is used again, and grows."""
+    """A buffer for arrays of one dtype, that is used again, and grows."""
 
     def __init__(self) -> None:
         self._buffer: Any = np.empty(0)
 
     def like(self, array: Any) -> Any:
         """Return an uninitialised contiguous array like another."""
-        if self._buffer.size < array.size or self._buffer.dtype != array.dtype:
+        if self._buffer.size < array.size:
             self._buffer = np.empty(array.size, array.dtype)
         return self._buffer[: array.size].reshape(array.shape)
