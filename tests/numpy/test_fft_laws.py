@@ -117,3 +117,6 @@ def test_columns_that_share_a_place_in_the_cache(dtype: str) -> None:
         assert np.array_equal(ops.fft.numpy(z, axes=axes, inverse=False, norm="ortho"), expected)
     assert ops.fft.numpy(out, axes=(1,), inverse=True, norm="forward", out=out) is out
     assert np.array_equal(out, np.fft.ifft(z, axis=1, norm="forward"))
+    gaps = np.empty((2, 6, 2 * columns), dtype)[..., ::2]
+    ops.fft.numpy(z, axes=(1,), inverse=False, norm="backward", out=gaps)
+    assert np.array_equal(gaps, np.fft.fft(z, axis=1))

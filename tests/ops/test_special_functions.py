@@ -137,6 +137,29 @@ def test_values_and_derivatives(name: str) -> None:
         )
 
 
+TOGETHER: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], int]] = {
+    "gammainc": (
+        lambda t: special.gammainc(1.3 + t, 0.7 + 0.6 * t),
+        lambda t: mp.gammainc(1.3 + t, 0, 0.7 + 0.6 * t, regularized=True),
+        5,
+    ),
+    "betainc": (
+        lambda t: special.betainc(1.3 + 0.4 * t, 2.1 - t, 0.4 + 0.3 * t),
+        lambda t: _betainc(1.3 + 0.4 * t, 2.1 - t, 0.4 + 0.3 * t),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_derivatives_in_all_arguments_at_once(name: str) -> None:
+    """Of orders at which densities have been differentiated in a parameter several times, and then in x."""
+    ours, exact, most = TOGETHER[name]
+    known = [c * mp.factorial(k) for k, c in enumerate(mp.taylor(exact, mp.mpf(0), most))]
+    for order in range(1, most + 1):
+        assert primad.derivative(ours, order)(0.0) == pytest.approx(float(known[order]), rel=1e-8)
+
+
 def test_a_product_with_a_logarithm_has_a_slope_where_it_vanishes() -> None:
     """Both are smooth at x = 0, unless the logarithm is infinite: there a convention holds."""
     slope, mixed = primad.grad(special.xlogy), primad.grad(lambda y: primad.grad(special.xlogy)(0.0, y))

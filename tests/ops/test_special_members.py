@@ -41,6 +41,23 @@ def test_values_and_derivatives(name: str) -> None:
                 assert found[order][i] == pytest.approx(float(slope), rel=1e-10, abs=1e-12), (p, x, order + 1)
 
 
+INTEGRALS = [
+    (0.0, (0.5, 0.5, 0.5, 0.0)), (0.0, (0.5, 1.5, 1.5, 0.0)), (0.0, (0.5, 0.5, 1.5, 0.0)), (0.0, (0.5, 0.5, 0.5, 1.0)),
+    (0.0, (0.5, 1.5, 0.5, 1.0)), (0.0, (0.5, 0.5, 0.5, 2.0)), (0.0, (0.5, 1.0, 0.0, 0.0)), (0.0, (1.5, 1.0, 0.0, 0.0)),
+    (1.0, (1.5, 0.5, 0.5, 0.0)), (1.0, (1.5, 1.5, 0.5, 0.0)),
+]  # fmt: skip
+"""The powers of Carlson's integrals, and of their derivatives."""
+
+
+@pytest.mark.parametrize(("power", "powers"), INTEGRALS)
+def test_elliptic_integrals_are_what_they_mean(power: float, powers: tuple[float, ...]) -> None:
+    x = (0.3, 1.2, 2.0, 0.7)
+    numbers = Precise(15)
+    meant = ops.power_integral.meaning(numbers, *map(numbers.context.mpf, x), power=power, powers=powers)
+    found = ops.power_integral.numpy(*map(np.float64, x), power=power, powers=powers)
+    assert float(found) == pytest.approx(float(meant), rel=1e-9)
+
+
 ARGUMENTS: dict[str, tuple[float, ...]] = {
     "elliprf": (0.3, 1.2, 2.0), "elliprd": (0.3, 1.2, 2.0), "elliprj": (0.3, 1.2, 2.0, 0.7), "elliprc": (0.3, 1.2),
     "elliprg": (0.3, 1.2, 2.0), "ellipk": (0.6,), "ellipkm1": (0.3,), "ellipe": (0.6,), "ellipkinc": (2.3, 0.6),

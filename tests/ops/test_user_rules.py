@@ -472,6 +472,7 @@ BAD_PARTIALS: dict[str, tuple[Any, str]] = {
     "no list": (lambda out, x: x, "got a value of type function"),
     "nothing": (None, "got None"),
     "none": ([], "got none"),
+    "a list": ([[np.cos]], "a value of type list, not a function"),
     "a text": ("ab", "got a value of type str"),
     "too few arguments": ([lambda out: out], "does not take 2 arguments"),
     "too many arguments": ([lambda out, x, y: out], "does not take 2 arguments"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import tracemalloc
 from collections import Counter
@@ -293,8 +294,20 @@ def test_windows_of_a_traced_array_are_numpys(size, axis):
         primad.trace(lambda x: np.lib.stride_tricks.sliding_window_view(x, 5, 0))(x)
 
 
-@pytest.mark.parametrize("labels", ["a,bpq->abpq", "bpq,a->abpq", "ap,bq->abpq", "ab,pq->abpq", "pq,ab->abpq"])
-@pytest.mark.parametrize("step", [(1, 1), (1, 2), (2, 2)])
+PLACED = {
+    f"{x},{y}->abpq": None
+    for places in itertools.product(("x", "y", "xy"), repeat=4)
+    for x, y in [["".join(c for c, at in zip("abpq", places, strict=True) if name in at) for name in "xy"]]
+    if x and y
+}
+"""Products of which the first operand, the second, or both have each of the places and each of the elements."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "step"),
+    [(labels, (1, 1)) for labels in PLACED]
+    + [(x, s) for x in ("ap,bq->abpq", "ab,pq->abpq") for s in [(1, 2), (2, 2)]],
+)
 def test_overlapping_products_are_those_of_all_windows(labels, step):
     """Whichever operand has the places, the elements, or a part of both; and whichever steps there are."""
     lengths = {"a": 3, "b": 4, "p": 2, "q": 3}

@@ -172,7 +172,7 @@ def _sum(x: Any, *, axes: Shape, each: Each = in_order) -> Any:
     x = np.asarray(x)
     first = x.ndim - len(axes)
     last = bool(axes) and first > 0 and tuple(axes) == tuple(range(first, x.ndim))
-    if last and not x.flags.c_contiguous and 0 < math.prod(x.shape[first:]) <= SHORT <= x.shape[first - 1]:
+    if last and not x.flags.c_contiguous and math.prod(x.shape[first:]) <= SHORT <= x.shape[first - 1]:
         return _sum_of_arrays(x, first)
     return reduction(np.add, x, axes=axes, each=each)
 
@@ -247,7 +247,7 @@ def _sum_diagonal(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]
     """The zeros beside the diagonal are those of the seeds."""
     axes = params["axes"]
     for x, y in (inputs[0].inputs, inputs[0].inputs[::-1]) if len(inputs[0].inputs) == 2 else ():
-        if x.op is eye and y.op is broadcast and len(dict(y.params)["axes"]) == 1 and axes:
+        if x.op is eye and y.op is broadcast and len(dict(y.params)["axes"]) == 1:
             vector = y.inputs[0]
             return vector if len(axes) == 1 else apply(trace, sum, vector, axes=(0,))
     return None

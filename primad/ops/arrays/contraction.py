@@ -62,7 +62,7 @@ def matrix_form(labels: str) -> tuple[Any, ...] | None:
     inner = [c for c in x if c in y and c not in out]
     rows = [c for c in x if c not in y]
     columns = [c for c in y if c not in x]
-    if not inner or (batch and not (rows and columns)):
+    if batch and not (rows and columns):
         return None
     x_order = tuple([x.index(c) for c in (*batch, *rows, *inner)])
     y_order = tuple([y.index(c) for c in (*batch, *inner, *columns)])

@@ -234,7 +234,7 @@ class Halves:
         if x.op in (real_part, imaginary_part):
             half = yield Halves._of, x.inputs[0], False
             return None if half is None else (apply(self._trace, x.op, half), 1 if x.op is real_part else -1)
-        if isinstance(x.op, Leaf) or not x.op.axes.pointwise or not x.inputs:
+        if isinstance(x.op, Leaf) or not x.op.axes.pointwise:
             return None
         known = yield from _all_of([(Halves._even_or_odd, operand) for operand in x.inputs])
         if known is None:

@@ -94,7 +94,7 @@ def _outside_of(op: Primitive, name: str) -> Law:
 
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
         x, y = inputs
-        if x.op is not weigh_pairs or y.op is not weigh_pairs or x.params != y.params:
+        if (x.op, x.params) != (y.op, y.params):
             return None
         return apply(trace, weigh_pairs, apply(trace, op, x.inputs[0], y.inputs[0]), **dict(x.params))
 

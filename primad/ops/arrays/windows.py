@@ -195,7 +195,7 @@ def _overlap_add_product(trace: Trace, inputs: tuple[Node, ...], params: dict[st
     places, elements = [out[axis] for axis in axes], list(out[ndim:])
     for i in (0, 1):
         here, there = parts[i], parts[1 - i]
-        if all(c in here and c not in there for c in places) and all(c in there and c not in here for c in elements):
+        if all(c not in there for c in places) and all(c not in here for c in elements):
             break
     else:
         return None

@@ -83,7 +83,7 @@ def _truncate(x: Any, *, dtype: str) -> Any:
 
 def _to_discrete(x: ArrayType, *, dtype: str) -> ArrayType:
     result = ArrayType(x.shape, np.dtype(dtype))
-    if result.is_float or x.is_complex:
+    if result.is_float:
         raise ShapeError(f"truncate: from {x.dtype} to {dtype} is no truncation; use cast, or real_part")
     return result
 

@@ -155,9 +155,6 @@ def _sech2(x: Any, out: Any = None) -> Any:
     if x.dtype.kind == "c":
         e = np.exp(-2 * np.where(x.real < 0, -x, x))
         return np.divide(4 * e, (1 + e) * (1 + e), out=out)
-    if x.dtype == np.dtype(object):
-        e = np.exp(-2 * np.absolute(x))
-        return 4 * e / (1 + e) ** 2
     if not x.ndim and out is None:  # the same operations, on a scalar
         e = np.exp(-2 * abs(x[()]))
         d = 1 + e

@@ -63,7 +63,7 @@ def _is_whole_power(node: Node) -> bool:
     """Say whether an application is a polynomial: the exponent is a known whole number, and not below 0."""
     exponent = node.inputs[1]
     value = literal_value(exponent) if exponent.op is LITERAL else -1
-    return not isinstance(value, complex) and value >= 0 and float(value).is_integer()
+    return bool(value == abs(value) // 1)
 
 
 power: Primitive = elementwise(

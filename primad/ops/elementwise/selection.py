@@ -86,12 +86,9 @@ def _mask(condition: Any, x: Any, out: Any = None) -> Any:
 
 def _leave(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
     """A mask leaves ops that make zero of zero, and those that move elements and keep them all."""
-    if op.axes.pointwise and not op.memory.views and op.linear_groups(len(operands)):
-        return partial(_out_of_linear, op)
-    moves = op.memory.views and not op.axes.pointwise and op.axes.map is not None
-    if op.kind == "linear" and moves and len(operands) == 1:
-        return partial(_out_of_view, op)
-    return None
+    if not op.memory.views:
+        return partial(_out_of_linear, op) if op.axes.pointwise and op.linear_groups(len(operands)) else None
+    return None if op.axes.pointwise else partial(_out_of_view, op)
 
 
 def _out_of_linear(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:

@@ -61,11 +61,11 @@ class Outermost:
     Attributes:
         rank: 0 for all ops that have none, then broadcasts, signs and masks.
         leave: (op, ops of its operands) -> the constructor form in which the op with this field is outside; None where
-            they do not commute. None for ops that no family moves.
+            they do not commute.
     """
 
     rank: int
-    leave: Callable[[Primitive, Sequence[Any]], Rewrite | None] | None = None
+    leave: Callable[[Primitive, Sequence[Any]], Rewrite | None]
 
 
 @dataclass(frozen=True)

@@ -359,7 +359,6 @@ def composite(
     jvp: Sequence[Rule] | None = None,
     laws: Sequence[Law] = (),
     consumed: Sequence[Law] = (),
-    work: Work | None = None,
     doc: str = "",
 ) -> Primitive:
     """Make an op whose meaning is a definition in terms of other ops.
@@ -373,7 +372,6 @@ def composite(
             shorter or more accurate than the derivative of the definition; differentiating then keeps the op.
         laws: constructor identities.
         consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
-        work: what it costs; by default found by recording the definition.
         doc: one line for the reference.
 
     Example:
@@ -393,6 +391,6 @@ def composite(
         lower=lower,
         derivative=DerivativeRules(jvp=None if jvp is None else sum_of_contributions(jvp), partials=tuple(jvp or ())),
         laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
-        work=work or Work(flops=definition.cost),
+        work=Work(flops=definition.cost),
         doc=doc,
     )

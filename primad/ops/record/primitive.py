@@ -23,7 +23,7 @@ Rules are written in the language itself: they receive traced arrays and use ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -43,6 +43,7 @@ from primad.ops.record.fields import (
     DomainOfDefinition,
     Indexing,
     Kind,
+    Law,
     Laws,
     MemoryUse,
     Programs,
@@ -132,8 +133,7 @@ class Primitive:
             self._contexts.clear()
         ops = [op for op in context if op is not SAME]
         names = {SAME if op is SAME else op.name for op in context}
-        laws = [law for law in self.laws.own if law.may_apply(names) and (law.complex is not None or not over_complex)]
-        own = [law.rewrite for law in laws if law.rewrite is not None]
+        own = _rewrites(self.laws.own, names, over_complex)
         consumed = [rewrite for op in dict.fromkeys(ops) for rewrite in consuming(self, op, over_complex)]
         if project in ops and not over_complex:
             consumed.append(partial(_consume_results, self))
@@ -147,7 +147,7 @@ class Primitive:
         found = {}
         for op in dict.fromkeys(operands):
             outer = None if isinstance(op, Leaf) else op.laws.outermost
-            if outer is not None and outer.leave is not None and outer.rank > rank:
+            if outer is not None and outer.rank > rank:
                 rewrite = outer.leave(self, operands)
                 if rewrite is not None:
                     found[op] = rewrite
@@ -246,9 +246,13 @@ def is_of_several(node: Node) -> bool:
 
 def consuming(op: Primitive, operand: Any, over_complex: bool = False) -> list[Rewrite]:
     """Return the constructor forms of laws that another op has for being an operand of this one."""
-    laws = () if isinstance(operand, Leaf) else operand.laws.consumed
-    held = [law for law in laws if law.complex is not None or not over_complex]
-    return [law.rewrite for law in held if law.rewrite is not None and law.may_apply((op.name,))]
+    return [] if isinstance(operand, Leaf) else _rewrites(operand.laws.consumed, (op.name,), over_complex)
+
+
+def _rewrites(laws: Sequence[Law], names: Collection[str], over_complex: bool) -> list[Rewrite]:
+    """Return the constructor forms of those of some laws that may apply where ops of these names meet."""
+    held = [law for law in laws if law.may_apply(names) and (law.complex is not None or not over_complex)]
+    return [law.rewrite for law in held if law.rewrite is not None]
 
 
 def _consume_results(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
@@ -268,7 +272,7 @@ def _is_view(op: Any) -> bool:
 def _consume_seen(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """What is seen of a value, by the same view of all operands, is consumed as the value is."""
     view = inputs[0]
-    if len(view.inputs) != 1 or any(x.params != view.params for x in inputs):
+    if any(x.params != view.params for x in inputs):
         return None
     wholes = tuple([x.inputs[0] for x in inputs])
     first = wholes[0]
