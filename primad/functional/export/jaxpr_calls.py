@@ -121,7 +121,7 @@ class Ruled:
         found = self._read(pushed, primals, [tangents[i] for i in self.moving])
         changes = iter(found[self.count :])
         out = found[: self.count]
-        return out, [next(changes) if _is_moving(y) else y * 0 for y in out]
+        return out, [next(changes) if _is_moving(y) else _none_of(y) for y in out]
 
     def pull(self, primals: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
         """Return the cotangents of the operands, by the pullback that the equation has in JAX."""
@@ -136,7 +136,7 @@ class Ruled:
             return jax.vjp(of_kept, *[primals[i] for i in self.moving])[1](list(cotangents))
 
         found = iter(self._read(pulled, primals, [cotangents[i] for i in kept]))
-        return tuple([next(found) if i in self.moving else x * 0 for i, x in enumerate(primals)])
+        return tuple([next(found) if i in self.moving else _none_of(x) for i, x in enumerate(primals)])
 
     def forward(self, *values: Any) -> tuple[list[Any], tuple[Any, ...]]:
         """Return the results by the forward rule, which is differentiated further, and the operands."""
@@ -160,9 +160,10 @@ class Ruled:
 
     def _read(self, rule: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
         parts = self.consts, *given
-        key = rule.__name__, tuple([tuple([type_of(x) for x in part]) for part in parts])
+        described = [[as_described(x) for x in part] for part in parts]
+        key = rule.__name__, tuple(map(tuple, described))
         if key not in self.traced:
-            self.traced[key] = jax_module().make_jaxpr(rule)(*[[as_described(x) for x in part] for part in parts])
+            self.traced[key] = jax_module().make_jaxpr(rule)(*described)
         return self.reader.read(self.traced[key], [x for part in parts for x in part])
 
 
@@ -257,7 +258,12 @@ def _moving(values: Sequence[Any]) -> list[int]:
 
 def _is_moving(x: Any) -> bool:
     """Say whether a value has tangents."""
-    return not isinstance(x, Keys) and np.dtype(x.dtype).kind in "fc"
+    return not isinstance(x, Keys) and bool(jax_module().dtypes.issubdtype(x.dtype, np.inexact))
+
+
+def _none_of(x: Any) -> Any:
+    """Return zeros in the form of what has no tangents."""
+    return Keys(*[word * 0 for word in x]) if isinstance(x, Keys) else x * 0
 
 
 # -- random keys -------------------------------------------------------------------------------------------------------
@@ -267,8 +273,8 @@ def _implementation(equation: Any) -> Any:
     """Return JAX's functions of the keys that an equation is about."""
     from jax.extend.random import threefry_prng_impl
 
-    avals = [v.aval for v in (*equation.invars, *equation.outvars) if is_key(v.aval)]
-    if any("fry" not in str(aval.dtype) for aval in avals):
+    aval = next(v.aval for v in (*equation.invars, *equation.outvars) if is_key(v.aval))
+    if "fry" not in str(aval.dtype):
         raise refusal(equation)
     return threefry_prng_impl
 

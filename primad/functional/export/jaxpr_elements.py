@@ -24,7 +24,7 @@ def scattered(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
             replace_at(x, operands[1], update, **params) for x, update in zip(operands[0], operands[2], strict=True)
         ]
         return [Keys(*words)]
-    if jaxpr is None or not jaxpr.eqns:
+    if jaxpr is None:
         return [replace_at(*operands, **params)]
     x, indices, updates = operands
     function = _of_elements(jaxpr, consts, x.ndim)

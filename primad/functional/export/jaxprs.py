@@ -75,7 +75,8 @@ class Reader:
             found = function(*operands, **equation.params)
             return found if equation.primitive.multiple_results else (found,)
         traced = any(isinstance(leaf, TracedArray) for leaf in tree.leaves(operands))
-        if not traced and not equation.effects and all(hasattr(v.aval, "dtype") for v in equation.outvars):
+        arrays = {hasattr(v.aval, "dtype") for v in equation.outvars} == {True}
+        if not traced and not equation.effects and arrays:
             return list(as_function(equation)(*map(_for_jax, operands)))
         raise refusal(equation)
 
@@ -171,6 +172,10 @@ def as_function(equation: Any) -> Callable[..., tuple[Any, ...]]:
 
 
 def as_described(x: Any) -> Any:
-    """Return the shape and dtype of an array, for JAX to trace with."""
+    """Return the shape and dtype of an array, or of an array of keys, for JAX to trace with."""
+    jax = jax_module()
+    if isinstance(x, Keys):
+        words = jax.ShapeDtypeStruct((*type_of(x.first).shape, 2), np.uint32)
+        return jax.eval_shape(lambda words: jax.random.wrap_key_data(words, impl="threefry2x32"), words)
     type = type_of(x)
-    return jax_module().ShapeDtypeStruct(type.shape, type.dtype)
+    return jax.ShapeDtypeStruct(type.shape, type.dtype)
