@@ -68,7 +68,7 @@ def parse(text: str, primitives: Sequence[Primitive] = (), captured: Sequence[An
         try:
             lower(program)  # whether a derivative in it can be built shows only there
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-            what = getattr(error, "what", None) or str(error) or type(error).__name__
+            what = getattr(error, "what", repr(error))
             raise ProgramError(
                 f"program text holds a program that cannot be differentiated as it says: {what}",
                 fix="read the text of a program as primad prints it: str(program).",

@@ -65,3 +65,20 @@ def test_a_matrix_that_is_shown_turned(axes: Any) -> None:
     np.testing.assert_array_equal(np.isfinite(found), J.pattern().toarray().T)
     assert len({*found[1:, 0]}) == len({*np.diag(found)[1:]}) == 1 and found[1, 0] != found[1, 1]
     np.testing.assert_array_equal(J.T.coloring().rows, J.coloring().columns)
+
+
+@pytest.mark.parametrize(("width", "name"), [(19, "tab20"), (20, "tab20"), (21, "nipy_spectral")])
+def test_colours_as_far_as_they_go(axes: Any, width: int, name: str) -> None:
+    J = primad.jacobian(lambda x: sum(x[k : k + 30] ** 2 for k in range(width)))(np.ones(60))
+    J.plot(axes)
+    assert J.coloring().directions == width and axes.images[0].get_cmap().name == name
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "equal"),
+    [(4, 4, True), (4, 19, True), (19, 4, True), (4, 20, False), (20, 4, False), (0, 3, False), (1, 30, False)],
+)
+def test_points_are_squares_unless_the_picture_is_long(axes: Any, height: int, width: int, equal: bool) -> None:
+    x = np.ones(width)
+    primad.jacobian(lambda x: np.resize(x, height) if height else np.sign(x[:0]))(x).plot(axes, colored=False)
+    assert (axes.get_aspect() == 1) == equal

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -85,6 +85,11 @@ ELSEWHERE = ModuleType("elsewhere")
 
 def helper(x: Any) -> Any:
     return SCALE * x
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
 
 
 class Model:
@@ -235,6 +240,16 @@ def importing(x: Any) -> Any:
         list(range(readings.MOST_VALUES + 1)),
         np.zeros(readings.MOST_BYTES),
         np.array([None]),
+        np.zeros(readings.MOST_BYTES + 1, np.uint8),
+        np.zeros(2).view(np.matrix),
+        dict.fromkeys(range(readings.MOST_VALUES + 1)),
+        [(i,) for i in range(readings.MOST_VALUES)],
+        [].append,
+        {"a": 1}.get,
+        type("Number", (np.float64,), {})(2.0),
+        type("Numbers", (list,), {})([2.0]),
+        type("Pair", (tuple,), {})((1.0, 2.0)),
+        type("Fields", (list,), {"_fields": ()})([1.0]),
     ],
 )
 def test_there_is_no_reading_of_what_cannot_be_compared(function: Any) -> None:
@@ -246,6 +261,9 @@ def test_there_is_no_reading_of_what_cannot_be_compared(function: Any) -> None:
     [
         np.exp, np.sum, np.linalg.norm, math.log, len, anp.exp, Model, Model(1.0).slope, partial(helper, 1.0),
         lambda x: np.linalg.norm(x) + math.pi * np.sum(x), primad.grad(helper), {"a": [1, (2.0, np.float32)]},
+        list(range(readings.MOST_VALUES)), dict.fromkeys(range(readings.MOST_VALUES)), Slots.__new__(Slots),
+        [(i,) for i in range(readings.MOST_VALUES - 1)], np.zeros(readings.MOST_BYTES, np.uint8), Point(1.0, 2.0),
+        [np.float64(2.0), np.int8(1), np.bool_(True), None],
     ],
 )  # fmt: skip
 def test_there_is_a_reading_of_what_programs_are_made_of(function: Any) -> None:

@@ -23,6 +23,7 @@ from scipy.interpolate import CubicSpline
 import primad
 from primad.functional.rules import rule_identity
 from primad.functional.rules.custom_ops import Pullback
+from primad.functional.rules.custom_rules import TwoSided
 from primad.ir.array_types import ArrayType
 from primad.numpy.special import softmax
 from primad.recording import tree
@@ -89,6 +90,12 @@ class Tower:
             pulled = primad.custom_vjp(body)
             pulled.defvjp(lambda x, y: (pulled(x, y), (x, y)), lambda at, ct: tuple(d * ct for d in partials(*at)))
             return pulled
+        if self.flavour == "two rules":
+            return TwoSided(
+                body,
+                lambda at, ts: (body(*at), sum(d * t for d, t in zip(partials(*at), ts, strict=True))),
+                lambda at, ct: tuple([d * ct for d in partials(*at)]),
+            )
         pushed = primad.custom_jvp(body)
 
         def rule(primals: Any, tangents: Any) -> Any:
@@ -345,6 +352,12 @@ def check(rng: random.Random, flavours: Any, reverse: bool) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_rules_in_both_modes(flavour: str, seed: int) -> None:
     check(random.Random(f"{flavour} {seed}"), (flavour, flavour, *FORWARD_AND_REVERSE), reverse=False)
+
+
+@pytest.mark.parametrize("seed", [113, 120, 123, 132, 134, 142])
+def test_functions_with_a_rule_for_each_mode(seed: int) -> None:
+    """These push a pullback's derivative forward, along all of its operands or some."""
+    check(random.Random(f"two rules {seed}"), ("two rules", "two rules", *FORWARD_AND_REVERSE), reverse=False)
 
 
 @pytest.mark.parametrize("seed", range(24, 34))

@@ -205,7 +205,7 @@ class LazyMatrix(HasSparseForm, NDArrayOperatorsMixin):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         given = any(arg is self for arg in args) and not is_traced(*args) and _KEYWORDS.issuperset(kwargs)
-        if function in _SHOWING and given and args[0] is self:
+        if function in _SHOWING and given:
             by_name = [kwargs[name] for name in ("shape", "newshape") if name in kwargs]
             return self.reshape(*args[1:], *by_name, order=kwargs.get("order", "C"))
         if function in _LAZY_FUNCTIONS and given:

@@ -42,7 +42,7 @@ def draw(pattern: Any, coloring: Coloring | None, axes: Any) -> Any:
     image[rows * points[0] // max(height, 1), columns * points[1] // max(width, 1)] = number
     edges = (-0.5, max(width, 1) - 0.5, max(height, 1) - 0.5, -0.5)
     axes.imshow(image, extent=edges, interpolation="nearest", aspect="auto", **options)
-    if height and width and 0.2 < height / width < 5:
+    if max(height, width) < 5 * min(height, width):
         axes.set_aspect("equal")
     axes.set(xlabel="element of the argument", ylabel="element of the result")
     axes.set_title(title, fontsize="medium")

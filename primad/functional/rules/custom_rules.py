@@ -164,21 +164,21 @@ class custom_vjp(_Custom):
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
         super().__init__(function, nondiff_argnums)
-        self._both: tuple[Function, Function] | None = None
+        self._both: tuple[()] | tuple[Function, Function] = ()
 
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Set the rule: forward(*args) -> (value, residuals), backward(residuals, cotangent) -> cotangents."""
         self._both = forward, backward
 
     def _given(self) -> tuple[Function | None, ...]:
-        return self._both or ()
+        return self._both
 
     def _primitive(self) -> Any:
         return custom_vjp_
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
         name = getattr(self, "__name__", "custom_vjp")
-        if self._both is None:
+        if not self._both:
             raise NotDifferentiableError(
                 f"custom_vjp function {name} has no rule", fix=f"give it one with {name}.defvjp."
             )

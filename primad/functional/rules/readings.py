@@ -259,10 +259,9 @@ class _FunctionReader:
         return found
 
     def _built_in(self, function: BuiltinFunctionType) -> Hashable:
-        owner = getattr(function, "__self__", None)
-        if not (owner is None or isinstance(owner, ModuleType)) or not _is_constant(function):
+        if not _is_constant(function):  # as methods of objects, which have no module
             raise _UnknownError
-        if owner is not None and owner.__name__ == "builtins" and function.__name__ in _REACHING:
+        if function.__module__ == "builtins" and function.__name__ in _REACHING:
             raise _UnknownError
         return exact_key(function)
 

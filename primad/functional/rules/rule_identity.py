@@ -109,9 +109,11 @@ class Rule:
     def _reading_key(self) -> RuleKey | None:
         """Return what tells what it records from what it would record otherwise; None where that is not known."""
         assert self.types is not None
-        owner, *fixed = self.owner or (None,)
-        known = isinstance(owner, Readable) and not fixed
-        read = owner.reading() if known else reading(self.owner, self.jvp, self.forward, self.backward)
+        match self.owner:
+            case (Readable() as owner,):
+                read = owner.reading()
+            case _:
+                read = reading(self.owner, self.jvp, self.forward, self.backward)
         if read is None:
             return None
         inputs, outputs = self.types
@@ -131,12 +133,11 @@ class Rule:
         inputs, outputs = self.types
         arguments = tree.unflatten(self.in_tree, [0] * len(inputs))
         if self.jvp is not None:
-            pushed = _key_of(record(self.jvp, [*inputs, *inputs], tree.flatten((arguments, arguments))[1]))
-            if self.backward is None or pushed is None:
-                return pushed
-            given = (arguments, tree.unflatten(self.out_tree, [0] * len(outputs)))
-            pulled = _key_of(record(self.backward, [*inputs, *outputs], tree.flatten(given)[1]))
-            return None if pulled is None else (pushed, pulled)
+            found = [_key_of(record(self.jvp, [*inputs, *inputs], tree.flatten((arguments, arguments))[1]))]
+            if self.backward is not None:
+                given = (arguments, tree.unflatten(self.out_tree, [0] * len(outputs)))
+                found.append(_key_of(record(self.backward, [*inputs, *outputs], tree.flatten(given)[1])))
+            return None if None in found else tuple(found)
         assert self.forward is not None and self.backward is not None
         forward = record(self.forward, inputs, self.in_tree)
         if len(forward.out_tree.children()) != 2:
