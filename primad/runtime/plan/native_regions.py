@@ -97,6 +97,13 @@ def _work_of_any(node: Node) -> int:
     return node.op.cost(node).matmul_flops or (0 if isinstance(node.type, TupleType) else _work(node))
 
 
+def _is_cheap(node: Node) -> bool:
+    """Say whether a large array is the result of one op of arithmetic on another one, which is not larger."""
+    if not node.op.axes.pointwise or len(node.inputs) != 1 or node.type.size < CALL_ELEMENTS:
+        return False
+    return work_of_element(node) <= 1 and 0 < node.inputs[0].type.nbytes <= node.type.nbytes
+
+
 def _is_worthwhile(run: Sequence[Node]) -> bool:
     return len(run) >= FEWEST_STEPS or sum(map(_work, run)) >= WORTHWHILE_WORK
 
@@ -137,7 +144,8 @@ def alternating_runs(before: Mapping[Node, Collection[Node]], native: Container[
 class Partition:
     """A program on its way to be parts and steps between them.
 
-    Views are computed wherever they are read: they stand in no order. So do arrays that become constants of a text.
+    Views are computed wherever they are read: they stand in no order. So do arrays that become constants of a text, and
+    large ones that a cheap op makes of one array, as a cast or a conjugate: to write and read them takes longer.
 
     Args:
         program: what is cut.
@@ -148,7 +156,7 @@ class Partition:
         self._program = program
         steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
         able = {node for node in steps if is_native(node, loops)}
-        self._free = {node for node in able if node.op in VIEWS or is_constant(node)}
+        self._free = {node for node in able if node.op in VIEWS or is_constant(node) or _is_cheap(node)}
         self._native = able - self._free
         self._steps = [node for node in steps if node not in self._free]
         self._drafts = self._drafted()
