@@ -8,6 +8,7 @@ from primad.runtime.executors.executor import PLAIN, Executable, Executor, Optio
 from primad.runtime.plan.compiled_program import compiled_program
 from primad.runtime.plan.native_regions import partitioned
 from primad.runtime.tiling.complex_plans import complex_plan
+from primad.runtime.tiling.middle_programs import middle_plan
 from primad.runtime.tiling.tiled_plan import make_plan
 
 
@@ -18,7 +19,7 @@ class NativeExecutor(Executor):
 
     def prepare(self, program: Program, options: Options) -> Executable:
         """Return a plan."""
-        return complex_plan(program, options) or make_plan(program, *options)
+        return middle_plan(program, options) or complex_plan(program, options) or make_plan(program, *options)
 
     def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return the program as one native function, or as several with what has no native code between them."""

@@ -265,6 +265,11 @@ class SpareWorkspaces:
         """Keep the workspaces in a forked child; whoever held the lock is not there."""
         self._lock = Lock()
 
+    @property
+    def largest(self) -> int:
+        """Bytes of a workspace, at most, for it to be kept."""
+        return self._limit // 2
+
     def take(self, own: list[Workspace]) -> Workspace | None:
         """Return one of a plan's spare workspaces, if it has any."""
         if not own:
@@ -279,7 +284,7 @@ class SpareWorkspaces:
 
     def give(self, workspace: Workspace, own: list[Workspace]) -> None:
         """Keep a workspace that a run has finished with."""
-        if 2 * workspace.size > self._limit:
+        if workspace.size > self.largest:
             return
         with self._lock:
             self._owners[workspace] = own

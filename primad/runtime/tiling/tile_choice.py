@@ -135,14 +135,17 @@ def mixed_tiles(partition: TilePartition) -> InterpretedTiles | None:
 
 
 def _is_for_blas(partition: TilePartition) -> bool:
-    """Say whether a product reads a matrix again and again that is too large for a cache."""
+    return blas_is_as_wide() and reads_large_matrix(partition)
+
+
+def reads_large_matrix(partition: TilePartition) -> bool:
+    """Say whether a product in the tiles reads a matrix again and again that is too large for a cache."""
     axis = partition.dimension.axis
-    found = any(
+    return any(
         _matrix_bytes(partition, node) > LARGEST_MATRIX
         for node in partition.program.nodes
         if node.op is ops.contract and (node in axis or node in partition.sums)
     )
-    return found and blas_is_as_wide()
 
 
 def blas_is_as_wide() -> bool:

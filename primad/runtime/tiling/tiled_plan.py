@@ -147,8 +147,7 @@ def _tiled(
             continue
         length = tile_length(dimension)
         pays = dimension.length >= 2 * length
-        before = _sums_before(program, dimension)
-        if not _needs_stages(program, dimension, before):
+        if not needs_stages(program, dimension):
             partition = partition_of(program, dimension, donated)
             large = large_products(partition)
             if large:
@@ -162,6 +161,7 @@ def _tiled(
         if not pays:
             continue
         if stages > 1:
+            before = _sums_before(program, dimension)
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             values = dimension.axis.keys() - dimension.sources
             staged = _staged(program, first, values, stages, donated, along)
@@ -184,7 +184,7 @@ def _with_split_axes(program: Program, stages: int, donated: Donated) -> AnyPlan
         # One of the two may be summed over to be used along the other: with softmax, say, that of the keys. Else the
         # one that is the first axis of more values is cut: a tile of them lies in order.
         whole = split.program
-        found = [(_needs_stages(whole, x, _sums_before(whole, x)), x) for x in tileable_dimensions(whole)]
+        found = [(needs_stages(whole, x), x) for x in tileable_dimensions(whole)]
         found.sort(key=lambda pair: (pair[0], -pair[1].length, sum(pair[1].axis.values())))
         inner = _tiled(whole, [dimension for _, dimension in found], stages)
         if isinstance(inner, PlannedProgram):
@@ -301,8 +301,9 @@ def _sums_before(program: Program, dimension: Tileable) -> dict[Node, int]:
     return before
 
 
-def _needs_stages(program: Program, dimension: Tileable, before: dict[Node, int]) -> bool:
+def needs_stages(program: Program, dimension: Tileable) -> bool:
     """Say whether complete sums over the dimension are used along it again; what is summed over it lies along it."""
+    before = _sums_before(program, dimension)
     return any(before[node] for node in program.nodes if node in dimension.axis and not isinstance(node.op, Leaf))
 
 

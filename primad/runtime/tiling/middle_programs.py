@@ -1,0 +1,150 @@
+"""Programs of middle size: too large for one native function that Python calls, and not held by tiles.
+
+Tiles pay where nearly all of a program lies along one long axis. A stencil whose shifts mix every axis, a Jacobian of
+blocks, a block of attention on short sequences have no such axis: what is outside of the tiles runs step by step, each
+step reads and writes whole arrays, and small products go to BLAS one by one. As long as the values fit into memory that
+a plan keeps, native functions of all steps, with NumPy's between them where something has no native code, take less.
+"""
+
+from __future__ import annotations
+
+from primad import ops
+from primad.ir.array_types import TupleType
+from primad.ir.node import Leaf, Node
+from primad.ir.program import Program, subprogram
+from primad.ir.walks import users_of
+from primad.native.emit.emit_context import Pointwise
+from primad.native.emit.op_table import way_of
+from primad.native.emit.pointwise import work_of_element
+from primad.native.llvm.compile_limits import BUDGET
+from primad.native.llvm.compiler import compiler
+from primad.native.loops.body_programs import has_body
+from primad.native.schedule.stencil_split import PASS
+from primad.native.schedule.storage import VIEWS
+from primad.ops.record.primitive import application
+from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan.fusion import is_pointwise
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.plan.memory_limit import check_memory
+from primad.runtime.plan.native_regions import FEWEST_STEPS, Partition
+from primad.runtime.plan.workspaces import SPARE_WORKSPACES
+from primad.runtime.tiling.tile_choice import NATIVE_LENGTHS, SCRATCH_BYTES, reads_large_matrix
+from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES, needed_of, partition_of
+from primad.runtime.tiling.tileable_axes import Tileable, is_computed, tileable_dimensions
+from primad.runtime.tiling.tiled_plan import needs_stages
+from primad.simplify.barriers import without_barriers
+from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS
+from primad.transforms.axis_split import Separated, told_apart
+
+MOST_WORK = 16 * ALONE_WORK
+"""Ops on elements, up to which a program is of middle size: some twenty milliseconds on one thread. Chosen: threads
+save little of so short a time beside what passes over memory cost. The last bits of results depend on it."""
+SHARE_IN_TILES = 0.75
+"""Share of a program's work along one axis, from which tiles hold it. Chosen: of the programs that were timed
+it was less than half or nearly all. The last bits of results depend on it."""
+
+
+def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
+    """Return a plan of native functions for a program of middle size; None for any other.
+
+    Args:
+        program: what to compute.
+        options: how it is to run: tiles along a given axis, and what is limited in memory, are not for this.
+
+    Raises:
+        MemoryLimitError: if its arrays would not fit into the machine's memory.
+    """
+    if compiler() is None or options.along is not None or options.memory is not None or options.inner:
+        return None
+    program = without_barriers(program)
+    if not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program):
+        return None
+    parts = Partition(program)
+    if not parts.is_mostly_native or parts.length > BUDGET.tile_text or parts.scratch > SPARE_WORKSPACES.largest:
+        return None
+    units = parts.units()
+    if units is None:
+        return None
+    plan = Plan(program, donated=options.donated, units=units)
+    check_memory(plan)
+    return plan
+
+
+def _is_of_middle_size(program: Program) -> bool:
+    """Say whether a program is large for one function, small enough for several, and more than loops and a product.
+
+    One large product is BLAS's, on threads: what native functions save is passes over memory and calls beside products.
+    """
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    if any(has_body(application(node)[0]) or node.op.cost(node).flops >= SHARED_FLOPS for node in steps):
+        return False
+    work = {node: _work(node) for node in steps}
+    products = {node for node in steps if node.op.cost(node).matmul_flops}
+    passes = [node for node in steps if is_computed(node) and node not in products and _is_large(node)]
+    total, held = sum(work.values()), sum(node.op.cost(node).bytes for node in steps)
+    if len(passes) < FEWEST_STEPS or 2 * max([work[node] for node in products], default=0) > total:
+        return False
+    return total <= MOST_WORK and (total > ALONE_WORK or held > WORTHWHILE_BYTES)
+
+
+def _is_large(node: Node) -> bool:
+    """Say whether an op takes longer on its arrays than its call."""
+    arrays = [x.type for x in (node, *node.inputs) if not isinstance(x.type, TupleType)]
+    return max([type.size for type in arrays], default=0) >= CALL_ELEMENTS
+
+
+def _tiles_hold(program: Program) -> bool:
+    """Say whether tiles along some axis do nearly all of a program's work, and fit into a cache."""
+    return any(_holds(program, dimension) for dimension in tileable_dimensions(program)) or _comes_apart(program)
+
+
+def _comes_apart(program: Program) -> bool:
+    """Say whether an axis that meets itself can be cut as two, in nearly all of a program or of what comes first."""
+    apart = told_apart(program)
+    if apart is None or isinstance(apart, Separated):
+        return apart is not None
+    first = subprogram(program, needed_of(program.inputs, apart), apart)
+    works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
+    return works[0] >= SHARE_IN_TILES * works[1] and isinstance(told_apart(first), Separated)
+
+
+def _holds(program: Program, dimension: Tileable) -> bool:
+    steps = [node for node in program.nodes if is_computed(node)]
+    if sum(node.type.nbytes for node in steps if node in dimension.axis) < WORTHWHILE_BYTES:
+        return False
+    if SCRATCH_BYTES * dimension.length < NATIVE_LENGTHS[0] * _live_bytes(program, dimension):
+        return False
+    work = {node: max(CALL_ELEMENTS, _work(node)) for node in steps}
+    # An array that a view shows is copied for tiles, which read and write slices of whole arrays.
+    copied = [node for node in dimension.sources if node.op in VIEWS and node.op is not ops.broadcast]
+    whole = sum(work.values()) + sum(2 * PASS * node.type.size for node in copied)
+    inside = sum(work.get(node, 0) for node in dimension.axis.keys() | dimension.reductions)
+    if inside < SHARE_IN_TILES * whole:
+        return False
+    if dimension.bytes_per_index * dimension.length < WORTHWHILE_BYTES and needs_stages(program, dimension):
+        return False  # stages save passes over memory, and there are few of these
+    return not reads_large_matrix(partition_of(program, dimension, ()))
+
+
+def _live_bytes(program: Program, dimension: Tileable) -> int:
+    """Return the bytes of values along an axis that memory holds at the same time: not of those that a loop ends in."""
+    users = users_of(program.nodes)
+
+    def lies(node: Node) -> bool:
+        return is_computed(node) and not all(isinstance(way_of(x), Pointwise) for x in (node, *users.get(node, ())))
+
+    held = {node: node.type.nbytes for node in dimension.axis if lies(node)}
+    last = {x: node for node in program.nodes for x in node.inputs}
+    now = most = 0
+    for node in program.nodes:
+        now += held.get(node, 0)
+        most = max(most, now)
+        now -= sum(held.get(x, 0) for x in {*node.inputs} if last[x] is node)
+    return most
+
+
+def _work(node: Node) -> int:
+    """Return ops on elements, or an eighth of the flops: so many are an op on a vector."""
+    elements: int = 0 if isinstance(node.type, TupleType) else node.type.size * work_of_element(node)
+    flops: int = node.op.cost(node).flops
+    return max(elements, flops // 8)

@@ -1,0 +1,147 @@
+"""Programs of middle size: which run as native functions of all steps, and that these compute the same."""
+
+import numpy as np
+import pytest
+
+import primad
+from primad.native.llvm import compiler as native
+from primad.runtime.executors.dispatch import NATIVE
+from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan.native_steps import NativePart
+from primad.runtime.plan.workspaces import SPARE_WORKSPACES
+from primad.runtime.tiling import middle_programs
+from primad.runtime.tiling.middle_programs import middle_plan
+from primad.simplify import simplify
+from primad.transforms.lowering import lower
+
+pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Take programs for large from a few elements on: they compile and run faster."""
+    for name in ("WORTHWHILE_BYTES", "ALONE_WORK", "CALL_ELEMENTS"):
+        monkeypatch.setattr(middle_programs, name, 1)
+
+
+def lowered(function, *args):
+    types = [primad.ArrayType(x.shape, x.dtype) for x in args]
+    return simplify(lower(primad.trace(function)(*types)))
+
+
+def stencil(u):
+    """The total variation of a picture: differences beside each other, which mix both axes."""
+    across, down = u[1:, :-1] - u[:-1, :-1], u[:-1, 1:] - u[:-1, :-1]
+    return np.sum(np.sqrt(across**2 + down**2 + 1e-3))
+
+
+def padded(u):
+    p = np.pad(u, 1)
+    return np.sum(np.tanh(p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4.0 * u) ** 2)
+
+
+def rolled(u):
+    return np.sum((np.roll(u, 1, 0) - u) ** 4 + np.roll(u, 2, 1) * u)
+
+
+def summed(u):
+    """Means over windows by cumulative sums."""
+    c = np.cumsum(np.cumsum(u, 0), 1)
+    return np.sum((c[4:, 4:] - c[:-4, 4:] - c[4:, :-4] + c[:-4, :-4]) ** 2)
+
+
+def spectral(u):
+    """A picture that is blurred in Fourier space, and the lengths of its gradients."""
+    blurred = np.fft.irfft2(np.fft.rfft2(u) * np.exp(-np.arange(u.shape[1] // 2 + 1.0)), u.shape)
+    return np.sum((blurred - u) ** 2) + stencil(u) + stencil(np.tanh(u) * u)
+
+
+def blocks(x):
+    """Residuals of pairs of rows, each coupled by sums over three coordinates."""
+    a, b = np.reshape(x, (-1, 3))[::2], np.reshape(x, (-1, 3))[1::2]
+    length = np.sqrt(np.sum((a - b) ** 2, axis=1, keepdims=True))
+    return np.reshape(np.cross(a, b) / length + np.sum(a * b, axis=1, keepdims=True) * a, (-1,))
+
+
+def normalised(w, x):
+    for each in w:
+        x = np.tanh(x @ each)
+        x = (x - np.mean(x, 0)) / np.sqrt(np.var(x, 0) + 1e-3)
+    return np.sum(x**3)
+
+
+MIDDLE = {
+    "stencil": (primad.grad(stencil), (RNG.normal(size=(40, 33)),)),
+    "padded": (primad.grad(padded), (RNG.normal(size=(33, 40)),)),
+    "rolled": (primad.value_and_grad(rolled), (RNG.normal(size=(32, 48)),)),
+    "summed": (primad.grad(summed), (RNG.normal(size=(30, 40)),)),
+    "spectral": (primad.grad(spectral), (RNG.normal(size=(130, 128)),)),
+    "blocks": (primad.jacobian(blocks), (RNG.normal(size=60),)),
+    "normalised": (primad.grad(normalised), (RNG.normal(size=(2, 12, 12)), RNG.normal(size=(40, 12)))),
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("which", MIDDLE)
+def test_what_no_axis_holds_runs_as_native_functions(which, monkeypatch):
+    """Its values are those of NumPy's definitions, and the same bits in each run."""
+    monkeypatch.setattr(middle_programs, "SCRATCH_BYTES", 1000)  # a few rows do not fit
+    function, args = MIDDLE[which]
+    program = lowered(function, *args)
+    plan = NATIVE.prepare(program, PLAIN)
+    parts = [unit for unit in plan.units if isinstance(unit, NativePart)]
+    alone = [unit for unit in plan.units if not isinstance(unit, NativePart) and not unit.op.memory.views]
+    others = sum(unit.type.size for unit in alone if "fft" not in unit.op.name)
+    assert parts and 10 * others < sum(part.work for part in parts)
+    found, again = plan.run(args), plan.run(args)
+    expected = primad.recording.tree.leaves(primad.jit(function, backend="reference")(*args))
+    for x, y, z in zip(found, again, expected, strict=True):
+        assert np.array_equal(x, y)
+        np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10 * np.max(np.abs(z)))
+
+
+@pytest.mark.usefixtures("small")
+def test_what_tiles_hold_stays_in_tiles():
+    """An axis along which all lies, one that meets itself, a chain of pointwise ops; loops have plans of their own."""
+    points, w = RNG.normal(size=(2000, 2)), RNG.normal(size=(2, 8))
+    for function, args in (
+        (primad.grad(lambda w, x: np.sum(np.tanh(x @ w) ** 2)), (w, points)),
+        (lambda x: np.sum(np.exp(-np.sum((x[:, None] - x[None]) ** 2, -1))), (points[:300],)),
+        (lambda x: np.exp(np.sin(x)) * x, (points,)),
+        (primad.grad(lambda x: np.sum(primad.scan(lambda c, _: (np.roll(c, 1) * c, None), x, length=9)[0])), (w[0],)),
+        (lambda x: np.sum(np.exp(x - np.mean(x, axis=0))), (np.ones((200_000, 4)),)),
+    ):
+        assert middle_plan(lowered(function, *args)) is None
+
+
+def test_the_size_of_middle_programs(monkeypatch):
+    """They are larger than one function that Python calls, and their memory is kept between runs."""
+    function = primad.grad(padded)
+    program, tiny = lowered(function, np.ones((200, 200))), lowered(function, np.ones((20, 20)))
+    assert middle_plan(program) is not None and middle_plan(tiny) is None
+    assert middle_plan(lowered(function, np.ones((3000, 3000)))) is None
+    for name, value in (("SHARED_FLOPS", 1000), ("MOST_WORK", 1000), ("SHARE_IN_TILES", 0.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(middle_programs, name, value)
+            assert (middle_plan(program) is None) is (name != "SHARE_IN_TILES")
+    monkeypatch.setattr(SPARE_WORKSPACES, "_limit", 1000)
+    assert middle_plan(program) is None
+
+
+def test_what_is_asked_for_is_done_otherwise():
+    """Tiles along an axis, less memory and streams are not for native functions of whole arrays."""
+    program = lowered(primad.grad(padded), np.ones((200, 200)))
+    for options in (Options(along=(0, 0)), Options(memory=10**9), Options(inner=1)):
+        assert middle_plan(program, options) is None
+    assert middle_plan(lowered(lambda x: np.sort(x, axis=0) + np.sort(x, axis=1), np.ones((600, 600)))) is None
+
+
+def test_donated_memory_takes_the_result():
+    step = primad.grad(padded)
+    x = RNG.normal(size=(200, 200))
+    expected = x - 0.1 * step(x)
+    given = x.copy()
+    found = primad.jit(lambda x: x - 0.1 * step(x), donate=0)(given)
+    assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-12)
+    assert found is given or np.shares_memory(found, given)
