@@ -34,7 +34,7 @@ from primad.runtime.tiling.tileable_axes import Tileable, is_computed, tileable_
 from primad.runtime.tiling.tiled_plan import needs_stages
 from primad.simplify.barriers import without_barriers
 from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS
-from primad.transforms.axis_split import Separated, told_apart
+from primad.transforms.axis_split import SplitAxes, split_axes
 
 MOST_WORK = 16 * ALONE_WORK
 """Ops on elements, up to which a program is of middle size: some twenty milliseconds on one thread. Chosen: threads
@@ -100,12 +100,12 @@ def _tiles_hold(program: Program) -> bool:
 
 def _comes_apart(program: Program) -> bool:
     """Say whether an axis that meets itself can be cut as two, in nearly all of a program or of what comes first."""
-    apart = told_apart(program)
-    if apart is None or isinstance(apart, Separated):
+    apart = split_axes(program)
+    if apart is None or isinstance(apart, SplitAxes):
         return apart is not None
     first = subprogram(program, needed_of(program.inputs, apart), apart)
     works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
-    return works[0] >= SHARE_IN_TILES * works[1] and isinstance(told_apart(first), Separated)
+    return works[0] >= SHARE_IN_TILES * works[1] and isinstance(split_axes(first), SplitAxes)
 
 
 def _holds(program: Program, dimension: Tileable) -> bool:
