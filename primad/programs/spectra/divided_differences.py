@@ -132,13 +132,14 @@ def _next(
         return ops.broadcast(x, shape=shape, axes=tuple(new))
 
     gap = at(w, k) - at(w, 0)
-    live = where(absolute(gap) > 0, gap, full(1.0, gap))
+    far = absolute(gap) if gap.dtype.kind == "c" else gap  # in ascending order
+    live, size = (where(far > 0, x, full(1.0, x)) for x in (gap, far))
     (low, high), (low_doubt, high_doubt) = ([at(x, *range(k)), at(x, *range(1, k + 1))] for x in before)
     quotient = (high - low) / live
-    doubt = (low_doubt + high_doubt + rounding * (absolute(low) + absolute(high))) / absolute(live)
+    doubt = (low_doubt + high_doubt + rounding * (absolute(low) + absolute(high))) / size
     smooth = _mean_slope(program, w, params, k)
     largest = ops.reduce_max(absolute(w), axes=(len(lead),))
-    equal = absolute(gap) <= at(largest) * (ROUNDING * n * float(np.finfo(w.dtype).eps))
+    equal = far <= at(largest) * (ROUNDING * n * float(np.finfo(w.dtype).eps))
     chosen = equal | (absolute(smooth - quotient) <= doubt)
     value = where(chosen, smooth, quotient)
     doubt = where(chosen, rounding * absolute(smooth), doubt)
