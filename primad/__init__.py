@@ -45,8 +45,6 @@ from primad.functional.derivatives.lazy_matrices import hessian as hessian
 from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
 from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
 from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
-from primad.functional.derivatives.symmetric_tensors import SymmetricTensor as SymmetricTensor
-from primad.functional.derivatives.symmetric_tensors import derivatives as derivatives
 from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
 from primad.functional.jit import jit as jit
 from primad.functional.parsing import parse as parse
@@ -171,6 +169,8 @@ __all__ = [
 
 _LATE = {
     "Explanation": "primad.explanation",
+    "SymmetricTensor": "primad.functional.derivatives.symmetric_tensors",
+    "derivatives": "primad.functional.derivatives.symmetric_tensors",
     "distribute": "primad.functional.export.distribute",
     "enclose": "primad.enclosures",
     "explain": "primad.explanation",
@@ -199,6 +199,8 @@ if TYPE_CHECKING:
     from primad.explanation import Explanation as Explanation
     from primad.explanation import explain as explain
     from primad.explanation import show_versions as show_versions
+    from primad.functional.derivatives.symmetric_tensors import SymmetricTensor as SymmetricTensor
+    from primad.functional.derivatives.symmetric_tensors import derivatives as derivatives
     from primad.functional.export.distribute import distribute as distribute
     from primad.functional.export.from_jax import from_jax as from_jax
     from primad.functional.export.to_jax import to_jax as to_jax

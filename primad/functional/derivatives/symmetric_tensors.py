@@ -134,7 +134,10 @@ class SymmetricTensor:
             )
         for direction in directions:
             if type_of(direction).shape != self._argument.shape:
-                raise ShapeError(f"along: a direction of type {type_of(direction)} for an argument {self._argument}")
+                raise ShapeError(
+                    f"along: a direction of type {type_of(direction)} for an argument {self._argument}",
+                    fix="give directions of the argument's shape.",
+                )
         along = _pushed(self._function, directions)
         left = self.order - len(directions)
         return SymmetricTensor(along, self._x, left, (self._argument, self._result)) if left else along(self._x)
@@ -296,7 +299,9 @@ def derivatives(function: Callable[P, Any], order: int, argnums: int = 0) -> Cal
         (SymmetricTensor(float64[4,4,4], order 3, 20 distinct entries), np.float64(3.0))
     """
     if not isinstance(order, (int, np.integer)) or order < 1:
-        raise ShapeError(f"derivatives: the order must be an integer ≥ 1, got {order!r}")
+        raise ShapeError(
+            f"derivatives: the order must be an integer ≥ 1, got {order!r}", fix="write derivatives(f, 2), say."
+        )
 
     def derivatives_of(*args: Any, **kwargs: Any) -> SymmetricTensor:
         selected = Selected(function, args, kwargs, argnums, "derivatives")
