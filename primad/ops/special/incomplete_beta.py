@@ -23,7 +23,12 @@ def _along(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
 
 
 def _distribution(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int] = (0, 0)) -> Any:
-    """Add the power series of DLMF 8.17.8, whose terms are polynomials of small changes of a and b."""
+    """Add the power series of DLMF 8.17.8, whose terms are polynomials of small changes of a and b.
+
+    It has few terms where x is small, and so right of the middle is what the left leaves of the whole (DLMF 8.17.4).
+    """
+    if x > 0.5:
+        return (0 if any(n) else 1) - _distribution(numbers, b, a, 1 - x, n[::-1])
     places = [(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1)]
     fact, lead = numbers.factorial, x * (1 - x)
     term = {(j, k): lead * _density(numbers, a, b, x, (j, k)) / (fact(j) * fact(k)) for j, k in places}
