@@ -19,6 +19,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llv
 
 from primad.explanation import explained
 from primad.native.llvm import vectors
+from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors.dispatch import NATIVE
 from tests.sweeps import ANY_WIDTHS, WIDTHS
 
@@ -31,21 +32,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.set_threshold(20_000, 20, 50)
 
 
-LEFT_TO_THE_SWEEP = (
-    "-regalloc=basic", "-disable-lsr", "-disable-cgp", "-disable-machine-cse", "-disable-machine-sink",
-    "-disable-early-taildup", "-disable-tail-duplicate", "-disable-branch-fold", "-disable-copyprop",
-    "-disable-block-placement", "-disable-ssc", "-disable-post-ra",
-)  # fmt: skip
-"""What LLVM does to make code faster that is right without: a third of the time to compile. Nothing is among them that
-goes by what is said of memory, as of what does not alias, so that what is said wrongly is seen as before."""
-
-
 def pytest_configure(config):
+    """Have LLVM select instructions for one block after the other, and do no more: half of the time to compile.
+
+    Texts say nothing of memory or of numbers that only optimisation goes by (tests/native/test_builder.py), so that
+    nothing said wrongly is missed. What selects still faster knows no masked vectors.
+    """
     if config.getoption("markexpr") == "not exhaustive":
+        object.__setattr__(BUDGET, "level", 0)
         with contextlib.suppress(ImportError):
-            llvm = importlib.import_module("llvmlite.binding")
-            for option in LEFT_TO_THE_SWEEP:
-                llvm.set_option("primad", option)
+            importlib.import_module("llvmlite.binding").set_option("primad", "-fast-isel=0")
 
 
 def pytest_collection_finish():

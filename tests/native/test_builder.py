@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
+import re
 from random import Random
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from primad.native.llvm.builder import Builder, module
 from primad.native.llvm.compiler import compiler
+from tests.sources import PACKAGE
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 
@@ -109,3 +112,21 @@ def test_random_code_does_what_a_model_does(seed: int) -> None:
         names["model"](expected, count)
         kernel.function(memory.ctypes.data_as(ctypes.c_void_p), count, 0, 0)
         assert memory.tolist() == expected, body
+
+
+FOR_OPTIMISATION = re.compile(
+    r"noalias|dereferenceable|llvm\.assume|![a-z]|\bf(?:add|sub|mul|div|cmp|neg) (?:fast|n|arcp|contract|afn|re)"
+)
+
+
+def test_texts_say_nothing_that_only_optimisation_goes_by() -> None:
+    """What such words say wrongly would be seen in the sweep only: the suite compiles without optimisation."""
+    written = sorted((PACKAGE / "native").rglob("*.py"))
+    strings = [
+        (path, node.value)
+        for path in written
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert not [(path.name, text) for path, text in strings if FOR_OPTIMISATION.search(text)]
+    assert FOR_OPTIMISATION.search("%c = fadd nnan double %a, %b") and FOR_OPTIMISATION.search("ptr noalias %a")
