@@ -172,6 +172,11 @@ def dense_of(families: tuple[str, ...], scale: float) -> Any:
     return under(families, lambda: primad.jacobian(arrow)(np.linspace(0.1, 1.0, 40)).sparse().toarray())
 
 
+def lengths(x: Any) -> Any:
+    """Return the lengths of arrows in the plane, which is no stencil."""
+    return np.sqrt(np.sum(x.reshape(-1, 2) ** 2, axis=1))
+
+
 def joined_choices(x: Any, scale: float) -> Any:
     """Return a row of everything beside a choice for each element."""
     return np.append(np.sum(np.maximum(x, 0.5) ** 2) * scale, np.where(x > 0.4, x**2, x**3))
@@ -395,7 +400,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda f=f, s=s: dense_of(f, s) for f in FAMILIES for s in (1.0, 2.0)],
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
-        *[lambda m=m: primad.jacobian(lambda x: x**2 * m)(X).sparse().toarray() for m in np.tri(2, len(X))],
+        *[lambda m=m: primad.jacobian(lambda x: lengths(x) * m)(np.ones(8)).sparse().toarray() for m in np.tri(2, 4)],
     ],
     "entries at a point": lambda: [
         lambda s=s, local=local: primad.jacobian(lambda x: joined_choices(x, s))(X).sparse(local=local).toarray()

@@ -94,7 +94,7 @@ class HasSparseForm:
         return self._asked(local).pattern()
 
     def coloring(self, local: bool = False, substitution: bool = False) -> Coloring:
-        """Return which columns and rows of the matrix are taken together for `sparse`."""
+        """Return which columns and rows of the matrix are taken together, where `sparse` takes products."""
         return self._asked(local).coloring(substitution)
 
     def plot(self, axes: Any = None, *, local: bool = False, colored: bool = True) -> Any:
@@ -148,10 +148,11 @@ class HasSparseForm:
     def sparse(
         self, format: str | None = None, out: Any = None, *, local: bool = False, substitution: bool = False
     ) -> Any:
-        """Compute the entries that may not be zero, by as few products as are found for them.
+        """Compute the entries that may not be zero, as they are or by as few products as are found for them.
 
-        Columns that share no row are one direction; rows with many entries are pulled back, and of a Hessian the
-        symmetry is used. Where they are is found at the first call, and kept for others of the same function.
+        Entries of stencils are computed one by one, with no product. Of other functions columns that share no row are
+        one direction; rows with many entries are pulled back, and of a Hessian the symmetry is used. Where they are is
+        found at the first call, and kept for others of the same function.
 
         Args:
             format: SciPy's name of a format: 'csr' (the default), 'csc', 'coo', 'dia' or 'bsr'.

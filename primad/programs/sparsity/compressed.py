@@ -21,9 +21,10 @@ from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import concatenate
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.diagonals import together
-from primad.programs.sparsity.colored_products import colored_products, read_products
+from primad.programs.sparsity.coloring.colored_products import colored_products, read_products
 from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
+from primad.programs.sparsity.direct_entries import Diagonals, Sums, added_up
 from primad.programs.sparsity.found_entries import Found
 from primad.programs.sparsity.kept_entries import KeptEntries
 from primad.programs.sparsity.matrix_programs import MatrixPrograms
@@ -70,6 +71,13 @@ class EntriesKey(NamedTuple):
     products: ProductsKey
     entries: int
     kind: str = "entries"
+
+
+class DiagonalsKey(NamedTuple):
+    """The diagonals of a matrix, of whose elements its entries are sums."""
+
+    matrix: CompressedKey
+    kind: str = "diagonals"
 
 
 def compressed(
@@ -171,6 +179,11 @@ class Compressed:
             out: takes them, if it is given.
         """
         data = np.empty(len(found.columns), self._programs.dtype) if out is None else out
+        diagonals, sums = self._direct(None if chosen else found, format)
+        if diagonals is not None and sums is not None:
+            (elements,) = prepared(DiagonalsKey(self._key), lambda: diagonals.program).run(list(values))
+            sums.take(elements, data)
+            return data
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled, bool(chosen))
             if len(reading.places) == len(data) and sweep.count == self._together(along, sweep.count):
@@ -179,6 +192,11 @@ class Compressed:
             for first, products in self._products(sweep.colors, sweep.count, sweep.pulled, values, chosen):
                 reading.take(products, first, data)
         return data
+
+    def _direct(self, found: Found | None, format: str) -> tuple[Diagonals | None, Sums | None]:
+        """Return diagonals, and which of their elements the entries are; None where products have the entries."""
+        diagonals = None if found is None or not len(found.columns) else self._programs.diagonals
+        return diagonals, None if diagonals is None or found is None else found.sums(diagonals, format)
 
     def _read(self, along: Program, sweep: Sweep, reading: Reading, values: Sequence[Array], data: Array) -> None:
         """Compute all entries by products with all directions at once, into an array."""
@@ -244,6 +262,10 @@ class Compressed:
     def recorded(self, found: Found, operands: Sequence[TracedArray]) -> TracedArray:
         """Record the computation of the entries, row by row, of traced inputs of the program."""
         trace, parts, targets = operands[0].node.trace, [], []
+        diagonals, sums = self._direct(found, "csr")
+        if diagonals is not None and sums is not None:
+            (values,) = inline(diagonals.program, operands)
+            return added_up(values, [TracedArray(trace.capture(x)) for x in sums.lists], len(sums.places))
         for sweep, reading in zip(self.sweeps(found), found.readings("csr"), strict=True):
             along = self._programs.along(sweep.pulled)
             block = self._together(along, sweep.count)

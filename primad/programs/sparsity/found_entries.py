@@ -11,6 +11,7 @@ from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
+from primad.programs.sparsity.direct_entries import Diagonals, Sums, sums_of
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -37,7 +38,8 @@ class Found:
         made = self.sweeps if self.is_colored else []
         read = [(x.targets, x.places) for readings in self._readings.values() for x in readings]
         trees = self.substitution.held if "substitution" in self.__dict__ and self.substitution else ()
-        return self.starts, self.columns, *[(x.colors, x.entries) for x in made], *read, *trees
+        added = [(x.places, x.weights) for x in self._sums.values() if x is not None]
+        return self.starts, self.columns, *added, *[(x.colors, x.entries) for x in made], *read, *trees
 
     @property
     def is_colored(self) -> bool:
@@ -72,6 +74,20 @@ class Found:
                 number[self._by_columns.data] = np.arange(len(number))
             self._readings[format] = [Reading(number[sweep.entries], sweep.places) for sweep in self.sweeps]
         return self._readings[format]
+
+    @cached_property
+    def _sums(self) -> dict[str, Sums | None]:
+        return {}
+
+    def sums(self, diagonals: Diagonals, format: str) -> Sums | None:
+        """Return which elements of diagonals the entries are, in the order of 'csr' or 'csc'; None if of too many."""
+        if format not in self._sums:
+            if format == "csc":
+                found = self.sums(diagonals, "csr")
+                self._sums[format] = found and found.by_columns(self._by_columns.data)
+            else:
+                self._sums[format] = sums_of(diagonals, self.starts, self.columns, self.shape[1])
+        return self._sums[format]
 
     @cached_property
     def _by_columns(self) -> Any:

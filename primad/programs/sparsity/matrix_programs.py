@@ -14,6 +14,7 @@ from primad.ir.program import Program
 from primad.ir.replay import replay
 from primad.ir.walks import dependents
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
+from primad.programs.sparsity.direct_entries import Diagonals, diagonals_of
 from primad.programs.sparsity.found_entries import Way
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -82,6 +83,11 @@ class MatrixPrograms:
     def followed(self) -> Program:
         """The program along which the entries are found, of the inputs and a direction."""
         return lower(self.pulled if self.pushed is None else self.pushed)
+
+    @cached_property
+    def diagonals(self) -> Diagonals | None:
+        """What computes the entries as they are; None where that takes products with directions."""
+        return None if self.pushed is None else diagonals_of(self.followed)
 
     @cached_property
     def chooses(self) -> Program:

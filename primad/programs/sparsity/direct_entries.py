@@ -1,0 +1,300 @@
+"""Entries of a matrix of derivatives that are computed as they are, without products with directions.
+
+A stencil takes copies of its argument, moved, and computes with them element by element; what it computes is moved, and
+added, to the result. So its Jacobian is T D L: L says from which elements the copies are taken, T where the results go,
+both constant, and D has a diagonal for each pair of a copy and a result. The diagonals are the program of the product
+with a direction itself, with 1 in place of one copy and nothing in place of the others. Each entry of the matrix is
+one of their elements, or the sum of a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad import ops
+from primad.errors import NotDifferentiableError
+from primad.ir.array_types import ArrayType
+from primad.ir.node import LITERAL, Leaf, Node, Trace
+from primad.ir.program import Program, subprogram
+from primad.ir.replay import reapplied, rebuild, replay
+from primad.ir.walks import dependents
+from primad.recording.traced_array import TracedArray, lift
+from primad.recording.tracing import program_of
+from primad.runtime.executors.dispatch import prepare
+from primad.transforms.reverse import transpose
+
+Array = np.ndarray[Any, Any]
+
+MOST_DIAGONALS = 64
+"""Diagonals of a matrix that are computed as they are. Chosen: each has code of its own, and more take long to
+compile."""
+MOST_EACH = 2
+"""Elements of diagonals for each entry of the matrix, above which products with directions are taken."""
+MOST_ADDED = 4
+"""Elements of diagonals that are added up for an entry, up to which each has a list, and above which they are
+scattered. Chosen: entries of stencils are sums of few."""
+
+
+class Diagonals(NamedTuple):
+    """The diagonals of a program of products with a direction.
+
+    Attributes:
+        program: (inputs) -> all diagonals, one after the other, and 0 at the end.
+        size: how many elements they have.
+        numbers, rows, columns: an element, and a place of the matrix where it belongs; elements may have several.
+        weights: by which it is multiplied there.
+    """
+
+    program: Program
+    size: int
+    numbers: Array
+    rows: Array
+    columns: Array
+    weights: Array
+
+
+class Sums(NamedTuple):
+    """Which elements of diagonals are added up for the entries of a matrix.
+
+    Attributes:
+        places: lists of the numbers of elements, one for each entry.
+        weights: by which the elements are multiplied; None if by 1.
+    """
+
+    places: Array
+    weights: Array | None
+
+    @property
+    def lists(self) -> list[Array]:
+        """All of these."""
+        return [*self.places, *(() if self.weights is None else self.weights)]
+
+    def take(self, values: Array, data: Array) -> None:
+        """Put the entries, by the elements of all diagonals, into an array."""
+        for i, places in enumerate(self.places):
+            term = np.take(values, places, out=None if i else data, mode="clip")
+            if self.weights is not None:
+                term *= self.weights[i]
+            if i:
+                data += term
+
+    def by_columns(self, order: Array) -> Sums:
+        """Return the same for entries in another order."""
+        return Sums(self.places[:, order], None if self.weights is None else self.weights[:, order])
+
+
+class _Parts(NamedTuple):
+    """A program that is linear in a direction, taken apart.
+
+    Attributes:
+        copies: what is only moved of the direction.
+        middle: pointwise ops on these, in order.
+        tail: what moves and adds their results, in order.
+        uses: the results, one for each time that the tail takes them: by what, and as which operand.
+    """
+
+    copies: list[Node]
+    middle: list[Node]
+    tail: list[Node]
+    uses: dict[tuple[Node | None, int], Node]
+
+
+def diagonals_of(along: Program) -> Diagonals | None:
+    """Return the diagonals of a lowered program of products with a direction; None if it is no stencil."""
+    parts = _taken_apart(along)
+    if parts is None or along.inputs[-1].type.dtype != np.float64 or along.out_types[0].dtype != np.float64:
+        return None
+    columns = _sources(subprogram(along, along.inputs[-1:], parts.copies))
+    targets = _targets(_tail_of(along, parts))
+    if columns is None or targets is None:
+        return None
+    behind = [dependents(parts.middle, [copy]) for copy in parts.copies]
+    results = dict.fromkeys(parts.uses.values())
+    pairs = [(copy, result) for copy in range(len(parts.copies)) for result in results if result in behind[copy]]
+    if not 0 < len(pairs) <= MOST_DIAGONALS:
+        return None
+    begin = dict(zip(pairs, np.cumsum([0, *[result.type.size for _, result in pairs]]).tolist(), strict=False))
+    taken = [
+        (begin[pair] + np.arange(pair[1].type.size), rows, columns[pair[0]], weights)
+        for result, (rows, weights) in zip(parts.uses.values(), targets, strict=True)
+        for pair in pairs
+        if pair[1] is result
+    ]
+    numbers, rows, columns_of, weights = [np.concatenate(each) for each in zip(*taken, strict=True)]
+    there = (rows >= 0) & (columns_of >= 0)
+    program = program_of(along.in_types[:-1], lambda *xs: [_computed(along, parts, pairs, xs)])
+    size = sum([result.type.size for _, result in pairs])
+    return Diagonals(program, size, numbers[there], rows[there], columns_of[there], weights[there])
+
+
+def _taken_apart(along: Program) -> _Parts | None:
+    """Return copies, pointwise ops and what takes their results; None where other ops are between them."""
+    direction, (output,) = along.inputs[-1], along.outputs
+    moving = dependents(along.nodes, [direction])
+    if output not in moving:
+        return None
+    copies: dict[Node, None] = {direction: None}
+    middle: dict[Node, None] = {}
+    tail: dict[Node, None] = {}
+    for node in along.nodes:
+        if node not in moving or node is direction:
+            continue
+        own = [x for x in node.inputs if x in moving]
+        if isinstance(node.op, Leaf) or node.op.holds_program or not isinstance(node.type, ArrayType):
+            return None
+        plain = all(x.op is LITERAL for x in node.inputs if x not in moving)
+        if node.op.axes.pointwise and not any(x in tail for x in own):
+            middle[node] = None
+        elif plain and not node.op.axes.pointwise and all(x in copies for x in own):
+            copies[node] = None
+        elif plain and (node.op.kind == "linear" or len(own) == 1):
+            tail[node] = None
+        else:
+            return None
+    uses: dict[tuple[Node | None, int], Node] = {
+        (node, i): x for node in tail for i, x in enumerate(node.inputs) if x in moving and x not in tail
+    }
+    if output not in tail:
+        uses[None, 0] = output
+    used = {x for node in middle for x in node.inputs} | {*uses.values()}
+    return _Parts([x for x in copies if x in used], [*middle], [*tail], uses)
+
+
+def _tail_of(along: Program, parts: _Parts) -> Program:
+    """Return the program of the result, by what the tail takes."""
+
+    def result(*xs: TracedArray) -> list[TracedArray]:
+        trace, given = xs[0].node.trace, dict(zip(parts.uses, xs, strict=True))
+        if (None, 0) in given:
+            return [given[None, 0]]
+        found: dict[Node, Node] = {}
+        for node in parts.tail:
+            operands = [
+                given[node, i].node if (node, i) in given else found[x] if x in found else rebuild(x, found, trace)
+                for i, x in enumerate(node.inputs)
+            ]
+            found[node] = reapplied(node, tuple(operands), trace)
+        return [TracedArray(found[along.outputs[0]])]
+
+    return program_of([x.type for x in parts.uses.values()], result)
+
+
+def _sources(head: Program) -> list[Array] | None:
+    """Return which element of the direction each element of the copies is, −1 for none; None if it is no copy."""
+    size, type = head.in_types[0].size, head.in_types[0]
+    run = prepare(head).run
+    numbers, drawn = np.arange(1.0, size + 1), np.random.default_rng(0).normal(size=size)
+    found = []
+    for label, value in zip(run([numbers.reshape(type.shape)]), run([drawn.reshape(type.shape)]), strict=True):
+        places = np.rint(label).astype(np.int64).ravel() - 1
+        inside = (places >= -1) & (places < size)
+        if not inside.all() or not np.array_equal(np.append(drawn, 0.0)[places], np.ravel(value)):
+            return None
+        found.append(places)
+    return found
+
+
+def _targets(tail: Program) -> list[tuple[Array, Array]] | None:
+    """Return to which element of the result each element goes that is added up, −1 for none, and times what.
+
+    Returns:
+        None where one goes to several, or this is not known.
+    """
+    type = tail.out_types[0]
+    try:
+        run = prepare(transpose(tail)).run
+    except NotDifferentiableError:  # an op has no transpose
+        return None
+    drawn = np.random.default_rng(1).normal(size=type.size)
+    numbers = np.arange(1.0, type.size + 1)
+    given = [run([x.reshape(type.shape)]) for x in (np.ones(type.size), numbers, drawn)]
+    found = []
+    for weight, label, value in zip(*[[np.ravel(x) for x in each] for each in given], strict=True):
+        there = weight != 0.0
+        places = np.rint(np.divide(label, weight, out=np.zeros_like(label), where=there)).astype(np.int64) - 1
+        inside = (places >= -1) & (places < type.size)
+        if not inside.all() or not np.allclose(np.append(drawn, 0.0)[places] * weight, value, rtol=1e-12, atol=0.0):
+            return None
+        found.append((places, weight))
+    return found
+
+
+def _computed(
+    along: Program, parts: _Parts, pairs: Sequence[tuple[int, Node]], xs: Sequence[TracedArray]
+) -> TracedArray:
+    """Return the diagonals, which are products with 1 in place of one copy each, and 0 at the end."""
+    trace = xs[0].node.trace
+    given = dict(zip(along.inputs[:-1], [x.node for x in xs], strict=True))
+    moving = dependents(along.nodes, along.inputs[-1:])
+    replay([node for node in along.nodes if node not in moving], given, trace)
+    by_copy = {}
+    for copy in dict.fromkeys(copy for copy, _ in pairs):
+        node = parts.copies[copy]
+        alone = {node: trace.literal(1.0, node.type)}
+        by_copy[copy] = _pushed(parts.middle, alone, given, moving, trace)
+    flat = []
+    for copy, result in pairs:
+        one = TracedArray(by_copy[copy][result])
+        flat.append(ops.reshape(one, shape=(one.size,)))
+    found: TracedArray = ops.concatenate(*flat, TracedArray(lift(np.zeros(1), trace)), axis=0)
+    return found
+
+
+def _pushed(
+    middle: Sequence[Node], found: dict[Node, Node], given: Mapping[Node, Node], moving: set[Node], trace: Trace
+) -> dict[Node, Node]:
+    """Apply pointwise ops to what there is of a direction; what is not there is zero."""
+    for node in middle:
+        if not any(x in found for x in node.inputs):
+            continue
+        none = {x: trace.literal(0.0, x.type) for x in node.inputs if x in moving and x not in found}
+        operands = [found.get(x) or none.get(x) or given[x] for x in node.inputs]
+        found[node] = reapplied(node, tuple(operands), trace)
+    return found
+
+
+def sums_of(diagonals: Diagonals, starts: Array, columns: Array, size: int) -> Sums | None:
+    """Return which elements of the diagonals are added up for each entry of a matrix; None where they are too many.
+
+    Args:
+        diagonals: all of them.
+        starts: where those of each row begin, and the last's end.
+        columns: of all, those of a row in order.
+        size: how many columns there are.
+    """
+    if diagonals.size > MOST_EACH * len(columns):
+        return None
+    wanted = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * size + columns
+    keys = diagonals.rows * size + diagonals.columns
+    entry = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
+    kept = np.flatnonzero(wanted[entry] == keys)  # elsewhere it is known to be zero
+    kept = kept[np.argsort(entry[kept], kind="stable")]
+    entry = entry[kept]
+    counts = np.bincount(entry, minlength=len(wanted))
+    most = max(1, int(counts.max(initial=0)))
+    if most > MOST_ADDED:
+        return None
+    rank = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places, weights = np.full((most, len(wanted)), diagonals.size), np.ones((most, len(wanted)))
+    places[rank, entry], weights[rank, entry] = diagonals.numbers[kept], diagonals.weights[kept]
+    return Sums(places, None if np.all(weights == 1.0) else weights)
+
+
+def added_up(values: TracedArray, lists: Sequence[TracedArray], count: int) -> TracedArray:
+    """Return the entries, by the elements of all diagonals.
+
+    Args:
+        values: the elements.
+        lists: those that are added up, and then by what they are multiplied, if not by 1.
+        count: of lists of elements.
+    """
+    terms = [ops.gather(values, own, axis=0, batch=0) for own in lists[:count]]
+    for i, weights in enumerate(lists[count:]):
+        terms[i] = ops.mul(terms[i], weights)
+    total: TracedArray = terms[0]
+    for term in terms[1:]:
+        total = ops.add(total, term)
+    return total

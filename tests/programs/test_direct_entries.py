@@ -1,0 +1,112 @@
+"""Entries of stencils are computed as they are; all others by products, and both are the derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.programs.sparsity import direct_entries
+
+RNG = np.random.default_rng(0)
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def reaction(x: Any) -> Any:
+    u, v = x.reshape(2, 4, 5)
+    spread = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1) - 4 * u
+    return np.stack([u * u * v + spread, 3.4 * u - u * u * v]).ravel()
+
+
+Case = tuple[Callable[..., Any], Callable[[Any], Any], bool]
+CASES: dict[str, Case] = {
+    "chain": (primad.hessian, rosenbrock, True),
+    "sum of elements": (primad.hessian, lambda x: np.sum(np.sin(x)), True),
+    "grid": (primad.jacobian, reaction, True),
+    "bands": (primad.jacobian, lambda x: sum(np.sin((k + 2) * np.pad(x, 2)[k : k + len(x)]) for k in range(5)), True),
+    "second differences": (primad.jacobian, lambda x: np.diff(np.pad(x, 1), 2) + x**3, True),
+    "repeated": (primad.jacobian, lambda x: x[0] * x, True),
+    "one row": (primad.jacobian, lambda x: np.sum(x**2), True),
+    "reversed": (primad.jacobian, lambda x: 2 * x[::-1], True),
+    "itself": (primad.jacobian, lambda x: x, True),
+    "chosen": (primad.jacobian, lambda x: np.where(x > 0, x[::-1], x**2), True),
+    "at most": (primad.jacobian, lambda x: np.maximum(x[1:], x[:-1]), True),
+    "quotient": (primad.jacobian, lambda x: x[1:] / x[:-1] / 3, True),
+    "strides": (primad.jacobian, lambda x: x[::2] * x[1::2] + np.repeat(x[:2], 10), True),
+    "subtracted": (primad.jacobian, lambda x: np.pad(x[1:] ** 2, 1)[1:] - np.pad(np.sin(x[1:]), 1)[:-1], True),
+    "scaled behind a move": (primad.jacobian, lambda x: (lambda y: y[1:] + y[1:] - y[:-1])(x**2), False),
+    "added in rows": (primad.jacobian, lambda x: np.sum(np.stack([x[1:] ** 2, x[:-1]]), axis=0), True),
+    "cancelled": (primad.jacobian, lambda x: (lambda y: y[1:] - y[:-1])(x**2) + 0 * x[1:], True),
+    "points": (primad.jacobian, lambda x: np.linalg.norm(x.reshape(-1, 4), axis=1), False),
+    "sum over everything": (primad.jacobian, lambda x: x - np.mean(x), False),
+    "cumulative": (primad.jacobian, lambda x: np.cumsum(x) * x, False),
+    "cells": (primad.jacobian, lambda x: np.prod(x[np.arange(12).reshape(3, 4)], axis=1), False),
+    "moved between": (primad.jacobian, lambda x: np.sin(np.roll(np.cos(x), 1))[::-1], False),
+    "nothing": (primad.jacobian, lambda x: np.ones(5), False),
+    "single precision": (primad.jacobian, lambda x: (x[1:] * x[:-1]).astype(np.float32), False),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_entries_are_the_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, f, direct = CASES[name]
+    counted: list[bool] = []
+    take = direct_entries.Sums.take
+    monkeypatch.setattr(direct_entries.Sums, "take", lambda *given: (counted.append(True), take(*given))[1])
+    x, y = RNG.normal(size=(2, 40)) + 0.1
+    kept = of(f)(x).sparse()
+    for at, formats in ((x, ("csr", "csc", "coo")), (y, ("csr",))):
+        lazy = of(f)(at)
+        expected = np.asarray(lazy).reshape(kept.shape)
+        for format in formats:
+            np.testing.assert_allclose(lazy.sparse(format).toarray(), expected, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(lazy.sparse(out=kept).toarray(), expected, rtol=1e-6, atol=1e-9)
+        recorded = primad.jit(lambda x: of(f)(x).sparse())(at)
+        np.testing.assert_allclose(recorded.toarray(), expected, rtol=1e-6, atol=1e-9)
+    assert bool(counted) == direct
+
+
+def drawn(rng: np.random.Generator) -> Callable[[Any], Any]:
+    """Return a random function of moves, pointwise ops and sums, in any order."""
+    steps = rng.integers(0, 9, size=5)
+    numbers = rng.integers(1, 4, size=5)
+
+    def function(x: Any) -> Any:
+        for step, k in zip(steps.tolist(), numbers.tolist(), strict=True):
+            x = [
+                lambda x, k: x[k:] * x[:-k],
+                lambda x, k: np.roll(x, k) - 0.5 * x,
+                lambda x, k: np.pad(x, k),
+                lambda x, k: np.sin(x),
+                lambda x, k: np.diff(x),
+                lambda x, k: np.concatenate([x[k:] ** 2, -x[:k]]),
+                lambda x, k: x[::-1] / (2.0 + x * x),
+                lambda x, k: np.where(x > 0.1, x, np.roll(x, -k)),
+                lambda x, k: np.sum(np.stack([x, x[::-1]]), axis=0),
+            ][step](x, k)
+        return x
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_stencils(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    f, x = drawn(rng), rng.normal(size=17)
+    np.testing.assert_allclose(primad.jacobian(f)(x).sparse().toarray(), primad.jacfwd(f)(x), rtol=1e-9, atol=1e-11)
+    H = primad.hessian(lambda x: np.sum(f(x) ** 2))(x)
+    np.testing.assert_allclose(H.sparse().toarray(), np.asarray(H), rtol=1e-9, atol=1e-9)
+
+
+def test_infinite_factors_stay_where_they_are() -> None:
+    """An entry that is not finite reaches no other one, since nothing is multiplied by 0."""
+    x = np.array([1.0, 0.0, 4.0, 9.0])
+    with np.errstate(all="ignore"):
+        found = primad.jacobian(lambda x: np.sqrt(x[1:]) + x[:-1])(x).sparse().toarray()
+    assert np.isinf(found[0, 1]) and np.isfinite(np.delete(found.ravel(), 1)).all()
