@@ -57,8 +57,8 @@ CASES: dict[str, Case] = {
 def test_entries_are_the_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of, f, direct = CASES[name]
     counted: list[bool] = []
-    take = direct_entries.Sums.take
-    monkeypatch.setattr(direct_entries.Sums, "take", lambda *given: (counted.append(True), take(*given))[1])
+    take = direct_entries.EntrySums.take
+    monkeypatch.setattr(direct_entries.EntrySums, "take", lambda *given: (counted.append(True), take(*given))[1])
     x, y = RNG.normal(size=(2, 40)) + 0.1
     kept = of(f)(x).sparse()
     for at, formats in ((x, ("csr", "csc", "coo")), (y, ("csr",))):

@@ -24,7 +24,7 @@ from primad.programs.jacobians.diagonals import together
 from primad.programs.sparsity.coloring.colored_products import colored_products, read_products
 from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct_entries import Diagonals, Sums, added_up
+from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, added_up
 from primad.programs.sparsity.found_entries import Found
 from primad.programs.sparsity.kept_entries import KeptEntries
 from primad.programs.sparsity.matrix_programs import MatrixPrograms
@@ -193,7 +193,7 @@ class Compressed:
                 reading.take(products, first, data)
         return data
 
-    def _direct(self, found: Found | None, format: str) -> tuple[Diagonals | None, Sums | None]:
+    def _direct(self, found: Found | None, format: str) -> tuple[Diagonals | None, EntrySums | None]:
         """Return diagonals, and which of their elements the entries are; None where products have the entries."""
         diagonals = None if found is None or not len(found.columns) else self._programs.diagonals
         return diagonals, None if diagonals is None or found is None else found.sums(diagonals, format)

@@ -56,7 +56,7 @@ class Diagonals(NamedTuple):
     weights: Array
 
 
-class Sums(NamedTuple):
+class EntrySums(NamedTuple):
     """Which elements of diagonals are added up for the entries of a matrix.
 
     Attributes:
@@ -81,12 +81,12 @@ class Sums(NamedTuple):
             if i:
                 data += term
 
-    def by_columns(self, order: Array) -> Sums:
+    def by_columns(self, order: Array) -> EntrySums:
         """Return the same for entries in another order."""
-        return Sums(self.places[:, order], None if self.weights is None else self.weights[:, order])
+        return EntrySums(self.places[:, order], None if self.weights is None else self.weights[:, order])
 
 
-class _Parts(NamedTuple):
+class _Stencil(NamedTuple):
     """A program that is linear in a direction, taken apart.
 
     Attributes:
@@ -130,7 +130,7 @@ def diagonals_of(along: Program) -> Diagonals | None:
     return Diagonals(program, size, numbers[there], rows[there], columns_of[there], weights[there])
 
 
-def _taken_apart(along: Program) -> _Parts | None:
+def _taken_apart(along: Program) -> _Stencil | None:
     """Return copies, pointwise ops and what takes their results; None where other ops are between them."""
     direction, (output,) = along.inputs[-1], along.outputs
     moving = dependents(along.nodes, [direction])
@@ -160,10 +160,10 @@ def _taken_apart(along: Program) -> _Parts | None:
     if output not in tail:
         uses[None, 0] = output
     used = {x for node in middle for x in node.inputs} | {*uses.values()}
-    return _Parts([x for x in copies if x in used], [*middle], [*tail], uses)
+    return _Stencil([x for x in copies if x in used], [*middle], [*tail], uses)
 
 
-def _tail_of(along: Program, parts: _Parts) -> Program:
+def _tail_of(along: Program, parts: _Stencil) -> Program:
     """Return the program of the result, by what the tail takes."""
 
     def result(*xs: TracedArray) -> list[TracedArray]:
@@ -223,7 +223,7 @@ def _targets(tail: Program) -> list[tuple[Array, Array]] | None:
 
 
 def _computed(
-    along: Program, parts: _Parts, pairs: Sequence[tuple[int, Node]], xs: Sequence[TracedArray]
+    along: Program, parts: _Stencil, pairs: Sequence[tuple[int, Node]], xs: Sequence[TracedArray]
 ) -> TracedArray:
     """Return the diagonals, which are products with 1 in place of one copy each, and 0 at the end."""
     trace = xs[0].node.trace
@@ -256,7 +256,7 @@ def _pushed(
     return found
 
 
-def sums_of(diagonals: Diagonals, starts: Array, columns: Array, size: int) -> Sums | None:
+def sums_of(diagonals: Diagonals, starts: Array, columns: Array, size: int) -> EntrySums | None:
     """Return which elements of the diagonals are added up for each entry of a matrix; None where they are too many.
 
     Args:
@@ -280,7 +280,7 @@ def sums_of(diagonals: Diagonals, starts: Array, columns: Array, size: int) -> S
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
     places, weights = np.full((most, len(wanted)), diagonals.size), np.ones((most, len(wanted)))
     places[rank, entry], weights[rank, entry] = diagonals.numbers[kept], diagonals.weights[kept]
-    return Sums(places, None if np.all(weights == 1.0) else weights)
+    return EntrySums(places, None if np.all(weights == 1.0) else weights)
 
 
 def added_up(values: TracedArray, lists: Sequence[TracedArray], count: int) -> TracedArray:

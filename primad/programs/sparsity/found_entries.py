@@ -11,7 +11,7 @@ from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct_entries import Diagonals, Sums, sums_of
+from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, sums_of
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -76,10 +76,10 @@ class Found:
         return self._readings[format]
 
     @cached_property
-    def _sums(self) -> dict[str, Sums | None]:
+    def _sums(self) -> dict[str, EntrySums | None]:
         return {}
 
-    def sums(self, diagonals: Diagonals, format: str) -> Sums | None:
+    def sums(self, diagonals: Diagonals, format: str) -> EntrySums | None:
         """Return which elements of diagonals the entries are, in the order of 'csr' or 'csc'; None if of too many."""
         if format not in self._sums:
             if format == "csc":

@@ -22,8 +22,8 @@ NAME = "primad"
 def matrix(name: str) -> Measured:
     """Measure how entries are found, coloured, and computed for the first time and at further points."""
     second, make, size = MATRICES[name]
-    for small in (lambda x: np.roll(x, 1) * x, lambda x: np.append(np.sum(x**2), x[1:] * x[0])):
-        primad.jacobian(small)(np.ones(40)).sparse()  # loads what a process loads once
+    for small in (lambda x: np.roll(x, 1) * x * np.roll(x, -1), lambda x: np.append(np.sum(x**2), x[1:] * x[0])):
+        primad.jacobian(small)(np.ones(40)).coloring()  # loads what a process loads once
     of, points = (primad.hessian if second else primad.jacobian)(make(np)), points_of(size)
     record, lazy = spent(lambda: of(points[0]))
     find, _ = spent(lazy.pattern)
