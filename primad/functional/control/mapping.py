@@ -112,30 +112,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         if None in axes:
             inner, args, axes = _keep_unmapped(inner, args, axes)
         leaves, in_tree = tree.flatten(args)
-        size: int | None = None
-        types: list[ArrayType] = []
-        places: list[int | None] = []
-        for leaf, axis in zip(leaves, axes, strict=True):
-            type = type_of(leaf)
-            if axis is None:
-                types.append(type)
-                places.append(None)
-                continue
-            place = axis_of(axis, type.ndim, "vmap: in_axes")
-            length = type.shape[place]
-            if size is not None and length != size:
-                raise ShapeError(
-                    f"vmap: mapped axes have different lengths, {size} and {length}",
-                    fix="choose axes of one length, or None for what all share.",
-                )
-            size = length
-            types.append(ArrayType(type.shape[:place] + type.shape[place + 1 :], type.dtype))
-            places.append(place)
-        if size is None:
-            raise ShapeError(
-                "vmap: no argument is mapped (all in_axes are None)",
-                fix="write an axis, as in_axes=0, for one of them at least.",
-            )
+        size, types, places = _mapped(leaves, axes)
         fronted = [
             leaf if place in (None, 0) else _move(leaf, place, 0) for leaf, place in zip(leaves, places, strict=True)
         ]
@@ -169,6 +146,35 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         return tree.unflatten(program.out_tree, moved)
 
     return cast(Callable[P, R], mapped)
+
+
+def _mapped(leaves: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[ArrayType], list[int | None]]:
+    """Return the length of the mapped axes, and of each leaf the type of an element along its axis and its place."""
+    size: int | None = None
+    types: list[ArrayType] = []
+    places: list[int | None] = []
+    for leaf, axis in zip(leaves, axes, strict=True):
+        type = type_of(leaf)
+        if axis is None:
+            types.append(type)
+            places.append(None)
+            continue
+        place = axis_of(axis, type.ndim, "vmap: in_axes")
+        length = type.shape[place]
+        if size is not None and length != size:
+            raise ShapeError(
+                f"vmap: mapped axes have different lengths, {size} and {length}",
+                fix="choose axes of one length, or None for what all share.",
+            )
+        size = length
+        types.append(ArrayType(type.shape[:place] + type.shape[place + 1 :], type.dtype))
+        places.append(place)
+    if size is None:
+        raise ShapeError(
+            "vmap: no argument is mapped (all in_axes are None)",
+            fix="write an axis, as in_axes=0, for one of them at least.",
+        )
+    return size, types, places
 
 
 def _keep_unmapped(

@@ -136,7 +136,7 @@ class SymmetricTensor:
             if type_of(direction).shape != self._argument.shape:
                 raise ShapeError(
                     f"along: a direction of type {type_of(direction)} for an argument {self._argument}",
-                    fix="give directions of the argument's shape.",
+                    fix="give a direction of the shape and dtype of the argument.",
                 )
         along = _pushed(self._function, directions)
         left = self.order - len(directions)
@@ -300,7 +300,8 @@ def derivatives(function: Callable[P, Any], order: int, argnums: int = 0) -> Cal
     """
     if not isinstance(order, (int, np.integer)) or order < 1:
         raise ShapeError(
-            f"derivatives: the order must be an integer ≥ 1, got {order!r}", fix="write derivatives(f, 2), say."
+            f"derivatives: the order must be an integer ≥ 1, got {order!r}",
+            fix="write a whole number, as 2 for second derivatives.",
         )
 
     def derivatives_of(*args: Any, **kwargs: Any) -> SymmetricTensor:
