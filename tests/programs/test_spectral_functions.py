@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import primad
-from primad.errors import MatrixError
+from primad import ops
+from primad.errors import MatrixError, ShapeError
+from primad.ir.array_types import ArrayType
+from primad.ir.program import ClosedProgram
+from primad.programs.spectra.spectral_forms import spectral_form
+from primad.programs.spectra.spectral_ops import spectral_function
+from primad.recording.tracing import program_of
 from primad.scipy import linalg
 
 EQUAL = np.array([1.0, 1.0, 1.0, 2.5, 2.5])
@@ -304,3 +310,193 @@ def test_weights_of_single_values_have_derivatives_too(name, inside):
     near = [f(x + k * h * e) for k in (-2, -1, 0, 1, 2)]
     assert slope @ e == pytest.approx(np.dot([1, -8, 0, 8, -1], near) / (12 * h), rel=1e-7, abs=1e-8)
     assert curvature @ e == pytest.approx(np.dot([-1, 16, -30, 16, -1], near) / (12 * h * h), rel=1e-5, abs=1e-6)
+
+
+# -- any form, where eigenvalues differ: what is found, and what only looks like it
+
+
+def other(a):
+    """Another matrix of the same size, with vectors and values of its own."""
+    n = a.shape[-1]
+    return a @ a + np.outer(np.arange(n), np.arange(n))
+
+
+def square_of_parts(w, v):
+    """Of different values."""
+    return np.real((0.3 + 1j) * (X[:4] @ v)) ** 2 + np.imag((1 - 0.5j) * (X[1:] @ v)) ** 2
+
+
+def last_row(w):
+    return np.pad(np.exp(w), (12, 0)).reshape(4, 4)
+
+
+def first_row(w):
+    return np.pad(np.exp(w), (0, 12)).reshape(4, 4)
+
+
+TENSOR = np.arange(1.0, 33.0).reshape(4, 4, 2) / 9
+D = np.diag
+
+
+def in_directions(a):
+    """Derivatives in several directions, of a function with a number that depends on the matrix."""
+
+    def exponential(b):
+        w, v = np.linalg.eigh(b)
+        return (v * np.exp(w * a[0, 1])) @ v.T
+
+    directions = np.stack([np.ones((4, 4)), np.diag(X[:4])])
+    return primad.vmap(lambda e: primad.jvp(exponential, (a,), (e,))[1])(directions)
+
+
+def grids(a):
+    w, v = np.linalg.eigh(a.reshape(2, 1, 3, 3))
+    return (np.ones((3, 1, 1, 1, 1)) * v * np.exp(w)[..., None, :]) @ v.swapaxes(-1, -2)
+
+
+def contract(x, y, labels):
+    return ops.contract(x, y, labels=labels)
+
+
+ANY_FORM = {
+    "elements of a product": lambda w, v, a: contract(v, np.outer(D(a), np.exp(w)), "ai,ai->ai") @ v.T,
+    "vectors times vectors in a trace": lambda w, v, a: np.einsum("ai,ia->", v * np.exp(w), v) ** 2,
+    "other parts": lambda w, v, a: (v[:, :2] @ v[:, 1:3].T) ** 2,
+    "vectors times vectors": lambda w, v, a: ((v * np.exp(w)) @ v) ** 2,
+    "sizes of some": lambda w, v, a: np.sum(
+        np.real(v[:, :2].astype(complex) * np.conj(v[:, :2].astype(complex))), axis=1
+    ),
+    "functions of vectors": lambda w, v, a: np.einsum("ti,bi->tb", (X[:4] @ v) * np.exp(v), v),
+    "in directions": lambda w, v, a: in_directions(a),
+    "diagonal": lambda w, v, a: np.sum(v * np.exp(w) * v, axis=1),
+    "diagonal by einsum": lambda w, v, a: np.einsum("ai,i,ai->a", v, np.exp(w), v),
+    "twice": lambda w, v, a: (2.0 * v * np.exp(w)) @ v.T,
+    "twice the weights": lambda w, v, a: (2.0 * (X[:4] @ v) ** 2) @ np.exp(w),
+    "twice the squares": lambda w, v, a: np.sum(2.0 * (v * v) * np.exp(w), axis=1),
+    "halves of parts": lambda w, v, a: (v[:, :2] / 2.0) @ v[:, :2].T,
+    "scaled rows": lambda w, v, a: (v * D(a)[:, None] * np.exp(w)) @ v.T,
+    "scaled rows of a part": lambda w, v, a: (v[:, :2] * D(a)[:, None]) @ v[:, :2].T,
+    "values as rows": lambda w, v, a: (v * np.exp(w)[:, None]) @ v.T,
+    "values as rows and columns": lambda w, v, a: (v * np.outer(w, np.exp(w))) @ v.T,
+    "cast": lambda w, v, a: np.sum(np.real(v.astype(complex) * np.exp(w) * np.conj(v.astype(complex))), axis=1),
+    "cast and turned": lambda w, v, a: np.real((1j * v * np.exp(w)) @ np.conj(1j * v).T),
+    "both conjugates": lambda w, v, a: np.real((np.conj(1j * v) * np.exp(w)) @ np.conj((2 + 1j) * v).T),
+    "values in a last row": lambda w, v, a: v @ last_row(w) @ v.T,
+    "values in a first row": lambda w, v, a: v @ first_row(w) @ v.T,
+    "quotient of weights": lambda w, v, a: np.sum((X[:4] @ v) ** 2 / (1 + (X[1:] @ v) ** 2) * np.exp(w)),
+    "quotient of squares": lambda w, v, a: np.sum((X[:4] @ v) ** 2 / ((X[1:] @ v) * (X[1:] @ v)) * np.exp(w)),
+    "product of weights": lambda w, v, a: (X[:4] @ v) ** 2 @ ((X[1:] @ v) * (X[1:] @ v)),
+    "parts of two": lambda w, v, a: np.exp(w) @ square_of_parts(w, v),
+    "diag of the rows": lambda w, v, a: np.sum(v * (D(np.exp(w)) @ v), axis=0),
+    "diag that is kept": lambda w, v, a: np.einsum("aij,bj->ab", np.einsum("ai,ij->aij", v, D(np.exp(w))), v),
+    "diag and the rows": lambda w, v, a: np.einsum("ai,ia->a", v, D(np.exp(w))) ** 2,
+    "sums of rows": lambda w, v, a: np.einsum("ai,ij->j", v, D(np.exp(w))) ** 2,
+    "three operands": lambda w, v, a: np.einsum("abci,bc->ai", np.einsum("ai,bc->abci", v, a), a) ** 2,
+    "rows that are kept": lambda w, v, a: np.einsum("ai,ab->abi", v, a) ** 2,
+    "rows beside a sum": lambda w, v, a: np.einsum("ai,abc->bi", v, TENSOR * a[:, :, None]) ** 2,
+    "rows are new": lambda w, v, a: np.einsum("ai,ai->i", v, np.outer(D(a), np.exp(w))) ** 2,
+    "the same places turned": lambda w, v, a: (v[:, ::-1] * w) @ v[:, ::-1].T,
+    "weights of turned places": lambda w, v, a: (v[:, ::-1] * D(a)) @ v[:, ::-1].T,
+    "numbers of turned places": lambda w, v, a: (v[:, ::-1] * X[:4]) @ v[:, ::-1].T,
+    "turned and not": lambda w, v, a: (v[:, ::-1] * w) @ v.T,
+    "values of another": lambda w, v, a: (v * np.exp(np.linalg.eigvalsh(other(a)))) @ v.T,
+    "other values": lambda w, v, a: (v * np.exp(np.linalg.eigh(other(a))[0])) @ v.T,
+    "vectors of another": lambda w, v, a: (v * np.exp(w)) @ np.linalg.eigh(other(a))[1].T,
+    "vectors as values": lambda w, v, a: (v * v[0]) @ v.T,
+    "two numbers": lambda w, v, a: (v * (np.exp(a[0, 0] * w) + a[1, 1] * w**2)) @ v.T,
+    "traces with two numbers": lambda w, v, a: np.sum(np.exp(a[0, 0] * w) + a[1, 1] * w**2),
+    "a complex trace": lambda w, v, a: np.real(np.sum(np.exp(1j * w)) * (1 + 2j)),
+    "times": lambda w, v, a: np.einsum("tuai,bi->tuab", np.einsum("ai,tui->tuai", v, np.exp(w * T2)), v),
+    "summed times": lambda w, v, a: np.einsum("ai,ti->ai", v, np.exp(w * T2[0])) @ v.T,
+}
+T2 = np.array([[0.1], [0.4]]) * np.ones((3, 1, 1))
+STACKED = {
+    "sum of all": lambda w, v, a: np.einsum("si,si->", w, np.exp(w)),
+    "sums over matrices": lambda w, v, a: np.einsum("si,si->i", w, np.exp(w)),
+    "in one row": lambda w, v, a: np.sum(np.exp(w.reshape(-1))),
+    "numbers of each": lambda w, v, a: (v * np.exp(w * a[:, 0, :1])[:, None, :]) @ v.swapaxes(1, 2),
+    "complex numbers of each": lambda w, v, a: np.abs(np.sum(np.exp(w * (a[:, 0, :1] + 1j * a[:, 1, :1])), axis=-1)),
+    "indices": lambda w, v, a: np.take(v, [1, 2], axis=2) @ np.take(v, [1, 2], axis=2).swapaxes(1, 2),
+    "each with each": lambda w, v, a: np.einsum("sai,tbi->stab", v, v) ** 2,
+    "each with each, turned": lambda w, v, a: (
+        np.einsum("sai,tbi->stab", v * np.exp(w)[:, None, :], np.einsum("cb,tbi->tci", TENSOR[:3, :3, 0], v)) ** 2
+    ),
+    "mixed matrices": lambda w, v, a: np.einsum("sai,s->ai", v, a[:, 0, 0]) ** 2,
+    "sums of squares": lambda w, v, a: np.sum(v * v, axis=0) * X[:3],
+    "times": lambda w, v, a: np.einsum(
+        "tsai,sbi->tsab", np.einsum("sai,tsi->tsai", v, np.exp(w * np.array([[[0.1]], [[0.4]], [[0.2]]]))), v
+    ),
+    "times and numbers": lambda w, v, a: np.einsum(
+        "tsai,sbi->tsab", v * np.exp(w * np.array([[[0.1]], [[0.4]]]) * a[:, 0, :1])[:, :, None, :], v
+    ),
+    "numbers of each, at times": lambda w, v, a: np.einsum(
+        "tsai,sbi->tsab", v * (np.exp(w * a[:, 0, :1]) * np.array([[[0.1]], [[0.4]], [[0.2]]]))[:, :, None, :], v
+    ),
+    "grids": lambda w, v, a: grids(a),
+    "one matrix for all": lambda w, v, a: np.einsum("sai,ab->sbi", v * np.exp(w)[:, None, :], TENSOR[:3, :3, 0]) ** 2,
+    "rows by one matrix": lambda w, v, a: np.einsum("sai,ab->sbi", v, TENSOR[:3, :3, 0]) ** 2,
+    "times in front": lambda w, v, a: (np.ones((3, 1, 1, 1)) * v * np.exp(w)[:, None, :]) @ v.swapaxes(1, 2),
+}
+
+
+def slope_by_differences(f, a, e, h=2e-3):
+    near = [np.asarray(f(a + k * h * e)) for k in (-3, -2, -1, 1, 2, 3)]
+    return sum(c * y for c, y in zip((-1, 9, -45, 45, -9, 1), near, strict=True)) / (60 * h)
+
+
+@pytest.mark.parametrize("name", [*ANY_FORM, *(f"stacked: {name}" for name in STACKED)])
+def test_every_form_has_its_derivative_where_values_differ(name):
+    one = with_values(np.array([0.2, 1.0, 2.1, 3.3]), False)
+    stack = np.stack(
+        [with_values(np.array([0.2, 1.0, 2.1]), False, 1), with_values(np.array([-0.5, 0.4, 1.9]), False, 2)]
+    )
+    function, a = (ANY_FORM[name], one) if name in ANY_FORM else (STACKED[name.removeprefix("stacked: ")], stack)
+    e = np.random.default_rng(5).normal(size=a.shape) / 4
+    e = e + np.swapaxes(e, -1, -2)
+
+    def f(a):
+        return function(*np.linalg.eigh(a), a)
+
+    pushed = primad.jit(lambda a: primad.jvp(f, (a,), (e,)), backend="reference")
+    value, change = pushed(a)
+    assert np.allclose(value, f(a), atol=1e-12)
+    assert np.allclose(change, slope_by_differences(f, a, e), rtol=1e-7, atol=1e-8)
+
+
+def test_a_number_that_is_used_twice_is_taken_once():
+    def f(a, t):
+        w, v = np.linalg.eigh(a)
+        return (v * np.exp(-t * w) / (t * w + 1)) @ v.T
+
+    program = spectral_form(primad.lower(primad.trace(f)(EQUAL * np.eye(5), 0.5)), [True, False])
+    (found,) = [node for node in program.nodes if node.op is spectral_function]
+    assert len(found.inputs) == 2
+
+
+F8, F4 = np.dtype(float), np.dtype(np.float32)
+MATRIX, VECTOR, NUMBER = ArrayType((3, 3), F8), ArrayType((3,), F8), ArrayType((), F8)
+REFUSED_TYPES = {
+    "of another size": (ArrayType((4, 4), F8), {}),
+    "of another dtype": (ArrayType((3, 3), F4), {"dtype": "float32"}),
+    "of a stack": (ArrayType((3, 3, 3), F8), {}),
+    "said to be of another dtype": (MATRIX, {"dtype": "float32"}),
+    "without another number": (MATRIX, {"numbers": 0}),
+    "with another result": (MATRIX, {"result": lambda w, p: w[:2]}),
+    "changes of another size": (MATRIX, {"order": 1, "change": ArrayType((3, 2), F8)}),
+    "changes that are a stack": (MATRIX, {"order": 1, "change": ArrayType((2, 3, 3), F8)}),
+    "a stack without changes": (MATRIX, {"stack": (2,)}),
+}
+
+
+@pytest.mark.parametrize("name", [*REFUSED_TYPES, ""])
+def test_operands_fit_the_function(name):
+    a, options = REFUSED_TYPES.get(name, (MATRIX, {}))
+    options = {"numbers": 1, "result": lambda w, p: w * p, "order": 0, "stack": (), "dtype": "float64", **options}
+    of = ClosedProgram(program_of([VECTOR, NUMBER], lambda w, p: [options["result"](w, p)]))
+    types = [a, *[NUMBER] * options["numbers"], *[options.get("change")] * options["order"]]
+    params = {"of": of, "lower": True, "repeated": 0, **{k: options[k] for k in ("order", "stack", "dtype")}}
+    if not name:
+        assert spectral_function.infer(*types, **params) == MATRIX
+        return
+    with pytest.raises(ShapeError):
+        spectral_function.infer(*types, **params)

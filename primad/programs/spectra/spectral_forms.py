@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from primad import ops
-from primad.ir.node import LITERAL, Leaf, Node, Trace
+from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program
 from primad.ir.walks import dependents
 from primad.ops.arrays.contraction import ALPHABET, letters, split
@@ -120,7 +120,7 @@ class _Reader:
                 new = self._scaled(node, y, inputs[1] if inputs[0] is there[0] else inputs[0], mapping)
             case Role.DIVIDES if inputs[0] is there[0]:
                 new = self._scaled(node, y, inputs[1], mapping)
-            case _ if _widens(node):
+            case Role.CONVERTS:
                 new = y if y.x is None else replace(y, x=node.op(y.x, **params))
             case Role.NEGATES:
                 new = replace(y, x=-y.whole(node.type.dtype, mapping))
@@ -133,20 +133,19 @@ class _Reader:
         factor = along(by, (*y.lead, y.axis))
         if factor is not None:
             return y.scaled(factor, role_of(node) is Role.DIVIDES)
-        same = by.op is LITERAL or repeats_along(by, y.axis)
-        if not same or y.part is not None:
+        if y.part is not None or not repeats_along(by, y.axis):
             return None
         return replace(y, x=node.op(y.whole(node.type.dtype, mapping), TracedArray(mapping.get(by, by))))
 
     def _diagonal(self, node: Node) -> None:
         """Note np.diag of a vector: its elements with zeros between them, as a square matrix."""
         source = node.inputs[0] if node.inputs else node
-        if (role_of(node) is Role.MOVES or _widens(node)) and source in self._diagonals:
+        if role_of(node) in (Role.MOVES, Role.CONVERTS) and source in self._diagonals:
             self._diagonals[node] = self._diagonals[source]
         made = (role_of(node), role_of(source))
-        if made != (Role.REGROUPS, Role.SPREADS_OUT) or source.type.ndim != 1:
+        if made != (Role.REGROUPS, Role.SPREADS_OUT):
             return
-        n = source.inputs[0].type.shape[0]
+        n = source.inputs[0].type.size
         params = dict(source.params)
         wanted = {"low": (0,), "high": (0,), "interior": (n,)}
         if node.type.shape == (n, n) and all(tuple(params[name]) == value for name, value in wanted.items()):
@@ -167,11 +166,11 @@ class _Reader:
             case Role.MULTIPLIES if len({*inputs} & {*self._pairs}) == 1:
                 place = 0 if first in self._pairs else 1
                 new = self._scaled_pair(self._pairs[inputs[place]], inputs[1 - place], role)
-            case Role.DIVIDES if first in self._pairs and inputs[1] not in self._pairs:
+            case Role.DIVIDES if first in self._pairs:
                 new = self._scaled_pair(self._pairs[first], inputs[1], role)
             case Role.TAKES_REAL if first in self._pairs:
                 new = replace(self._pairs[first], real=True)
-            case _ if _widens(node) and first in self._pairs:
+            case Role.CONVERTS if first in self._pairs:
                 new = self._pairs[first]
         if new is not None:
             self._pairs[node] = new
@@ -197,12 +196,7 @@ class _Reader:
 
     @staticmethod
     def _scaled_pair(pair: Pair, by: Node, role: Role | None) -> Pair | None:
-        if any(c not in pair.out for c in pair.lead + pair.summed):
-            return None
-        axes = [pair.out.index(c) for c in pair.lead + pair.summed]
-        factor = along(by, axes)
-        if factor is None and by.op is LITERAL and axes == list(range(len(pair.out))):
-            factor = by
+        factor = along(by, [pair.out.index(c) for c in pair.lead + pair.summed])
         return None if factor is None else pair.scaled(factor, role is Role.DIVIDES)
 
     def _solution(self, node: Node, mapping: dict[Node, Node]) -> Any:
@@ -261,7 +255,7 @@ class _Reader:
             self._multiplied(node, both[place], both[1 - place], out, mapping)
             return None
         for (x, at), (by, to) in (both, both[::-1]):
-            if x in self._pairs and by not in self._pairs:
+            if x in self._pairs:
                 return self._weighed(node, (x, at), (by, to), out, mapping)
         return self._trace_of(node.inputs, mapping) if first == second and out == first[:-1] else None
 
@@ -271,7 +265,7 @@ class _Reader:
         """A pair times one number for each value, perhaps summed."""
         (x, at), (by, to) = one, other
         pair = self._pairs[x]
-        if to != "".join(at[pair.out.index(c)] for c in pair.lead + pair.summed if c in pair.out):
+        if to != "".join(at[pair.out.index(c)] for c in pair.lead + pair.summed):
             return None
         names = dict(zip(at, pair.out, strict=True))
         return self._summed(replace(pair.scaled(by), out="".join(names[c] for c in out)), node, mapping)
@@ -285,14 +279,14 @@ class _Reader:
         e, lead = at[y.axis], "".join(at[i] for i in y.lead)
         if by in self._diagonals and e in places and e not in out:
             (new,) = set(places) - {e}
-            if new not in at and set(out) == {*at, new} - {e}:
+            if new not in at:
                 self._turned[node] = y.moved([at.replace(e, new).index(c) for c in out]).scaled(self._diagonals[by])
             return
         if e not in out or any(c not in out for c in lead):
             return
         if e in places:
-            new_axes = places[: len(places) - len(lead) - 1]
-            if places == new_axes + lead + e and set(out) == {*at, *new_axes} and not {*new_axes} & {*at}:
+            new_axes = places.removesuffix(lead + e)
+            if not {*new_axes} & {*at}:
                 wide = y.spread(range(len(new_axes)), by.type.shape)
                 if wide is not None:
                     self._turned[node] = wide.moved([(new_axes + at).index(c) for c in out]).scaled(by)
@@ -300,7 +294,7 @@ class _Reader:
         given = TracedArray(mapping.get(by, by))
         where: dict[str, Any] = {"axis": out.index(e), "lead": tuple([out.index(c) for c in lead]), "rows": -1}
         r = at[y.rows] if y.x is None else ""
-        if r and r in places and r not in out and set(places) == {c for c in out if c != e} | {r}:
+        if r and r not in out and set(places) == {c for c in out if c != e} | {r}:
             self._turned[node] = replace(y, **where, x=permuted(given, places, out.replace(e, r)))
         else:
             x = ops.contract(y.whole(node.type.dtype, mapping), given, labels=letters(at, places, out))
@@ -318,8 +312,3 @@ class _Reader:
                 options: dict[str, Any] = {"lower": spectrum.lower, "dtype": str(a.dtype), "repeated": 0}
                 return apply_program_op(spectral_sum, found[0], [a, *found[1]], **options)
         return None
-
-
-def _widens(node: Node) -> bool:
-    """Say whether a node has the same numbers in a dtype that holds them."""
-    return role_of(node) is Role.CONVERTS and (node.type.is_complex or not node.inputs[0].type.is_complex)

@@ -146,7 +146,7 @@ class Pair:
     def joined(self, dtype: Any, mapping: dict[Node, Node]) -> Any:
         """Return the sum over the eigenvalues, by a function of the matrix; None where something else scales it."""
         (y, z), (at, to) = self.values, self.labels
-        if y.conjugate and not z.conjugate:
+        if y.conjugate:
             (y, z), (at, to) = (z, y), (to, at)
         of = max(y.of, z.of, key=lambda of: len(of.stack))
         value = _function(of, y.part, (*y.scale, *z.scale, *self.scale), mapping)
@@ -187,10 +187,10 @@ def permuted(x: Any, have: str, wanted: str) -> Any:
 
 def along(by: Node, axes: Sequence[int]) -> Node | None:
     """Return the vector of one number for each eigenvalue that a factor is, spread along all but some axes."""
-    values = tuple([by.type.shape[i] for i in axes])
+    if by.op is LITERAL:
+        return by
     if role_of(by) is Role.REPEATS:
         own = tuple([i for i in range(by.type.ndim) if i not in dict(by.params)["axes"]])
-        if own == tuple(axes) and by.inputs[0].type.shape == values:
+        if own == tuple(axes):
             return by.inputs[0]
-    whole = tuple(axes) == tuple(range(by.type.ndim))
-    return by if whole and by.type.shape == values and by.op is not LITERAL else None
+    return by if tuple(axes) == tuple(range(by.type.ndim)) else None

@@ -173,7 +173,7 @@ class _Leaves:
 
     def collect(self, node: Node, part: Part = None) -> bool:
         """Take in a function of the values at some places; say whether it is one."""
-        if node in self._places or node in self._same or node in self._inner:
+        if node in self._places or node in self._inner:
             return True
         if self._is_values(node) and part is None:
             return self._note(node)
@@ -188,12 +188,11 @@ class _Leaves:
         chosen = part is not None and choice(node, last) == part
         if same or chosen:
             self._same[node] = node.inputs[0]
-            return self.collect(node.inputs[0], None if chosen else part) and self._note(node)
-        if not node.op.axes.pointwise or node.op.holds_program:
-            return False
-        if self._are_general and node.op.complex != "analytic":
-            return False
-        return all(self.collect(x, part) for x in node.inputs) and self._note(node)
+            found = self.collect(node.inputs[0], None if chosen else part)
+        else:
+            able = node.op.axes.pointwise and (not self._are_general or node.op.complex == "analytic")
+            found = able and all(self.collect(x, part) for x in node.inputs)
+        return found and self._note(node)
 
     def _note(self, node: Node) -> bool:
         self._inner[node] = None
