@@ -166,7 +166,7 @@ def _shapes_of_sides(
             return None
         found[side] = tuple(own)
     before = [n for axis in order if (n := lengths[axis]) != 1]
-    return found if not rest and before != [n for n in shape if n != 1] and 0 not in shape else None
+    return found if before != [n for n in shape if n != 1] else None
 
 
 def _shown_after(named: Params, side: str, shape: tuple[int, ...]) -> None:
@@ -198,7 +198,7 @@ def rows_taken(sides: Sequence[Side]) -> Rule:
     def rule(node: Node, inputs: Inputs, params: Params) -> Node | None:
         named = dict(node.params)
         side, argument, place = _side_of(named, sides, _axis(node, params))
-        if inputs[0] is not node or params["batch"] or argument:
+        if params["batch"] or argument:
             return None
         order = _with_taken(node, params, inputs[1].type.ndim)
         _taken_after(named, side, place, inputs[1])
@@ -213,7 +213,7 @@ def columns_taken(sides: Sequence[Side]) -> Rule:
     def rule(node: Node, inputs: Inputs, params: Params) -> Node | None:
         named = dict(node.params)
         side, argument, place = _side_of(named, sides, _axis(node, params))
-        if inputs[0] is not node or params["batch"] or not argument:
+        if params["batch"] or not argument:
             return None
         order = _with_taken(node, params, inputs[1].type.ndim)
         added = _taken_before(named, side, argument, place, inputs[1])
@@ -229,11 +229,9 @@ def _axis(node: Node, params: Params) -> int:
 
 def _with_taken(node: Node, params: Params, count: int) -> tuple[int, ...]:
     """Return the order of the axes when so many are there instead of one."""
-    axis = _axis(node, params)
-    found: list[int] = []
-    for own in order_of(dict(node.params), node.type.ndim):
-        found += range(own, own + count) if own == axis else [own + (own > axis) * (count - 1)]
-    return tuple(found)
+    axis, order = _axis(node, params), order_of(dict(node.params), node.type.ndim)
+    starts = [0, *itertools.accumulate([count if own == axis else 1 for own in range(len(order))])]
+    return tuple([place for own in order for place in range(starts[own], starts[own + 1])])
 
 
 def _side_of(named: Params, sides: Sequence[Side], axis: int) -> tuple[str, str, int]:

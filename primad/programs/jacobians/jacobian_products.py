@@ -49,7 +49,6 @@ def contracted(letters: str, other: str, out: str, rest: str) -> bool:
     stay = set(other) - set(letters)
     return (
         letters != "" and set(letters) <= set(other) and not set(letters) & set(out) and not stay & set(rest)
-        and stay <= set(out) and set(rest) <= set(out)
     )  # fmt: skip
 
 

@@ -50,12 +50,13 @@ def narrow_place(program: Program, argument: int) -> list[Node]:
         large = any(operand in moving and operand.type.size >= x.type.size for operand in node.inputs)
         if node in moving and (large or node in before) and not isinstance(node.op, Leaf):
             before.update(operand for operand in (node, *node.inputs) if operand in moving)
-    if any(node in before for node in program.outputs):
+    (output,) = program.outputs
+    if output in before:
         return []
     after = [node for node in program.nodes if node in moving and node not in before]
     found = list(dict.fromkeys(x for node in after for x in node.inputs if x in before))
     sizes = [node.type.size for node in found]
-    return found if found and sum(sizes) < x.type.size and all(node.type.is_float for node in found) else []
+    return found if sum(sizes) < x.type.size and all(node.type.is_float for node in found) else []
 
 
 def compressed_laplacian(
