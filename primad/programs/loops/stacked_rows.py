@@ -148,8 +148,7 @@ class _Parts:
         part = whole[tuple([slice(*ends) for ends in zip(start, stop, strict=True)])]
         if part.size != np.prod(self._once, dtype=int):
             return False
-        part = part.reshape(self._once)
-        return np.may_share_memory(part, whole) and _steps(part) == self.strides
+        return _steps(part.reshape(self._once)) == self.strides
 
 
 def _steps(part: Array) -> tuple[int, ...]:
@@ -170,7 +169,7 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
         part = whole
         for view in views:
             part = view.op.numpy(part, **dict(view.params))
-        if not np.may_share_memory(part, whole) or part.shape != shape or (strides or _steps(part)) != _steps(part):
+        if not np.may_share_memory(part, whole) or (strides or _steps(part)) != _steps(part):
             return None
         strides = _steps(part)
         offsets.append(part.__array_interface__["data"][0] - begin)
