@@ -77,7 +77,7 @@ class vectorize:
         if self._plain is None:  # a decorator with options
             return vectorize(*args, **self._options)
         args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
-        if RECORDING.get() is None and not any_traced([*args, *kwargs.values()]):
+        if RECORDING.get() is None:
             return self._plain(*args, **kwargs)
         if self._options.get("signature") is not None:
             raise TracingError("np.vectorize with a signature, of traced values", fix="primad.vmap maps over axes.")

@@ -183,7 +183,7 @@ def register() -> None:
         if isinstance(ufunc, np.ufunc) and ufunc.nin == 2 and ufunc.signature is None:
             name = ufunc.__name__
             METHODS[f"{name}.outer"] = _outer(function)
-            if ufunc.nout == 1 and any(len({*types[:2]}) == 1 for types in ufunc.types):  # else it takes no results
+            if ufunc.nout == 1:
                 reduction = _reduce(ufunc, _REDUCTIONS.get(name) or _folded(ufunc, function))
                 METHODS[f"{name}.reduce"] = reduction
                 METHODS[f"{name}.accumulate"] = _accumulate(ufunc, _SCANS.get(name) or _chained(ufunc, function))

@@ -213,7 +213,7 @@ class Chosen(TracedArray):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function not in _OF_ELEMENTS:
             raise self._unknown(f"np.{function.__name__}")
-        given = {key: value for key, value in kwargs.items() if value is not None and value is not np._NoValue}
+        given = {key: value for key, value in kwargs.items() if value is not None}
         if "out" in given or any(isinstance(value, TracedArray) for value in given.values()):
             raise self._unknown(f"np.{function.__name__} with {', '.join(given)}=")
         chosen: Chosen = next(x for x in args if isinstance(x, Chosen))

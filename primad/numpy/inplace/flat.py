@@ -31,7 +31,7 @@ class Flat:
 
     def __getitem__(self, index: Any) -> Any:
         found = self._array.reshape(-1)[index]
-        return found.copy() if isinstance(found, TracedArray) and hasattr(found, "mark") else found
+        return found.copy() if hasattr(found, "mark") else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not hasattr(self._array, "mark"):

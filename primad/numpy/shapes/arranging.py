@@ -165,7 +165,7 @@ def block(arrays: Any) -> Any:
 
     def join(part: Any, level: int) -> Any:
         if isinstance(part, list):
-            if not part or level == levels:
+            if not part:
                 raise ShapeError(
                     "block: lists must be nested to one depth, and none may be empty",
                     fix="write lists of rows, each a list of blocks.",

@@ -41,7 +41,8 @@ MOST_INDICES = 4096
 
 
 def _is_integer(item: Any) -> bool:
-    return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
+    """Say whether an entry of an index, which is no bool, is a number."""
+    return isinstance(item, (int, np.integer))
 
 
 def _plain(index: Any) -> tuple[Any, ...] | None:
