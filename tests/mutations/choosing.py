@@ -159,8 +159,10 @@ def _words(*names: str) -> set[str]:
 
 
 def _is_named(case: str, names: Sequence[str]) -> bool:
+    """Say whether a case has one of some names, or what it begins with: `pad_type` is a part of the record of pad."""
     said = re.split(r"\W+", case.partition("[")[2])
-    return any(name.strip("_") in said for name in names)
+    plain = [name.strip("_") for name in names]
+    return any(name in said or (name.rpartition("_")[0] or name) in said for name in plain)
 
 
 def _by_cost(tests: Sequence[str], covered: Covered, names: Sequence[str], near: Mapping[str, float]) -> list[str]:
