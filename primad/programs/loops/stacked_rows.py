@@ -148,7 +148,8 @@ class _Parts:
         part = whole[tuple([slice(*ends) for ends in zip(start, stop, strict=True)])]
         if part.size != np.prod(self._once, dtype=int):
             return False
-        return _steps(part.reshape(self._once)) == self.strides
+        part = part.reshape(self._once)
+        return _steps(part) == self.strides
 
 
 def _steps(part: Array) -> tuple[int, ...]:
