@@ -16,7 +16,7 @@ from primad.ir.axes import AxisMap
 from primad.ops.record.kinds import multilinear
 from primad.programs.jacobians import diagonals
 from primad.programs.sparsity import compressed, dependence, labels
-from primad.programs.sparsity.colored_products import colored_products
+from primad.programs.sparsity.coloring.colored_products import colored_products
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
 from primad.programs.sparsity.found_entries import Found
