@@ -568,3 +568,10 @@ def test_a_users_primitive_is_tried_within_its_domain_only() -> None:
     known = partial(primad.verify, same, symbolic=lambda numbers, x: x)
     assert known(domain=[(0.5, 2.0)]).ok and known().ok
     assert [row.what for row in known(domain=[(-1.0, 2.0)]).failures] == ["special points"]
+
+
+@pytest.mark.exhaustive
+def test_the_report_that_users_see_has_no_failure():
+    """Its examples are drawn by names, and so are others than those of the tests above."""
+    report = primad.verify()
+    assert report.ok, [str(row) for row in report.failures]

@@ -34,7 +34,7 @@ def complex_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
     """
     wide = over_complex(case)
     drawn = [wide.draw(source(f"{op.name}, {index}")) for index in range(wide.examples)]
-    if not any(type.is_complex for example in drawn for type in example.types) or not _has_rules(op, drawn):
+    if not any(type.is_complex for example in drawn for type in example.types) or not _has_rules(case, op, drawn):
         return None
     if op.complex == "refused":
         return _refusal(op, [example for example in drawn if any(type.is_complex for type in example.types)])
@@ -49,7 +49,7 @@ def complex_row(case: Case, op: Primitive, source: Callable[[str], Choices]) -> 
     return Row(op.name, WHAT, "numeric", f"{op.complex}, {wide.examples} examples")
 
 
-def _has_rules(op: Primitive, drawn: Iterable[Any]) -> bool:
+def _has_rules(case: Case, op: Primitive, drawn: Iterable[Any]) -> bool:
     """Say whether an op has rules that are to hold over the complex numbers, or says that it refuses them.
 
     A composite with a rule of its own has one if its definition takes complex operands.
@@ -58,7 +58,8 @@ def _has_rules(op: Primitive, drawn: Iterable[Any]) -> bool:
         return op.complex != "real-linear"
     with suppress(PrimadError):
         for example in drawn:
-            op.infer(*[operand.type for operand in example.operands], **example.params)
+            types: list[Any] = [operand.type for operand in example.operands]
+            op.infer(*(types if case.through is None else [case.through.infer(*types)]), **example.params)
         return op.has_rule and not op.holds_program
     return False
 

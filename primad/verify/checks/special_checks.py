@@ -157,12 +157,13 @@ def _equal(promise: LawClass, x: Any, y: Any, distant: bool) -> bool:
             if not np.array_equal(kept, np.isfinite(y)):
                 return False
             promise, x, y = "finite", x[kept], y[kept]
-        return all(_equal(promise, *parts, distant) for parts in ((x.real, y.real), (x.imag, y.imag)))
-    if x.dtype.kind != "f":
+        if promise == "bitwise":
+            return all(_equal(promise, *parts, distant) for parts in ((x.real, y.real), (x.imag, y.imag)))
+    if x.dtype.kind not in "fc":
         return bool(np.array_equal(x, y))
     if promise == "bitwise":
         return bool(np.all(((x == y) & (np.signbit(x) == np.signbit(y))) | (np.isnan(x) & np.isnan(y))))
-    least, digits = (1e-290, 1e-12) if x.dtype == np.float64 else (1e-30, 1e-4)
+    least, digits = (1e-290, 1e-12) if x.real.dtype == np.float64 else (1e-30, 1e-4)
     if promise == "finite" or distant:
         with np.errstate(all="ignore"):
             kept = np.isfinite(x) & (np.abs(x) > least if distant else True)
