@@ -31,10 +31,6 @@ Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 P = ParamSpec("P")
 
-REVERSE_COST = 2
-"""How many pushes of a direction cost as much as a gradient. Estimated: a gradient takes two to four times a function,
-and a push two."""
-
 
 class SymmetricTensor:
     """All derivatives of one order at a point, computed only where they are asked for.
@@ -219,7 +215,7 @@ class SymmetricTensor:
         if not len(wanted):
             return pnp.zeros((0, *self._result.shape), self.dtype)
         _, first, place = np.unique(_rank(wanted[:, :-1]), return_index=True, return_inverse=True)
-        if not real or len(first) * REVERSE_COST > len(wanted):
+        if not real or len(first) >= len(wanted):  # a gradient gives more than a push and costs little more
             return pnp.concatenate([found for _, found in self._mapped(self._function, wanted)])[: len(wanted)]
         heads, place, parts, order = wanted[first], place.reshape(-1), [], []
         for begin, found in self._mapped(grad(self._function), heads[:, :-1]):

@@ -10,7 +10,7 @@ Of general matrices the inverse of v stands for the conjugates, or a system of e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,15 +67,16 @@ class _Reader:
         """Return what stands for a node that is a function of a matrix; note what may become one."""
         if isinstance(node.op, Leaf):
             return None
-        result: Any = None
+        forms: dict[Role | None, Callable[..., Any]] = {
+            Role.CONTRACTS: self._contraction,
+            Role.ADDS_UP: self._sum,
+            Role.SOLVES: self._solution,
+        }
+        form, result = forms.get(role_of(node)), None
         if node.op is project:
             self._begin(node)
-        elif role_of(node) is Role.CONTRACTS:
-            result = self._contraction(node, mapping)
-        elif role_of(node) is Role.ADDS_UP:
-            result = self._sum(node, mapping)
-        elif role_of(node) is Role.SOLVES:
-            result = self._solution(node, mapping)
+        elif form is not None:
+            result = form(node, mapping)
         else:
             self._diagonal(node)
             self._pair(node)

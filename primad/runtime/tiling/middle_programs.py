@@ -39,9 +39,6 @@ from primad.transforms.axis_split import SplitAxes, split_axes
 MOST_WORK = 16 * ALONE_WORK
 """Ops on elements, up to which a program is of middle size: some twenty milliseconds on one thread. Chosen: threads
 save little of so short a time beside what passes over memory cost. The last bits of results depend on it."""
-SHARE_IN_TILES = 0.75
-"""Share of a program's work along one axis, from which tiles hold it. Chosen: of the programs that were timed
-it was less than half or nearly all. The last bits of results depend on it."""
 
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
@@ -94,18 +91,18 @@ def _is_large(node: Node) -> bool:
 
 
 def _tiles_hold(program: Program) -> bool:
-    """Say whether tiles along some axis do nearly all of a program's work, and fit into a cache."""
+    """Say whether tiles along some axis do most of a program's work, and fit into a cache."""
     return any(_holds(program, dimension) for dimension in tileable_dimensions(program)) or _comes_apart(program)
 
 
 def _comes_apart(program: Program) -> bool:
-    """Say whether an axis that meets itself can be cut as two, in nearly all of a program or of what comes first."""
+    """Say whether an axis that meets itself can be cut as two, in most of a program or of what comes first."""
     apart = split_axes(program)
     if apart is None or isinstance(apart, SplitAxes):
         return apart is not None
     first = subprogram(program, needed_of(program.inputs, apart), apart)
     works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
-    return works[0] >= SHARE_IN_TILES * works[1] and isinstance(split_axes(first), SplitAxes)
+    return 2 * works[0] > works[1] and isinstance(split_axes(first), SplitAxes)
 
 
 def _holds(program: Program, dimension: Tileable) -> bool:
@@ -119,7 +116,7 @@ def _holds(program: Program, dimension: Tileable) -> bool:
     copied = [node for node in dimension.sources if node.op in VIEWS and node.op is not ops.broadcast]
     whole = sum(work.values()) + sum(2 * PASS * node.type.size for node in copied)
     inside = sum(work.get(node, 0) for node in dimension.axis.keys() | dimension.reductions)
-    if inside < SHARE_IN_TILES * whole:
+    if 2 * inside <= whole:
         return False
     if dimension.bytes_per_index * dimension.length < WORTHWHILE_BYTES and needs_stages(program, dimension):
         return False  # stages save passes over memory, and there are few of these
