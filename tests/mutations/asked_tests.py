@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.mutations.covered_lines import Covered
 from tests.mutations.slips import Slip, names_of
 
-PROOFS = {"ops": "verify", "simplify": "verify"}
+PROOFS = dict.fromkeys(("ops", "simplify", "numpy", "programs", "nn"), "verify")
 """Packages whose records and laws the tests of another one prove."""
 NEAR = 10.0
 """Lines from a slip at which a line counts half. Chosen: about half of a function."""
