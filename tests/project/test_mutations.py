@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.mutations import planting
 from tests.mutations.choosing import Batch, batches, drawn, engine_files
 from tests.mutations.covered_lines import ROOT, Covered, moved_lines, spread
 from tests.mutations.listed_slips import changed_lines, equivalents, fixed_slips
@@ -217,8 +218,9 @@ def test_ends(n=5):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no forks")
-def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path) -> None:
+def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tests that pass where nothing is planted, also by one that does not end; what is copied stays as it is."""
+    monkeypatch.setattr(planting, "PATIENCE", 100.0)  # the processor may be busy with others
     for name, text in (("primad/__init__.py", ""), ("primad/toy.py", TOY), ("tests/test_toy.py", TESTED)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
