@@ -291,3 +291,16 @@ def test_tables_are_for_the_model_to_take_apart() -> None:
 
     table = Table()
     assert _column(table) is table and _column(None) is None
+
+
+def test_what_results_read_of_the_data() -> None:
+    """By the place of each leaf among the data's, behind parameters of several leaves."""
+    args = ({"a": np.ones(2), "b": np.ones(3)}, np.ones(4), [np.ones(4), np.ones(())], np.ones(4))
+    types, structure = residual_blocks.types_of(args)
+
+    def residuals(p: Any, x: Any, more: Any, y: Any) -> Any:
+        return [x * p["a"][0] + y, more[0] * p["b"][1], more[1] * p["b"], p["a"] * 2.0]
+
+    recorded = residual_blocks.RecordedResiduals(residuals, types, structure)
+    read = [{*recorded.read([i])} for i in range(4)]
+    assert read == [{0, 3}, {1}, {2}, set()] and {*recorded.read([0, 2])} == {0, 2, 3}

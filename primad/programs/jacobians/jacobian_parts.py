@@ -111,7 +111,7 @@ def cast_before(node: Node, inputs: Inputs, params: Params) -> Node | None:
     named = dict(node.params)
     of, output = named["of"].hoisted, named["output"]
     dtype = np.dtype(params["dtype"])
-    if dtype.kind != "f" or not np.can_cast(node.type.dtype, dtype):
+    if not np.can_cast(node.type.dtype, dtype):
         return None
     wide = program_of(of.in_types, lambda *xs: [ops.cast(inline(of, xs)[output], dtype=str(dtype))])
     named.update({"of": ClosedProgram(wide), "output": 0})
