@@ -223,7 +223,7 @@ def pieces(
         half, product = both(part.residuals)
         return Whole(jit(value_and_grad(half)), jit(product))
 
-    if part.points < 2 or not part.cut or part.each > MOST_EACH:
+    if not part.cut or part.each > MOST_EACH:
         return [whole()]
     points = _Points(part, recorded, part.points)
     try:

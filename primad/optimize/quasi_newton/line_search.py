@@ -72,22 +72,23 @@ def strong_wolfe(
             length = min(max(_minimum_of_cubic(previous, low, math.inf), 1.1 * low.length), 10 * low.length)
             continue
         width = high.length - low.length
-        if abs(width) <= EPSILON * max(low.length, high.length):
-            break
         found = _minimum_of_cubic(low, high, low.length + 0.5 * width)
         inner, outer = sorted((low.length + 0.1 * width, low.length + 0.9 * width))
         length = min(max(found, inner), outer)
+        if length in (low.length, high.length):  # no number is left between them
+            break
     return low if low.value < start.value else None
 
 
 def _minimum_of_cubic(a: LinePoint, b: LinePoint, otherwise: float) -> float:
-    """Return where the cubic through both values and slopes has its minimum (Nocedal & Wright, equation 3.59)."""
-    if not math.isfinite(b.value):
-        return otherwise
+    """Return where the cubic through both values and slopes has its minimum (Nocedal & Wright, equation 3.59).
+
+    Another length is returned where it has none, or where numbers are too large to tell.
+    """
     step = b.length - a.length
     first = a.slope + b.slope - 3 * (b.value - a.value) / step
     square = first * first - a.slope * b.slope
-    if square < 0:
+    if not 0 <= square < math.inf:
         return otherwise
     second = math.copysign(math.sqrt(square), step)
     below = b.slope - a.slope + 2 * second
