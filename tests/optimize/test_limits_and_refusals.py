@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from scipy.optimize import SR1, LinearConstraint, NonlinearConstraint
+from scipy.optimize import BFGS, SR1, LinearConstraint, NonlinearConstraint
 
+import primad
 from primad import optimize
 from primad.errors import MatrixError, MemoryLimitError, NotFiniteError, PrimadError, ShapeError, TracingError
 from primad.optimize import endings
@@ -23,7 +24,8 @@ from primad.optimize.quasi_newton.search_step import _pair
 from primad.optimize.real_coordinates import RealCoordinates
 from primad.optimize.scipy_solvers import flat_functions, scipy_minimizers
 from primad.optimize.scipy_solvers.curve_fitting import _column
-from primad.optimize.scipy_solvers.flat_functions import as_array, is_array
+from primad.optimize.scipy_solvers.flat_functions import Plain, as_array, is_array
+from primad.optimize.scipy_solvers.limits import bounds_of, constraint_of
 from primad.optimize.scipy_solvers.own_methods import own_method
 
 TWO = np.array([0.3, 0.2])
@@ -97,12 +99,33 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[PrimadError], str]] = {
         lambda: optimize.covariance(lambda x: np.sqrt(x[:1]) * np.arange(3.0) + x[1], np.zeros(2)),
         NotFiniteError, "not finite",
     ),
+    "finite bounds of complex unknowns": (
+        lambda: optimize.minimize(lambda z: np.sum(np.abs(z) ** 2), np.array([1j, 2.0]), bounds=(-1.0, np.inf)),
+        ShapeError, "a real bound of complex unknowns",
+    ),
+    "limits of complex numbers beside real ones": (
+        lambda: optimize.NonlinearProgram(
+            lambda z: np.sum(np.abs(z) ** 2), np.array([1j, 2.0]),
+            constraints=NonlinearConstraint(lambda z: {"real": np.abs(z), "z": z}, 0.0, 1.0),
+        ), ShapeError, "limits of complex numbers",
+    ),
+    "an object that branches": (lambda: optimize.minimize(Branching(), TWO), TracingError, "branch(?s:.*)refusals.py"),
+    "a function of ours": (
+        lambda: optimize.least_squares(primad.numpy.nonzero, TWO), TracingError, "which elements are not 0(?s:.*)refusals.py",
+    ),
     "a derivative that is True": (
         lambda: optimize.NonlinearProgram(
             square, TWO, constraints={"type": "eq", "fun": np.sum, "jac": True},
         ), TracingError, "jac would not be used",
     ),
 }  # fmt: skip
+
+
+class Branching:
+    """A function without code of its own."""
+
+    def __call__(self, x: Any) -> Any:
+        return square(x) if x[0] > 0 else 2 * square(x)
 
 
 class SimpleLinear(LinearConstraint):
@@ -280,6 +303,52 @@ def test_constraints_of_many_unknowns_have_sparse_jacobians(
     found = least(method="trust-constr", options={"maxiter": 2}, constraints=bound)
     assert scipy.sparse.issparse(found.jac[0]) == sparse
     assert scipy.sparse.issparse(least(method="trust-constr", constraints=bound).jac[0]) == sparse
+
+
+PAIRS_OR_SIDES: dict[str, tuple[Any, list[float], list[float]]] = {
+    "a pair and a number": (([0.0, 0.1], 1.0), [0.0, 0.1], [1.0, 1.0]),
+    "a number and a pair": ((0.0, [0.5, 1.0]), [0.0, 0.0], [0.5, 1.0]),
+    "a pair and an array": ([(0.0, 1.0), np.array([0.1, 2.0])], [0.0, 0.1], [1.0, 2.0]),
+    "an array and a pair": ([np.array([0.0, 1.0]), (None, 2.0)], [0.0, -np.inf], [1.0, 2.0]),
+    "a matrix": (np.array([[0.0, 1.0], [0.1, 2.0]]), [0.0, 0.1], [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS_OR_SIDES)
+def test_two_bounds_of_two_unknowns_are_pairs_or_sides(name: str) -> None:
+    given, low, high = PAIRS_OR_SIDES[name]
+    found = bounds_of(Plain(square, TWO, (), "minimize", True), given, True)
+    np.testing.assert_array_equal(found.lb, low)
+    np.testing.assert_array_equal(found.ub, high)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_sparse_jacobians_of_what_branches_are_those_of_the_branch(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bent(x: Any) -> Any:
+        return x * x if compiled or x[0] > 0 else x**3
+
+    monkeypatch.setattr(flat_functions, "SPARSE_FROM", 1)
+    matrix = Plain(bent, TWO, (), "least_squares", compiled).large_matrix()
+    for sign in (1.0, -1.0, 1.0):
+        x = sign * np.array([2.0, 3.0])
+        found = matrix(x)
+        dense = found.toarray() if scipy.sparse.issparse(found) else found
+        np.testing.assert_allclose(dense, np.diag(2 * x if compiled or sign > 0 else 3 * x**2))
+
+
+@pytest.mark.parametrize(("recordable", "exact"), [(True, True), (False, False)])
+def test_a_constraint_with_a_jacobian_has_second_derivatives_where_it_can_be_recorded(
+    recordable: bool, exact: bool
+) -> None:
+    given = NonlinearConstraint(
+        lambda x: x[0] ** 2 if recordable else math.pow(x[0], 2), 0.0, 1.0, jac=lambda x: np.array([[2 * x[0], 0.0]])
+    )
+    made = constraint_of(given, TWO, True, "trust-constr")
+    assert isinstance(made.hess, BFGS) != exact
+    if exact:
+        np.testing.assert_allclose(made.hess(TWO, np.array([3.0])) @ np.ones(2), [6.0, 0.0])
 
 
 def test_tables_are_for_the_model_to_take_apart() -> None:

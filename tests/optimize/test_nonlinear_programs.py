@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ PROBLEMS: dict[str, tuple[Any, Any, Any]] = {
     ),
     "arguments": (lambda x: x[0] ** 2 + x[1], [1, 2], {"type": "eq", "fun": lambda x, a: a * x[0] * x[1], "args": 3.0}),
     "numbers in a list": (lambda x: x[0] * x[1], (1.0, 2.0), {"type": "eq", "fun": lambda x: [x[0] - 1, x[1] ** 2]}),
+    "no rows at all": (chain, START, NonlinearConstraint(lambda x: x[:0], 0, 0)),
     "no rows": (chain, START, [NonlinearConstraint(lambda x: x[:0], 0, 0), {"type": "eq", "fun": bent}]),
     "points": (
         lambda x: np.sum(x[np.array([0, 0, 3])] ** 3),
@@ -159,6 +161,107 @@ def test_without_cyipopt_the_error_says_what_brings_it(monkeypatch: pytest.Monke
         optimize.minimize(chain, START, method="ipot")
 
 
+# -- with a stand-in that calls what Ipopt does ------------------------------------------------------------------------
+
+
+class StandIn:
+    """What cyipopt.Problem is called with, and a search of three points that loses an error of the gradient."""
+
+    def __init__(self, problem_obj: Any, **given: Any) -> None:
+        self.called, self.given, self.options = problem_obj, given, dict[str, Any]()
+
+    def add_option(self, name: str, value: Any) -> None:
+        if name == "unknown":
+            raise TypeError("no such option")
+        self.options[name] = value
+
+    def get_current_iterate(self) -> dict[str, Any]:
+        return {"x": self.x}
+
+    def solve(self, x: Any, **given: Any) -> tuple[Any, dict[str, Any]]:
+        self.start, self.warm, number = x.copy(), given, -1
+        for number in range(3):
+            self.x = x + number
+            value, lost = self.called.objective(self.x), False
+            for function in (self.called.gradient, self.called.gradient):
+                try:
+                    function(self.x)
+                except ValueError:
+                    lost = True
+            if not self.called.intermediate(0, number, value) or lost:
+                break
+        else:
+            number = 3
+        multipliers = {"mult_g": np.arange(1.0, 4.0), "mult_x_L": np.arange(x.size), "mult_x_U": -np.arange(x.size)}
+        message = b"solved" if number == 3 else "stopped"
+        return self.x, {"status": int(number < 3), "status_msg": message, "obj_val": value, **multipliers}
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> list[StandIn]:
+    made: list[StandIn] = []
+
+    def problem(**given: Any) -> StandIn:
+        made.append(StandIn(**given))
+        return made[-1]
+
+    monkeypatch.setitem(sys.modules, "cyipopt", SimpleNamespace(Problem=problem))
+    return made
+
+
+def small() -> NonlinearProgram:
+    constraints = [{"type": "eq", "fun": lambda p: p["x"] - 1.0}, LinearConstraint(np.ones((1, 3)), 0.0, 2.0)]
+    return NonlinearProgram(
+        lambda p: np.sum(p["x"] ** 2) + p["y"], {"x": np.ones(2), "y": 3.0}, constraints=constraints
+    )
+
+
+def test_ipopt_is_told_where_to_start_and_what_is_known(stand_in: list[StandIn]) -> None:
+    program, other = small(), {"x": np.array([4.0, 5.0]), "y": 6.0}
+    first = program.solve()
+    assert first.success and first.nit == 2 and first.message == "solved" and first.status == 0
+    np.testing.assert_array_equal(first.x["x"], [3.0, 3.0])
+    assert [np.ravel(one).tolist() for one in first.multipliers] == [[1.0, 2.0], [3.0]]
+    assert first.lower_multipliers["y"] == 2.0 and first.upper_multipliers["y"] == -2.0
+    program.solve(other)
+    program.solve(after=first)
+    program.solve(other, after=first, tol=1e-3, options={"maxiter": 7, "disp": True})
+    starts = [one.start.tolist() for one in stand_in]
+    assert starts == [[1.0, 1.0, 3.0], [4.0, 5.0, 6.0], [3.0, 3.0, 5.0], [4.0, 5.0, 6.0]]
+    assert [bool(one.warm) for one in stand_in] == [False, False, True, True]
+    assert stand_in[2].warm["lagrange"].tolist() == [1.0, 2.0, 3.0]
+    assert stand_in[0].options == {"print_level": 0, "sb": "yes"}
+    assert stand_in[2].options == {"warm_start_init_point": "yes", "print_level": 0, "sb": "yes"}
+    assert stand_in[3].options == {
+        "warm_start_init_point": "yes", "print_level": 5, "sb": "yes", "max_iter": 7, "tol": 1e-3,
+    }  # fmt: skip
+    with pytest.raises(primad.TracingError, match="'unknown'"):
+        program.solve(options={"unknown": 1})
+
+
+def test_ipopt_goes_on_until_somebody_says_no(stand_in: list[StandIn]) -> None:
+    seen: list[int] = []
+
+    def stop(intermediate_result: Any) -> None:
+        seen.append(intermediate_result.nit)
+        if intermediate_result.nit == 1:
+            raise StopIteration
+
+    found = small().solve(callback=stop)
+    assert seen == [0, 1] and found.nit == 1 and not found.success and found.message == "stopped"
+
+
+def test_the_first_error_that_ipopt_loses_is_raised(stand_in: list[StandIn], monkeypatch: pytest.MonkeyPatch) -> None:
+    program, count = small(), iter(range(9))
+
+    def gradient(x: Any) -> Any:
+        raise ValueError(f"error {next(count)}")
+
+    monkeypatch.setattr(program, "gradient", gradient)
+    with pytest.raises(ValueError, match="error 0"):
+        program.solve(callback=lambda x: pytest.fail("an iteration after an error"))
+
+
 # -- with Ipopt --------------------------------------------------------------------------------------------------------
 
 
@@ -263,8 +366,15 @@ def test_an_error_of_a_derivative_is_raised(ipopt: Any) -> None:
     np.testing.assert_allclose(found.x[1:], 1.0)
 
 
-def test_constraints_that_no_unknown_moves_have_an_entry_for_ipopt(ipopt: Any) -> None:
+def unmoved() -> NonlinearProgram:
     fixed = NonlinearConstraint(lambda x: np.ones(2) + 0 * x[:2], 0.0, 1.5)
-    program = NonlinearProgram(lambda x: np.sum((x - 1) ** 2), np.zeros(3), constraints=fixed)
-    assert program.jacobian(program.start).sum() == 0
-    np.testing.assert_allclose(program.solve().x, 1.0)
+    return NonlinearProgram(lambda x: np.sum((x - 1) ** 2), np.zeros(3), constraints=fixed)
+
+
+def test_constraints_that_no_unknown_moves_have_an_entry() -> None:
+    rows, columns = unmoved().jacobianstructure()
+    assert rows.tolist() == columns.tolist() == [0] and unmoved().jacobian(np.zeros(3)).tolist() == [0.0]
+
+
+def test_constraints_that_no_unknown_moves_are_for_ipopt(ipopt: Any) -> None:
+    np.testing.assert_allclose(unmoved().solve().x, 1.0)

@@ -293,6 +293,16 @@ NOT_FINITE: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ours.curve_fit(lambda t, a: np.log(t - a), T, Y, [2.0]),
         r"the model at data point \[0\] is nan: log of -2 is nan at \[0\], in .*arguments.py(?s:.*)are \[2.0\]",
     ),
+    "a model that branches": (
+        lambda: ours.curve_fit(lambda t, a: np.log(t - a) if a > 0 else t, T, Y, [2.0], compiled=False),
+        r"the model at data point \[0\] is nan(?s:.*)are \[2.0\]",
+    ),
+    "a model with a derivative": (
+        lambda: ours.curve_fit(
+            lambda t, a: np.log(t - a) if a > 0 else t, T, Y, [2.0], jac=lambda t, a: 1 / (a - t)[:, None]
+        ),
+        r"the model at data point \[0\] is nan(?s:.*)are \[2.0\]",
+    ),
     "a model's derivative": (
         lambda: ours.curve_fit(lambda t, a: np.sqrt(a) * t, T, Y, [0.0]),
         "the derivative of the model at data point 0 in parameter 0 is nan",
