@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,40 @@ def test_thirty_two_bits_are_refused_where_they_would_round():
             f(np.ones(2))
         with pytest.raises(TracingError, match=r"(?s)random numbers need 64-bit.*jax_enable_x64"):
             primad.to_jax(lambda key: primad.nn.random.uniform(key, (2,), dtype="float32"))(3)
+
+
+def stacked(x):
+    """A loop with rows of 64 bits beside a carried value of 32."""
+    return np.sum(primad.scan(lambda c, _: (c * 2, c.astype(float)), x, length=2)[1])
+
+
+SINGLE = np.ones(2, np.float32)
+AT_32_BITS = {
+    "complex": (lambda z: z * np.exp(z), (np.ones(2, complex),), "complex128"),
+    "made complex": (lambda x: (x * np.complex64(1j)).astype(complex).real.astype("float32"), (SINGLE,), "complex128"),
+    "one of several arguments": (lambda x, y: x + y.astype("float32"), (SINGLE, np.ones(2)), "float64"),
+    "one of several results": (stacked, (SINGLE,), "op scan.*float64"),
+    "an integer": (lambda n: n + 1, (np.array([1, 2**33 + 5]),), "8589934597"),
+    "a negative integer": (lambda n: n + 1, (np.array([1, -(2**31) - 1]),), "-2147483649"),
+    "an integer without a sign": (lambda n: n + np.uint64(1), (np.array([1, 2**32], np.uint64),), "4294967296"),
+    "an integer of the function": (lambda n: n + np.array([2**40, 0]), (np.arange(2),), "1099511627776"),
+    "the most and the least": (lambda n: n // 2, (np.array([2**31 - 1, -(2**31)]),), None),
+    "the most without a sign": (lambda n: n // np.uint64(2), (np.array([2**32 - 1, 0], np.uint64),), None),
+    "short integers": (lambda n: n // np.int8(2), (np.array([127, -128], np.int8),), None),
+    "complex of 64 bits": (lambda z: z * z, (np.ones(2, np.complex64),), None),
+}
+
+
+@pytest.mark.parametrize("name", AT_32_BITS)
+def test_what_does_not_fit_into_thirty_two_bits_is_refused(name):
+    function, given, named = AT_32_BITS[name]
+    with jax.enable_x64(False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # JAX says that it takes int64 as int32
+        if named is None:
+            np.testing.assert_array_equal(primad.to_jax(function)(*given), function(*given))
+        else:
+            with pytest.raises(TracingError, match=f"(?s){named}.*32 bits.*jax_enable_x64"):
+                primad.to_jax(function)(*given)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64"])

@@ -12,7 +12,7 @@ from primad.recording import tree
 from primad.recording.argument_keys import structure_key
 from primad.recording.tracing import check_function, is_weak, record, type_of
 from primad.runtime.cache import Cache
-from primad.runtime.executors.xla_executor import as_jax, check_precision
+from primad.runtime.executors.xla_executor import as_jax, check_integers, check_precision
 from primad.simplify import simplify
 from primad.system.process import MOST_KEPT
 from primad.transforms.lowering import lower
@@ -47,7 +47,8 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
         `backend="jax"` raises.
 
     Raises:
-        TracingError: if JAX is not installed; if the program has 64-bit floats where JAX is set to 32 bits; for an op
+        TracingError: if JAX is not installed; if the program has 64-bit floats, or integers that take more than
+            32 bits, where JAX is set to 32 bits; for an op
             that JAX has no function for, such as a call back to Python, with the user's line.
 
     Example:
@@ -72,6 +73,7 @@ def to_jax(function: Callable[..., Any]) -> Callable[..., Any]:
 
         wide = bool(jax_module().config.jax_enable_x64)
         program, run = programs.get(JaxKey(types, weak, wide, in_tree, structure_key(in_tree)), make)
+        check_integers(leaves)
         jnp = jax_module().numpy
         operands = [jnp.asarray(leaf, type.dtype) for leaf, type in zip(leaves, types, strict=True)]
         return tree.unflatten(program.out_tree, run(*operands)[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,11 +158,14 @@ def _any(flags: Sequence[Any]) -> Any:
     return found
 
 
+_DOUBLE = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
+
+
 def needs_double(program: Program) -> str | None:
     """Say why a program cannot run where JAX is set to 32 bits; None if it can."""
     for node in program.nodes:
         types = node.type.types if isinstance(node.type, TupleType) else (node.type,)
-        if any(type.dtype == np.float64 for type in types):
+        if not {type.dtype for type in types}.isdisjoint(_DOUBLE):
             return f"{'an argument' if node.op is INPUT else f'a value of the op {node.op.name}'} is {node.type}"
     return None
 
@@ -171,12 +174,32 @@ def check_precision(program: Program) -> None:
     """Raise if a program has numbers of 64 bits where JAX is set to 32.
 
     Raises:
-        TracingError: naming the argument or op.
+        TracingError: naming the argument or op, or a constant that has integers beyond 32 bits.
     """
+    check_integers(program.source_values)
     reason = None if jax_module().config.jax_enable_x64 else needs_double(program)
     if reason is not None:
         raise TracingError(
             f"to_jax: {reason}, and JAX is set to 32 bits",
-            why="It would round every number to float32 without a word.",
-            fix='call jax.config.update("jax_enable_x64", True) at the start, or pass arrays of float32.',
+            why="It would round every number to 32 bits without a word.",
+            fix='call jax.config.update("jax_enable_x64", True) at the start, or pass arrays of float32 or complex64.',
         )
+
+
+def check_integers(values: Iterable[Any]) -> None:
+    """Raise if an array of NumPy's has integers that JAX does not, where it is set to 32 bits.
+
+    Raises:
+        TracingError: with one of them.
+    """
+    if jax_module().config.jax_enable_x64:
+        return
+    for value in values:
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iu":
+            lost = value[value != value.astype(f"{value.dtype.kind}{min(4, value.dtype.itemsize)}")]
+            if lost.size:
+                raise TracingError(
+                    f"to_jax: {lost.flat[0]} is an integer of more than 32 bits, and JAX is set to 32 bits",
+                    why="It would drop the upper bits without a word.",
+                    fix='call jax.config.update("jax_enable_x64", True) at the start, or pass smaller integers.',
+                )
