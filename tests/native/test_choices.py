@@ -11,10 +11,14 @@ import pytest
 
 from primad.ir.array_types import ArrayType
 from primad.native.emit.axis_loops import widest
-from primad.native.llvm.vectors import LIBMVEC, OF_TWO, libmvec, symbol_of
+from primad.native.emit.elementwise_loop import _at_once
+from primad.native.emit.pointwise import _written_out
+from primad.native.llvm.vectors import LIBMVEC, OF_TWO, lanes_of, libmvec, symbol_of
 from primad.native.module.outlined_text import text_of
+from primad.native.schedule.register_blocks import _fits
 from primad.recording.tracing import program_of
 from primad.simplify import simplify
+from primad.system.machine import DataCache
 
 AXES = {
     "none": ([], None),
@@ -56,3 +60,44 @@ def test_results_of_arithmetic_take_no_memory_beside_their_own(order: tuple[int,
 
     assert bytes_of(lambda x: [np.tanh(np.transpose(x, order)) * 2.0]) == 0
     assert bytes_of(lambda x: [np.tanh(np.transpose(x, order)), np.sum(np.tanh(np.transpose(x, order)), axis=0)]) == 0
+
+
+@pytest.mark.parametrize(("vectors", "at_once"), [(0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4)])
+def test_so_many_vectors_at_once_as_a_row_has(vectors: int, at_once: int) -> None:
+    lanes = lanes_of(np.dtype(float))
+    assert _at_once(4, vectors * lanes, np.dtype(float)) == at_once
+    assert _at_once(4, vectors * lanes + lanes - 1, np.dtype(float)) == at_once
+
+
+CACHED = {
+    "all that there is": (64, 4, 16, 64, True),
+    "more than there is": (63, 4, 16, 64, False),
+    "as many at one place as there are ways": (10**6, 2, 8, 128, True),
+    "more at one place": (10**6, 3, 8, 128, False),
+    "as many at two places": (10**6, 4, 8, 64, True),
+    "more at two places": (10**6, 5, 8, 64, False),
+}
+"""Bytes for it, pieces, their bytes, how far apart they are, and whether two ways of 128 bytes keep them."""
+
+
+@pytest.mark.parametrize("name", CACHED)
+def test_what_stays_in_a_cache(name: str) -> None:
+    total, count, size, distance, fits = CACHED[name]
+    assert _fits(DataCache(256, 2, 64, 128), total, count, size, distance) == fits
+
+
+OWN: dict[str, tuple[Callable[..., Any], list[str], bool]] = {
+    "one type": (lambda x: np.sin(x) * 2.0, ["float64"], True),
+    "two types": (lambda x, k: np.sin(x) * k, ["float64", "int32"], True),
+    "two types, the wide one last": (lambda k, x: np.sin(x) * k, ["float32", "float64"], True),
+    "wider within": (lambda x: np.sin(x.astype("float64")).astype("float32"), ["float32"], False),
+    "no op of elements": (lambda x: np.sum(x[None]), ["float64"], False),
+}
+"""Definitions of a user's ops, the dtypes that they take, and whether they are written as they are recorded."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_which_own_ops_are_written_out(name: str) -> None:
+    function, dtypes, is_written = OWN[name]
+    types = [ArrayType((), np.dtype(dtype)) for dtype in dtypes]
+    assert (_written_out(program_of(types, lambda *xs: [function(*xs)])) is not None) == is_written

@@ -11,8 +11,9 @@ import pytest
 import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.native.complex_numbers.realify import in_parts, reason_in_parts
+from primad.native.complex_numbers.realify import in_parts, is_complex, reason_in_parts
 from primad.native.complex_numbers.rules import NOT_WRITTEN, RULES, SOME
+from primad.native.complex_numbers.transforms import are_short
 from primad.native.llvm.compiler import compiler
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
@@ -391,6 +392,49 @@ def test_large_programs_run_in_tiles() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12)
     apart = np.stack([z, w], 1)
     np.testing.assert_allclose(plan.run([apart[:, 0], apart[:, 1]])[1], np.exp(z) / w, rtol=1e-12)
+
+
+def turning(x: Any) -> Any:
+    """A loop with complex numbers inside alone."""
+    return primad.scan(lambda c, _: (np.abs(c * np.exp(1j * c)), None), x, length=2)[0]
+
+
+def growing(x: Any) -> Any:
+    """A loop of real numbers."""
+    return primad.scan(lambda c, _: (np.sin(c), None), x, length=2)[0]
+
+
+COMPLEX: dict[str, tuple[Callable[..., Any], bool]] = {
+    "real": (np.sin, False),
+    "between": (lambda x: np.abs(x * 1j), True),
+    "in a loop": (turning, True),
+    "in no loop": (lambda x: growing(x) + growing(2 * x), False),
+    "in the first loop": (lambda x: growing(turning(x)), True),
+    "in the last loop": (lambda x: turning(growing(x)), True),
+    "in a loop of a loop": (lambda x: primad.scan(lambda c, _: (turning(c), None), x, length=2)[0], True),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_which_programs_are_of_complex_numbers(name: str) -> None:
+    function, is_it = COMPLEX[name]
+    assert is_complex(program_of(function, np.ones(3))) == is_it
+
+
+SHORT = {
+    "a power of two": ((8,), 8, True),
+    "powers of two": ((8, 4), 64, True),
+    "one that is none": ((8, 6), 48, False),
+    "of one": ((1,), 3, False),
+    "of two": ((2,), 2, True),
+    "of nothing": ((8,), 0, False),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_which_transforms_are_written(name: str) -> None:
+    lengths, size, are_they = SHORT[name]
+    assert are_short(lengths, size) == are_they
 
 
 @needs_compiler

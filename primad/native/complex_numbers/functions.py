@@ -199,7 +199,7 @@ def tan(z: Parts) -> Parts:
 def sech2(z: Parts) -> Parts:
     """Return 4e/(1 + e)² with e = exp(∓2z), to the right of the imaginary axis."""
     e = exp(chosen(z.real < 0.0, scaled(z, 2.0), scaled(z, -2.0)))
-    more = Parts(e.real + 1.0, e.imag + 0.0)
+    more = Parts(e.real + 1.0, e.imag)
     return quotient(scaled(e, 4.0), product(more, more))
 
 

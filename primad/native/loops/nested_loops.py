@@ -127,12 +127,10 @@ class _Loop:
         if value in self.layout.program.outputs:
             return True
         for user in self.layout.steps:
-            if value in user.inputs:
-                form = form_of(user) if has_body(user) else None
-                if form is None or not form.lead or not self._as_many(user):
-                    return True
-                if any(x is value and i not in form.row_operands for i, x in enumerate(user.inputs)):
-                    return True
+            form = form_of(user) if value in user.inputs and has_body(user) else None
+            rows = form.row_operands if form is not None and form.lead and self._as_many(user) else ()
+            if any(x is value and i not in rows for i, x in enumerate(user.inputs)):
+                return True
         return False
 
     def _as_many(self, user: Node) -> bool:
