@@ -25,7 +25,7 @@ from primad.native.lapack.unrolled_matrices import few_minors, is_small
 from primad.native.llvm import compiler as native
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.loops.batched_while import AT_ONCE, member_of
-from primad.native.loops.body_programs import form_of, most_work_of
+from primad.native.loops.body_programs import form_of, most_work_of, step_program
 from primad.native.module import outlined_text
 from primad.native.module.program_text import ProgramWriter, TooLongError
 from primad.native.schedule import register_blocks, stencil_split
@@ -145,6 +145,7 @@ SUMMED = lowered(lambda x: np.sum(np.tanh(x) * x), np.ones(40))
 with pytest.MonkeyPatch.context() as patched:
     patched.setattr(inlining, "RECORDED_IN_PLACE", 10)
     CALLING = lowered(lambda x: np.sum(sines(sines(sines(x)))), np.ones(40))
+CALL = node_of(CALLING, "call")
 NORMED = lowered(lambda x: np.tanh(x) / np.sum(np.tanh(x)), np.ones(40))
 MIXING = lowered(lambda x: np.sum(np.tanh(np.cumsum(np.tanh(x), axis=0))), np.ones((40, 3)))
 SQUARED = lowered(lambda x: np.tanh(x).T @ np.tanh(x), np.ones((64, 24)))
@@ -275,6 +276,12 @@ LIMITS = {
     "bytes of a program that is a function": Limit(
         lambda: sum(cost(node).bytes for node in steps_of(LINE)),
         lambda: compiled_program.work_of(steps_of(LINE)) is not None,
+        True,
+        "runtime.plan.compiled_program.WORTHWHILE_BYTES",
+    ),
+    "bytes of a program that is called": Limit(
+        lambda: sum(cost(node).bytes for node in step_program(form_of(CALL).of).nodes if not isinstance(node.op, Leaf)),
+        lambda: compiled_program._work_of_called.cache_clear() or compiled_program.work_of([CALL]) is not None,
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),
@@ -450,6 +457,13 @@ LIMITS = {
         True,
         f"{TEXT}.always_cut",
         {f"{TEXT}.worth_cutting": 0, f"{TEXT}.share": 0},
+    ),
+    "share of seconds that parts take": Limit(
+        lambda: parts_of(LINE) / outlined_text._compile_seconds(LINE),
+        lambda: is_cut(),
+        False,
+        f"{TEXT}.share",
+        {f"{TEXT}.worth_cutting": 0},
     ),
     "seconds that parts may take": Limit(
         lambda: parts_of(LINE),

@@ -111,6 +111,20 @@ def test_outputs_of_every_kind_in_parts():
 
 
 @needs_compiler
+@pytest.mark.usefixtures("cut")
+def test_parts_read_views_of_what_others_made():
+    """They begin inside of a value, and several values have their places in one memory."""
+
+    def f(x):
+        y, z = np.sin(x), np.cos(x)
+        for i in range(1, 4):
+            y, z = np.tanh(y[1:] * z[:-1]) * y[:1], np.sin(z[1:] - y[i]) * z[2]
+        return y, z, np.sum(y[1:] * z[:-1])
+
+    check(f, np.linspace(0.1, 2.0, 9))
+
+
+@needs_compiler
 def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
     """The number of different parts does not grow with the number of steps, where these stay unrolled."""
     monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 10**9)

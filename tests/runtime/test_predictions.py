@@ -42,9 +42,12 @@ from primad.runtime.cost_model import (
     by_steps,
     in_one_function,
 )
+from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
-from primad.runtime.tiling import tile_choice, tiled_plan
+from primad.runtime.tiling import block_sums, tile_choice, tiled_plan
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
+from primad.runtime.tiling.tile_program import partition_of
+from primad.runtime.tiling.tileable_axes import tileable_dimensions
 from primad.simplify import simplify
 
 SLOW = Machine(1e4, 1e3, 1e4, 1e-4, 1e-2, 1.0, 1e-5, 1e-3)
@@ -217,6 +220,31 @@ def test_what_is_in_registers_takes_its_longest_chain() -> None:
         found = as_one_function(program(chain, (1,), ()), replace(FAST, call=1.0))
         assert found.calls == ENTRY_CALLS
         assert found.kernels == pytest.approx(depth * FUNCTION_SECONDS + LATENCY_SECONDS)
+
+
+@pytest.mark.parametrize("other", [lambda y: y, np.sin])
+def test_blocks_take_their_share_of_large_products(
+    other: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them where both operands are one matrix."""
+    given = simplify(program(lambda x: ops.contract(y := np.tanh(x), other(y), labels="ij,ik->jk"), (60, 5)))
+    partition = partition_of(given, max(tileable_dimensions(given), key=lambda dimension: dimension.length), ())
+    monkeypatch.setattr(block_sums, "LARGE_SUM", 0)
+    monkeypatch.setattr(block_sums, "BLOCK_BYTES", 60 * 5 * 8 // 2)
+    blocks = block_sums.BlockTiles(partition, block_sums.large_products(partition), Plan)
+    assert 1 < blocks.count < 60
+    flops = 2 * 5 * 5 * blocks.length / (1 + (other is not np.sin))
+    expected = blocks.plan.predicted(SLOW) + Prediction(products=flops / SLOW.peak)
+    assert blocks.predicted_each(SLOW).total == pytest.approx(expected.total)
+
+
+def test_products_that_are_half_of_the_work_are_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_sums, "LARGE_SUM", 0)
+    for columns, count in ((4, 0), (5, 1)):  # `x @ w` takes as many flops as the sum of products with 4 columns
+        shapes = (60, 4), (4, 3), (60, columns)
+        given = simplify(program(lambda x, w, z: ops.contract(z, x @ w, labels="ij,ik->jk"), *shapes))
+        partition = partition_of(given, max(tileable_dimensions(given), key=lambda dimension: dimension.length), ())
+        assert len(block_sums.large_products(partition)) == count
 
 
 @pytest.fixture

@@ -199,7 +199,10 @@ def work_of(nodes: Iterable[Node]) -> int | None:
         form = form_of(node) if has_body(node) else None
         if form is not None:
             most += most_work_of(form)
-            work += 0 if is_loop(node) else _work_of_called(form.of)
+            called = 0 if is_loop(node) else _work_of_called(form.of)
+            if called is None:
+                return None
+            work += called
         if form is not None and form.separate:  # its members stay in registers
             work += cost.flops
             size += node.type.nbytes
@@ -211,7 +214,6 @@ def work_of(nodes: Iterable[Node]) -> int | None:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _work_of_called(of: ClosedProgram) -> int:
-    """Return the same measure for a program that is called, more than is allowed where it is too large."""
-    work = work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
-    return ALONE_WORK + 1 if work is None else work
+def _work_of_called(of: ClosedProgram) -> int | None:
+    """Return the same measure for a program that is called."""
+    return work_of([node for node in step_program(of).nodes if not isinstance(node.op, Leaf)])
