@@ -169,9 +169,10 @@ class _Writing:
 
 
 def _places(places: Mapping[Node, int], nodes: Sequence[Node]) -> list[int]:
-    if not all(node in places for node in nodes):  # a constant
-        raise NotSerializableError("a constant of a plan")
-    return [places[node] for node in nodes]
+    try:
+        return [places[node] for node in nodes]
+    except KeyError:
+        raise NotSerializableError("a constant of a plan") from None
 
 
 def _places_within(program: Program, nodes: Sequence[Node]) -> list[int]:
@@ -255,7 +256,7 @@ class _Reading:
         program, nodes = self._program(number)
         size, axes, reductions, sources, bytes_per_index = cut
         axis = {nodes[_number(place)]: _number(at) for place, at in axes}
-        if any(node.type.shape[at] != size for node, at in axis.items()):
+        if {node.type.shape[at] for node, at in axis.items()} != {size}:
             raise ValueError("what is kept is no plan: values have another length along the axis")
         sums, cuts = frozenset(_among(nodes, reductions)), frozenset(_among(nodes, sources))
         inputs, totals, parts, total_of, sliced, into = ends

@@ -111,6 +111,19 @@ def test_vectors_of_points(points):
     check(lambda x, y: (np.sum(np.exp(x) * y), np.dot(x, y), np.maximum(x, y)), normal(points), normal(points, seed=1))
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_sums_of_several_types(order):
+    """Those of a type that lie behind one another are added up at once, in groups of tiles and over chunks."""
+
+    def f(x):
+        y = np.tanh(x)
+        single, double, whole = y.astype(np.float32), y * 0.3, (y > 0.1).astype(int)
+        kinds = [[np.sum(z), np.sum(z, axis=0)] for z in (single, double, whole)]
+        return [total for i in order for total in kinds[i]]
+
+    check(f, normal(701, 3))
+
+
 @pytest.mark.parametrize("points", POINTS)
 def test_directions_between_points_and_widths(points):
     def f(x, w, u):

@@ -17,7 +17,7 @@ from primad.native.llvm.vectors import Vector
 from primad.native.module.program_text import ProgramText
 
 Run = tuple[int, int, np.dtype[Any]]
-"""Sums of one type that lie behind one another: where they begin, their bytes, the type."""
+"""Sums of one type that lie behind one another: where they begin and end, and the type."""
 
 
 class FailureRecord(ctypes.Structure):
@@ -235,10 +235,9 @@ class _Worker:
 def _moving(runs: Sequence[Run]) -> Code:
     """Return a function that adds sums to others, and clears them: of both, it takes the addresses of all runs."""
     code = Code()
-    for start, size, dtype in runs:
-        below, above = (
-            View(side, start // dtype.itemsize, (size // dtype.itemsize,), (1,), dtype) for side in ("below", "above")
-        )
+    for start, end, dtype in runs:
+        first, size = start // dtype.itemsize, (end - start) // dtype.itemsize
+        below, above = (View(side, first, (size,), (1,), dtype) for side in ("below", "above"))
         pointwise(code, [below, above], [above, below], dtype, _moved)
     code.do("ret void")
     return code

@@ -121,7 +121,7 @@ def _keys(steps: Sequence[Node], smallest: float) -> dict[Node, Key]:
 
 
 def _is_worthwhile(members: Sequence[Node]) -> bool:
-    return len(members) > 1 or any(is_function(node) for node in members)
+    return len(members) > 1 or is_function(members[0])
 
 
 class _Draft:

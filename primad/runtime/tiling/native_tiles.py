@@ -234,8 +234,8 @@ class NativeTiles(Tiles):
         totals: list[Any] = []
         results = {*self.partition.program.outputs}
         for placed in self._alike:
-            first, length, dtype = _run_of(placed)
-            added = np.add.reduce(chunks[:, first : first + length].view(dtype), axis=0, dtype=dtype)
+            first, end, dtype = _run_of(placed)
+            added = np.add.reduce(chunks[:, first:end].view(dtype), axis=0, dtype=dtype)
             for place, node in placed:
                 at = (place - first) // dtype.itemsize
                 shape = node.type.shape
@@ -246,9 +246,9 @@ class NativeTiles(Tiles):
 
 
 def _run_of(placed: Sequence[tuple[int, Node]]) -> Run:
-    """Return the run of sums of one type, which have these places."""
+    """Return the run of sums of one type, which have these places: where it begins and ends."""
     (first, node), (last, end) = placed[0], placed[-1]
-    return first, last + aligned(end.type.nbytes) - first, node.type.dtype
+    return first, last + aligned(end.type.nbytes), node.type.dtype
 
 
 def _addresses(arrays: Sequence[Any]) -> Any:

@@ -160,5 +160,5 @@ def _matrix_bytes(partition: TilePartition, node: Node) -> int:
         return min(operand.type.nbytes // length for operand in node.inputs)
     x, y, out = split(dict(node.params)["labels"])
     stack = [n for label, n in zip(x, node.inputs[0].type.shape, strict=True) if label in y and label in out]
-    matrices = [operand.type.nbytes for operand in node.inputs if operand not in axis]
-    return max(matrices, default=0) // max(1, math.prod(stack))
+    matrix = sum(operand.type.nbytes for operand in node.inputs if operand not in axis)  # there is one at most
+    return matrix // max(1, math.prod(stack))
