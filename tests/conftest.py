@@ -21,7 +21,7 @@ from primad.explanation import explained
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors.dispatch import NATIVE
-from tests.sweeps import ANY_WIDTHS, WIDTHS
+from tests.sweeps import ANY_WIDTHS, WIDTHS, generate, is_swept
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -38,10 +38,15 @@ def pytest_configure(config):
     Texts say nothing of memory or of numbers that only optimisation goes by (tests/native/test_builder.py), so that
     nothing said wrongly is missed. What selects still faster knows no masked vectors.
     """
-    if config.getoption("markexpr") == "not exhaustive":
+    if not is_swept(config):
         object.__setattr__(BUDGET, "level", 0)
         with contextlib.suppress(ImportError):
             importlib.import_module("llvmlite.binding").set_option("primad", "-fast-isel=0")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc):
+    generate(metafunc)
 
 
 def pytest_collection_finish():

@@ -16,15 +16,29 @@ ANY_WIDTHS = sorted({16, *WIDTHS})
 """Every width for which there is code; short ones run on every host."""
 
 
+def is_swept(config: pytest.Config) -> bool:
+    """Say whether cases of sweeps may be run: making the ones that are left out takes a second of each process."""
+    return str(config.getoption("markexpr")) != "not exhaustive"
+
+
 def thinned(every: int, **parameters: Sequence[Any]) -> pytest.MarkDecorator:
     """Parametrize a test by all combinations, of which the suite runs one in so many.
 
     These are the ones whose places in the sequences add up to a multiple: each value is among them, and so is each pair
     of values wherever a third parameter has `every` values or more. The fixtures of widths may be parameters, too.
     """
-    cases = []
-    for case in product(*map(enumerate, parameters.values())):
-        places, values = zip(*case, strict=True)
-        cases.append(pytest.param(*values, marks=[pytest.mark.exhaustive] * bool(sum(places) % every)))
-    fixtures = [name for name in parameters if name in ("width", "any_width")]
-    return pytest.mark.parametrize(",".join(parameters), cases, indirect=fixtures)
+    return pytest.mark.thinned(every, **parameters)
+
+
+def generate(metafunc: pytest.Metafunc) -> None:
+    """Mark a test that is thinned with its cases; by the mark pytest knows that fixtures bring none of their own."""
+    for mark in metafunc.definition.iter_markers("thinned"):
+        (every,), parameters = mark.args, mark.kwargs
+        cases = []
+        for case in product(*map(enumerate, parameters.values())):
+            places, values = zip(*case, strict=True)
+            is_left_out = bool(sum(places) % every)
+            if not is_left_out or is_swept(metafunc.config):
+                cases.append(pytest.param(*values, marks=[pytest.mark.exhaustive] * is_left_out))
+        fixtures = [name for name in parameters if name in ("width", "any_width")]
+        metafunc.definition.add_marker(pytest.mark.parametrize(",".join(parameters), cases, indirect=fixtures))

@@ -9,6 +9,7 @@ import pytest
 from primad.functional.derived_calls import _RECORDINGS
 from primad.native.llvm.compiler import compiler
 from primad.runtime.cache import BUILT, EXECUTABLES
+from tests.sweeps import is_swept
 
 IN_NATIVE_CODE = ("test_problem", "test_runs")
 """Files of which all tests run in machine code; those of the others do so under `-m exhaustive`."""
@@ -16,7 +17,9 @@ IN_NATIVE_CODE = ("test_problem", "test_runs")
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     here = metafunc.module.__name__.rpartition(".")[2] in IN_NATIVE_CODE
-    values = ["native"] if here else ["NumPy", pytest.param("native", marks=pytest.mark.exhaustive)]
+    values = ["native"] if here else ["NumPy"]
+    if not here and is_swept(metafunc.config):
+        values.append(pytest.param("native", marks=pytest.mark.exhaustive))
     metafunc.parametrize("code", values, indirect=True, scope="module")
 
 
