@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
-from primad.functional.derived_calls import _RECORDINGS
-from primad.native.llvm.compiler import compiler
-from primad.runtime.cache import BUILT, EXECUTABLES
+from tests.interpreted import interpreted
 from tests.sweeps import is_swept
 
 IN_NATIVE_CODE = ("test_problem", "test_runs")
@@ -26,11 +25,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def code(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whether there is a compiler; plans of files that have one are none of those that have none."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "NumPy":
-            patch.setenv("PRIMAD_NATIVE", "0")
-            patch.setattr(compiler, "_made", {})
-            for cache in (EXECUTABLES, BUILT, _RECORDINGS):
-                patch.setattr(cache, "_entries", {})
-                patch.setattr(cache, "held", 0)
+    with interpreted() if request.param == "NumPy" else nullcontext():
         yield

@@ -389,7 +389,7 @@ def test_a_number_of_points_compiled_before_serves_others():
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 def test_an_interrupt_ends_a_long_run():
-    x, w = np.ones((80_000, 64)), np.eye(64)
+    x, w = np.ones((32_000, 64)), np.eye(64)
 
     def f(x, w):
         for _ in range(40):
@@ -404,7 +404,7 @@ def test_an_interrupt_ends_a_long_run():
     )
     try:
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             compiled(x, 2.0 * w)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
