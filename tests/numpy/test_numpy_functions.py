@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
+from scipy.stats._multivariate import multi_rv_generic
 
 import primad
 import primad.numpy as pnp
@@ -183,13 +184,15 @@ def of_scipy() -> list[str]:
 
 def distributions() -> list[str]:
     """Return the rows of the distributions of scipy.stats, each with its parameters and what is recorded of it."""
-    families = (scipy.stats.rv_continuous, scipy.stats.rv_discrete)
+    families = (scipy.stats.rv_continuous, scipy.stats.rv_discrete, multi_rv_generic)
     names = sorted(name for name in scipy.stats.__all__ if isinstance(getattr(scipy.stats, name), families))
     recorded = [name for name in names if name in primad.scipy.stats.__all__]
     lines = []
     for name in recorded:
         found = getattr(primad.scipy.stats, name)
-        shapes = f"Of {', '.join(found.shapes)}: " if found.shapes else ""
+        points = inspect.signature(getattr(found, found.recorded[0])).parameters
+        shapes = getattr(found, "shapes", [name for name in points if name not in ("x", "allow_singular")])
+        shapes = f"Of {', '.join(shapes)}: " if shapes else ""
         lines.append(f"| `{name}` | works | {shapes}{', '.join(found.recorded)}. |")
     rest = ", ".join(f"`{name}`" for name in names if name not in recorded)
     return [*lines, f"| {rest} | refused | Write the density with the functions that are recorded. |"]

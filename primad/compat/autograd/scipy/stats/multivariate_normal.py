@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from primad import numpy as pn
-from primad.scipy.stats.multivariate import normal_log_density
+from primad.scipy.stats.elliptical import normal_log_density
 
 
 def logpdf(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: bool = False) -> Any:
