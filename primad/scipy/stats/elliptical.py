@@ -128,7 +128,7 @@ class multivariate_t_gen(OfVectors):
         >>> import numpy as np, primad, primad.scipy.stats as stats
         >>> score = primad.grad(lambda df: stats.multivariate_t.logpdf(np.array([1.0, 2.0]), np.zeros(2), 4.0, df))
         >>> score(3.0).round(6)
-        np.float64(0.009653)
+        np.float64(0.070945)
     """
 
     def _given(self, loc: Any, shape: Any, df: Any, allow_singular: bool = False) -> tuple[Any, Any, Any]:
