@@ -6,7 +6,7 @@ RECORDED = {
     )),
     "scipy.interpolate": frozenset((
         "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",
-        "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
+        "RBFInterpolator", "RegularGridInterpolator", "interp1d", "interpn", "make_interp_spline", "pchip_interpolate",
     )),
     "scipy.linalg": frozenset((
         "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky", "cholesky_banded", "circulant",

@@ -124,10 +124,10 @@ UNRECORDED = {
         "It chooses knots or triangles by what the data are.": (
             r"make_\w+|generate_knots|griddata|\w*NDInterpolator|CloughTocher\w+|AAA"
         ),
-        "It is one polynomial or rational function through all points, or a sum over all: write it as such.": (
-            r"\w*[kK]rogh\w*|[bB]arycentric\w*|lagrange|pade|approximate_taylor_polynomial|FloaterHormann\w+|"
-            r"R[bB]F?\w*"
+        "It is one polynomial or rational function through all points: write it as such.": (
+            r"\w*[kK]rogh\w*|[bB]arycentric\w*|lagrange|pade|approximate_taylor_polynomial|FloaterHormann\w+"
         ),
+        "It is an older form of RBFInterpolator, which is recorded.": r"Rbf",
         "Its form is another one of what BSpline, PPoly and RegularGridInterpolator record.": r"BPoly|Nd\w+",
     },
 }

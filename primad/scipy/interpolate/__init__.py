@@ -7,15 +7,17 @@ from primad.scipy.interpolate import bsplines as _bsplines
 from primad.scipy.interpolate import cubic as _cubic
 from primad.scipy.interpolate import grids as _grids
 from primad.scipy.interpolate import piecewise as _piecewise
+from primad.scipy.interpolate import radial as _radial
 from primad.scipy.interpolate import samples as _samples
 from primad.scipy.interpolate.bsplines import *
 from primad.scipy.interpolate.cubic import *
 from primad.scipy.interpolate.grids import *
 from primad.scipy.interpolate.piecewise import *
+from primad.scipy.interpolate.radial import *
 from primad.scipy.interpolate.samples import *
 
 __all__: list[str] = []
-for _module in (_bsplines, _cubic, _grids, _piecewise, _samples):
+for _module in (_bsplines, _cubic, _grids, _piecewise, _radial, _samples):
     __all__ += _module.__all__
 
 
