@@ -111,7 +111,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[PrimadError], str]] = {
     ),
     "an object that branches": (lambda: optimize.minimize(Branching(), TWO), TracingError, "branch(?s:.*)refusals.py"),
     "a function of ours": (
-        lambda: optimize.least_squares(primad.numpy.nonzero, TWO), TracingError, "which elements are not 0(?s:.*)refusals.py",
+        lambda: optimize.least_squares(primad.numpy.nonzero, TWO),
+        TracingError, "which elements are not 0(?s:.*)refusals.py",
     ),
     "a derivative that is True": (
         lambda: optimize.NonlinearProgram(

@@ -196,7 +196,8 @@ def check_integers(values: Iterable[Any]) -> None:
         return
     for value in values:
         if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iu":
-            lost = value[value != value.astype(f"{value.dtype.kind}{min(4, value.dtype.itemsize)}")]
+            given = np.asarray(value)
+            lost = given[given != given.astype(f"{given.dtype.kind}{min(4, given.dtype.itemsize)}")]
             if lost.size:
                 raise TracingError(
                     f"to_jax: {lost.flat[0]} is an integer of more than 32 bits, and JAX is set to 32 bits",
