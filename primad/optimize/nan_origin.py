@@ -35,15 +35,30 @@ def first_not_finite(function: Any, *args: Any) -> str | None:
         operands = [values[operand] for operand in node.inputs]
         found = silently(lambda node=node, operands=operands: definition(node.op)(*operands, **dict(node.params)))
         values[node] = found
-        if not _finite(found) and all(_finite(operand) for operand in operands):
-            array = np.asarray(found)
-            place = np.argwhere(~np.isfinite(array))[0]
-            at = f" at {[int(i) for i in place]}" if len(place) else ""
-            given = [_at(operand, array.shape, place) for operand in operands]
-            of = f" of {', '.join(f'{x:.4g}' for x in given)}" if all(x is not None for x in given) else ""
+        wrong = next((i for i, part in enumerate(_parts(found)) if not _finite(part)), None)
+        if wrong is not None and all(_finite(part) for operand in operands for part in _parts(operand)):
             line = program.lines.get(node)
-            return f"{node.op.name}{of} is {array[tuple(place)]}{at}" + (f", in {shown_place(line)}" if line else "")
+            said = f"{node.op.name}{_in_words(found, wrong, operands)}"
+            return f"{said}, in {shown_place(line)}" if line else said
     return None
+
+
+def _in_words(found: Any, wrong: int, operands: list[Any]) -> str:
+    """Return what an element of an op's result is that is not finite, where, and of which elements."""
+    parts = _parts(found)
+    array = np.asarray(parts[wrong])
+    place = np.argwhere(~np.isfinite(array))[0]
+    at = f" at {[int(i) for i in place]}" if len(place) else ""
+    if len(parts) > 1:
+        return f" is {array[tuple(place)]}{at} of result {wrong}"
+    given = [_at(operand, array.shape, place) for operand in operands]
+    of = f" of {', '.join(f'{x:.4g}' for x in given)}" if all(x is not None for x in given) else ""
+    return f"{of} is {array[tuple(place)]}{at}"
+
+
+def _parts(value: Any) -> Any:
+    """Return the results of an op, which may be one."""
+    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _at(operand: Any, shape: tuple[int, ...], place: Any) -> Any:
@@ -51,5 +66,4 @@ def _at(operand: Any, shape: tuple[int, ...], place: Any) -> Any:
 
 
 def _finite(value: Any) -> bool:
-    arrays = value if isinstance(value, (tuple, list)) else (value,)
-    return all(np.asarray(a).dtype.kind not in "fc" or bool(np.all(np.isfinite(a))) for a in arrays)
+    return np.asarray(value).dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))

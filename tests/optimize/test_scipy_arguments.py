@@ -289,6 +289,12 @@ NOT_FINITE: dict[str, tuple[Callable[[], Any], str]] = {
     "lm": (lambda: ours.least_squares(np.log, [-1.0], method="lm"), r"the residual \[0\] is nan: log of -1 is nan"),
     "products": (lambda: ours.least_squares(np.log, [-1.0], products=True), r"the residual \[0\] is nan"),
     "a root": (lambda: ours.root(lambda x: np.log(x) - 1, [-1.0]), r"the residual \[0\] is nan: log of -1"),
+    "a loop": (
+        lambda: ours.least_squares(
+            lambda x: primad.scan(lambda c, t: (c / 2, np.log(t - c)), x[0], np.arange(1.0, 4.0))[1], [1.0]
+        ),
+        r"the residual \[0\] is -inf: scan is -inf at \[0\] of result 1, in .*arguments.py",
+    ),
     "a model": (
         lambda: ours.curve_fit(lambda t, a: np.log(t - a), T, Y, [2.0]),
         r"the model at data point \[0\] is nan: log of -2 is nan at \[0\], in .*arguments.py(?s:.*)are \[2.0\]",

@@ -149,6 +149,8 @@ BLOCKS: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...]]] = {
     "at points": (lambda p, t: p[0] * t, (T,), (0,)),
     "of no data": (lambda p, t: p[0] * np.ones(3) + p[1], (T,), ()),
     "of parameters along an axis": (lambda p, t: p[:2], (T,), ()),
+    "of parameters alone": (lambda p, t: p[0] * np.ones(3), (T,), ()),
+    "one point along two axes": (lambda p, t, m: p[0] * t[:, None] * m.T, (T[:1], MATRIX[:, :1]), ()),
     "along another axis": (lambda p, m: p[0] * m.T, (MATRIX,), ()),
     "along two axes": (lambda p, t, m: p[0] * t[:, None] * m.T, (T, MATRIX), ()),
     "along a column": (lambda p, t, m: p[0] * t * m[:, 1], (T, MATRIX), (0, 1)),
@@ -159,9 +161,17 @@ BLOCKS: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...]]] = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_points_lie_along_the_first_axis_of_data(name: str) -> None:
     residuals, data, cut = BLOCKS[name]
-    f, p = optimize.Residuals(residuals, block=2), np.array([0.5, 2.0])
-    (part,) = f.parts(p, data)
-    assert part.cut == cut
+    for f, p in (
+        (optimize.Residuals(residuals, block=2), np.array([0.5, 2.0])),
+        (optimize.Residuals(lambda p, *data: residuals(np.stack(p), *data)), (0.5, 2.0)),
+        (optimize.Residuals(lambda p, *data: residuals(p, *data)), (0.5, 2.0)),
+    ):
+        if isinstance(p, tuple) and name == "of parameters along an axis":
+            continue
+        (part,) = f.parts(p, data)
+        assert part.cut == cut
+    p = np.array(p)
+    f = optimize.Residuals(residuals, block=2)
     dense = np.asarray(primad.jacobian(lambda p: np.reshape(residuals(p, *data), -1))(p))
     np.testing.assert_allclose(np.concatenate([rows for _, rows in f.rows(p, *data)]), dense)
 
@@ -224,8 +234,22 @@ ORIGINS: dict[str, tuple[Any, tuple[Any, ...], str | None]] = {
     "of an operand": (lambda x: 2.0 * x + 1.0, (np.nan,), None),
     "of one of two": (lambda x, y: np.log(y) * x, (np.inf, 1.0), None),
     "of an array": (lambda x: np.sin(x) + np.log(x), (np.array([1.0, 0.0]),), "log of 0 is -inf at [1]"),
-    "of several results": (lambda m: np.sum(np.linalg.slogdet(m)[1]), (np.zeros((2, 2)),), "-inf"),
-    "of decompositions": (lambda m: np.sum(np.linalg.inv(m)), (np.full((2, 2), 1e-310),), ""),
+    "of a determinant": (lambda m: np.linalg.slogdet(m)[1], (np.zeros((2, 2)),), "log of 0 is -inf at [0]"),
+    "of the first of two results": (
+        lambda m: np.sum(np.linalg.qr(m)[1]),
+        (np.full((3, 2), 1e308),),
+        "qr is ",
+    ),
+    "of results of different shapes": (
+        lambda x: np.sum(primad.scan(lambda c, t: (c / 2, np.log(t - c)), x, np.arange(1.0, 4.0))[1]),
+        (np.array(1.0),),
+        "scan is -inf at [0] of result 1",
+    ),
+    "of the last of a loop": (
+        lambda x: primad.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, np.log(c[1])), (x, 0 * x))[1],
+        (np.array(1.0),),
+        "while_loop is nan of result ",
+    ),
 }
 
 
