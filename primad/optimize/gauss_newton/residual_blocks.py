@@ -20,7 +20,7 @@ from primad.ir.node import LITERAL, literal_value
 from primad.ir.program import Program
 from primad.ir.walks import dependents
 from primad.numpy.shapes.shaping import concatenate, reshape
-from primad.parallel.shares import Share
+from primad.parallel.shares import Share, shares_in
 from primad.recording import tree
 from primad.recording.foreign import plain
 from primad.recording.tracing import trace, type_of
@@ -179,7 +179,7 @@ class ResidualBlock:
         Raises:
             ShapeError: if residuals that are computed as a whole depend on a Share.
         """
-        shared = [data[i] for i in self.cut if isinstance(data[i], Share) and data[i].axis == 0]
+        shared = list(shares_in([data[i] for i in self.cut]))
         if not shared and number > 0:
             return
         start, stop = shared[0].chunks.span(number) if shared else (0, None)
@@ -199,8 +199,7 @@ class ResidualBlock:
                     fix="return the residuals of each point along the first axis, and scale them by a number that is "
                     "an argument.",
                 )
-        if stop is None or stop > start:
-            yield from self.rows(params, rows)
+        yield from self.rows(params, rows)
 
 
 def residual_blocks(recorded: RecordedResiduals, parameters: int, block: int | None) -> list[ResidualBlock]:
