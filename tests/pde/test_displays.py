@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,13 +11,15 @@ import pytest
 import sympy
 
 import primad
-from primad import pde
+from primad import optimize, pde
+from primad.ir.program import Cost
 from primad.pde.fields import field_display
 from primad.pde.fields.coordinate_names import coordinates
 from primad.pde.fields.field_refusals import likely
 from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.report import pages
-from primad.pde.report.summary import SAMPLE, brief, summary
+from primad.pde.report.comparison import plot_comparison
+from primad.pde.report.summary import SAMPLE, TRIED, _of_a_step, brief, summary
 from primad.pde.solve.confidence import Confidence
 from primad.pde.solve.run_checkpoints import _short as short_value
 from primad.pde.solve.solution_files import SHOWN
@@ -84,11 +86,17 @@ def test_a_formula_is_shown_up_to_a_length(monkeypatch) -> None:
 
 
 X = sympy.Symbol("x")
-U = sympy.Function("u")
+Y = sympy.Symbol("y")
+U, V = sympy.Function("u"), sympy.Function("v")
 FORMULAS = {
     "a derivative": (U(X).diff(X, 2), "u_{xx} = 0"),
     "that of a square": (sympy.Derivative(U(X) ** 2, X), r"\frac{d}{d x} u^{2} = 0"),
     "a value elsewhere": (U(X).diff(X) + U(0), r"u_{x} + u{\left(0 \right)} = 0"),
+    "at other places of coordinates": (V(X, 0) + V(X, Y), r"v + v{\left(x,0 \right)} = 0"),
+    "sides that are matrices": (
+        sympy.Eq(sympy.Matrix([U(X).diff(X), X]), sympy.Matrix([2 * U(X), 1])),
+        "- 2 u + u_{x} = 0",
+    ),
     "two equations": ([U(X), X], "u = 0"),
 }
 
@@ -96,7 +104,7 @@ FORMULAS = {
 @pytest.mark.parametrize("name", FORMULAS)
 def test_formulas_have_derivatives_of_unknowns_as_indices(name: str) -> None:
     given, first = FORMULAS[name]
-    assert latex_of(given, None, pde.Interval(0, 1), ("u",), {})[0] == first
+    assert latex_of(given, None, pde.Box(x=(0, 1), y=(0, 1)), ("u", "v"), {})[0] == first
 
 
 @pytest.mark.parametrize(
@@ -188,6 +196,56 @@ def test_a_summary_counts_the_points_that_a_run_will_have() -> None:
         assert dict(found._facts())["by construction"] == "nothing"
     found = summary(flat, pde.Settings(points=500), None)
     assert [term.points for term in found.terms] == [500, 100, SAMPLE + 1]
+
+
+def test_a_summary_is_a_table_of_lines_of_one_width() -> None:
+    found = summary(pde.Problem(lambda u: u.xx, LINE, [pde.Dirichlet(u=0)]), pde.Settings(), optimize.LBFGS())
+    names = [name for name, _ in found._facts()]
+    lines = str(found).split("\n")
+    gap = lines.index("")
+    assert len({line.index(value) for line, (_, value) in zip(lines[:gap], found._facts(), strict=True)}) == 1
+    assert max(map(len, names)) == len("by construction") and lines[0].startswith("u ")
+    assert len({len(line) for line in lines[gap + 1 :]}) == 1 and lines[gap + 1].startswith("term    ")
+    short = replace(found, terms=(replace(found.terms[0], name="a"),))
+    assert str(short).split("\n")[gap + 1].startswith("term ") and str(short).split("\n")[gap + 2].startswith("a    ")
+
+
+STEPS = {
+    "LevenbergMarquardt": (2 * 600 + TRIED * 60 + 20 * 10 * 10 + 10**3 / 3, 2 * 100 + TRIED * 20),
+    "GaussNewtonCG": (51 * 600 + TRIED * 60, 51 * 100 + TRIED * 20),
+    "NewtonCG": (51 * 600 + TRIED * 60, 51 * 100 + TRIED * 20),
+    "SelfScaledBroyden": (TRIED * 600, TRIED * 100 + 8 * 10**2),
+    "LBFGS": (TRIED * 600, TRIED * 100),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_flops_of_a_step_are_those_of_its_rule(name: str) -> None:
+    """Of 10 parameters and 20 residuals; with more parameters than residuals the system is one of residuals."""
+    value, slope = Cost(flops=80, matmul_flops=60), Cost(flops=700, matmul_flops=600)
+    rule = getattr(optimize, name)()
+    assert _of_a_step(rule, 10, 20, value, slope) == pytest.approx(STEPS[name], rel=1e-14)
+    if name == "LevenbergMarquardt":
+        flops, others = _of_a_step(rule, 20, 10, value, slope)
+        assert (flops, others) == pytest.approx(STEPS[name], rel=1e-14)
+
+
+def test_families_in_parameters_and_names_of_conditions_are_shown() -> None:
+    bar = pde.Interval(0, 1) * pde.Parameters(k=(1, 2))
+    named = pde.Condition(lambda u: u.x, on="x+", name="no flux")
+    problem = pde.Problem(lambda u, k: k * u.xx, bar, [pde.Dirichlet(u=0, on="x-"), named])
+    assert "a family in its parameters" in summary(problem, pde.Settings(), optimize.LBFGS()).held
+    shown = [name for name, _, _ in pages.condition_rows(problem)]
+    assert len(shown) == 2 and "x-" in shown[0] and shown[1] == "no flux"
+
+
+def test_a_comparison_shows_how_far_off_a_solution_is() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    found, right = np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([[1.0, 2.0], [2.0, 5.0]])
+    figure = plot_comparison(np.arange(2.0), np.arange(2.0), found, right)
+    shown = [np.ravel(axes.collections[0].get_array()).tolist() for axes in figure.axes[:3]]
+    assert shown == [[1.0, -2.0, 3.0, 4.0], [1.0, 2.0, 2.0, 5.0], [0.0, 4.0, 1.0, 1.0]]
+    plt.close(figure)
 
 
 @dataclass

@@ -190,6 +190,7 @@ LINE, ZERO = pde.Interval(0, 1), [pde.Dirichlet(u=0)]
 REFUSED = {
     "is not linear in second": (lambda u: u.xx**2 - 1, LINE, ZERO),
     "linear in second": (lambda u: np.maximum(u.xx, 0) - 1, LINE, ZERO),
+    "not linear in second derivatives": (lambda u: u.xx**2 + u.yy - 1, SQUARE, ZERO),
     "first derivatives in the factors": (lambda u: u.xx / (1 + u.x**2) - 1, LINE, ZERO),
     "derivatives in the factors of second": (lambda u: u.xx + u.yy / (1 + u.y**2) - 1, SQUARE, ZERO),
     "order 4": (lambda u: u.xxxx - 1, LINE, [*ZERO, pde.Neumann(u=0)]),
@@ -208,6 +209,12 @@ REFUSED = {
     "not linear in the derivatives": (
         lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.x**2 - 1, on="x+")],
     ),
+    "linear in the derivatives of u": (
+        lambda u: u.xx + u.yy, SQUARE,
+        [pde.Dirichlet(u=0, on=["x-", "x+", "y-"]), pde.Condition(lambda u: u.x**2 + u.y - 1, on="y+")],
+    ),
+    "1 equation for 2 unknowns": (lambda u, v: u.xx + v, LINE, [*ZERO, pde.Free("v")]),
+    "2 equations for 1 unknown": (lambda u: (u.xx, u.xx - 1), LINE, ZERO),
     "does not have ∂u/∂n": (
         lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u - 1, on="x+")],
     ),
@@ -223,9 +230,29 @@ REFUSED = {
 def test_what_is_not_supported_is_one_error_that_names_it(words: str) -> None:
     equation, domain, conditions = REFUSED[words]
     complex_one = {"network": pde.Complex(NET)} if words == "a complex unknown" else {"network": NET}
-    problem = pde.Problem(equation, domain, conditions, **complex_one)
+    unknowns = "u v" if words.endswith("2 unknowns") else "u"
+    problem = pde.Problem(equation, domain, conditions, unknowns=unknowns, **complex_one)
     with pytest.raises(ProblemError, match=re.escape(words)):
         problem.solve(method="elements")
+
+
+def test_where_the_equation_has_the_unknown_slopes_may_be_all_that_conditions_give() -> None:
+    conditions = [pde.Neumann(u=lambda x: np.sinh(1.0) * x)]
+    problem = pde.Problem(lambda u: u.xx - u, LINE, conditions, network=NET)
+    assert problem.solve(method="elements", degree=2).error(u=lambda x: np.cosh(x)) < 1e-5
+
+
+def test_a_coefficient_without_a_value_is_asked_for() -> None:
+    with pytest.warns(UserWarning, match="nothing tells the value of k"):
+        problem = pde.Problem(lambda u, k: k * u.xx + 1, LINE, ZERO, coefficients={"k": 1.0}, network=NET)
+    elements = pde.Elements(problem)
+    with pytest.raises(ProblemError, match="'k' has no value"):
+        elements.solve()
+    found = elements.solve(k=2.0)
+    assert found.u(0.5) == pytest.approx(1 / 16)
+    for wrong, words in (("w", "there are u"), ("uu", "did you mean u")):
+        with pytest.raises(ProblemError, match=words):
+            found.at([[0.5]], wrong)
 
 
 def test_arguments_that_mean_nothing_are_refused() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 
 from primad import pde
 from primad.errors import PrimadError
@@ -105,6 +106,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "time among those of space": (lambda: pde.poisson(coordinates="x t"), "the coordinates of space"),
     "a number for a velocity": (lambda: pde.advection_diffusion(1, 1, coordinates="x y"), "1 component in 2"),
     "an equation in two lists": (lambda: _problem(equations={"heat": [lambda u: u.xx]}), "got list"),
+    "a formula and a function in a list": (
+        lambda: _problem(equations={"heat": [sympy.Symbol("x"), lambda u: u.xx]}),
+        "got list",
+    ),
+    "a coordinate without a name": (lambda: pde.Periodic("x", 1), "names of coordinates"),  # type: ignore[arg-type]
+    "an unknown without a name": (lambda: pde.Free("u", 2), "names of unknowns"),  # type: ignore[arg-type]
+    "a name and a number of unknowns": (lambda: _problem(unknowns=["u", 2]), "need names"),
+    "an unknown that begins with a number": (lambda: _problem(unknowns="u 2v"), "need names"),
+    "an unknown with equations beyond a part": (
+        lambda: pde.Problem(
+            {
+                "left": pde.Within(pde.Interval(0, 0.4), lambda u: u.xx),
+                "right": pde.Within(pde.Interval(0.6, 1), lambda u: u.xx),
+            },
+            LINE,
+            [pde.Dirichlet(u=0, on="x+")],
+        ),
+        "nothing is said of u on the part 'x-'",
+    ),
     "an equation of nothing": (lambda: _problem(equations={"heat": []}), "got list"),
     "a yes for a width": (lambda: pde.MLP(True), "a positive integer, got True"),
     "a basis alone": (lambda: pde.Mixture(pde.MLP()), "needs networks in a list"),  # type: ignore[arg-type]
@@ -286,6 +306,9 @@ TAKEN: dict[str, Callable[[], Any]] = {
     "as many parts of a derivative as there may be": lambda: coordinates("x y").split("x" * MOST_PARTS),
     "times of a reference from 0 on": lambda: _periodic([0.0, 0.5]),
     "a window that is given more than it takes": lambda: _march([0, 1], starts={"k": np.sin}),
+    "no condition where an unknown does not live": lambda: pde.Problem(
+        pde.Within(pde.Interval(0, 0.4), lambda u: u.x - 1), LINE, [pde.Dirichlet(u=0, on="x-")]
+    ),
     "components by their name": lambda: pde.Field(lambda x: x, "x", None),
 }
 

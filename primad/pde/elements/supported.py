@@ -28,7 +28,7 @@ def weak_form(problem: Problem) -> WeakForm:
     time = time_of(problem.domain)
     if problem.complex:
         _refuse("a complex unknown", "real ones")
-    if len(problem.unknowns) != 1 or len(equations) != 1:
+    if (len(problem.unknowns), len(equations)) != (1, 1):
         _refuse(f"{len(equations)} equations for {len(problem.unknowns)} unknowns", "one equation for one unknown")
     if problem.family:
         _refuse("a family", "one problem at a time")
@@ -86,4 +86,5 @@ def boundary_conditions(problem: Problem) -> Iterator[tuple[Condition, str]]:
 
 
 def _in_equation(problem: Problem) -> bool:
-    return any(() in problem.asked[one.name][problem.unknowns[0]] for one in problem.statement.equations)
+    (equation,), (name,) = problem.statement.equations, problem.unknowns
+    return () in problem.asked[equation.name][name]

@@ -48,7 +48,7 @@ def _lives(statement: Statement, name: str, part: str) -> bool:
     """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own."""
     everything = statement.everything()
     asking = [one.domain for one in statement.equations if name in check_arguments(one.function, everything, "")]
-    if not asking or any(domain is statement.domain for domain in asking):
+    if not asking or statement.domain in asking:
         return True
     at = statement.domain.boundary(part, 32).at
     return any(bool(np.any(domain.contains(at))) for domain in asking)
