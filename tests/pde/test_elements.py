@@ -244,12 +244,13 @@ def test_where_the_equation_has_the_unknown_slopes_may_be_all_that_conditions_gi
 
 def test_a_coefficient_without_a_value_is_asked_for() -> None:
     with pytest.warns(UserWarning, match="nothing tells the value of k"):
-        problem = pde.Problem(lambda u, k: k * u.xx + 1, LINE, ZERO, coefficients={"k": 1.0}, network=NET)
+        ends = [pde.Dirichlet(u=0, on="x-"), pde.Neumann(u=0, on="x+")]
+        problem = pde.Problem(lambda u, k: k * u.xx + 1, LINE, ends, coefficients={"k": 1.0}, network=NET)
     elements = pde.Elements(problem)
     with pytest.raises(ProblemError, match="'k' has no value"):
         elements.solve()
     found = elements.solve(k=2.0)
-    assert found.u(0.5) == pytest.approx(1 / 16)
+    assert found.u(0.5) == pytest.approx(3 / 16)
     for wrong, words in (("w", "there are u"), ("uu", "did you mean u")):
         with pytest.raises(ProblemError, match=words):
             found.at([[0.5]], wrong)
