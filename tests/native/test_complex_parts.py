@@ -396,7 +396,7 @@ def test_large_programs_run_in_tiles() -> None:
 
 def turning(x: Any) -> Any:
     """A loop with complex numbers inside alone."""
-    return primad.scan(lambda c, _: (np.abs(c * np.exp(1j * c)), None), x, length=2)[0]
+    return primad.scan(lambda c, _: (np.abs(np.exp(c.astype(complex))), None), x, length=2)[0]
 
 
 def growing(x: Any) -> Any:

@@ -279,12 +279,6 @@ LIMITS = {
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),
-    "bytes of a program that is called": Limit(
-        lambda: sum(cost(node).bytes for node in step_program(form_of(CALL).of).nodes if not isinstance(node.op, Leaf)),
-        lambda: compiled_program._work_of_called.cache_clear() or compiled_program.work_of([CALL]) is not None,
-        True,
-        "runtime.plan.compiled_program.WORTHWHILE_BYTES",
-    ),
     "work of a loop in a program that is a function": Limit(
         lambda: most_work_of(form_of(LOOP)),
         lambda: compiled_program.work_of([LOOP]) is not None,
@@ -528,3 +522,15 @@ def test_a_limit(name: str, small_tiles: None, monkeypatch: pytest.MonkeyPatch) 
             put(monkeypatch, limit.where, value)
         admitted = limit.admits() if limit.where else limit.admits(value)
         assert admitted == (value > size or (value == size and limit.equal)), value
+
+
+def test_a_program_that_is_called_counts_as_what_is_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be it too large by itself, or with what is beside it."""
+    of_called = compiled_program._work_of_called
+    inside, whole = compiled_program.work_of(steps_of(step_program(form_of(CALL).of))), compiled_program.work_of([CALL])
+    assert inside is not None and whole is not None and inside < whole
+    for limit in (1, inside - 1, inside, whole - 1, whole):
+        of_called.cache_clear()
+        monkeypatch.setattr(compiled_program, "ALONE_WORK", limit)
+        assert (compiled_program.work_of([CALL]) is not None) == (limit == whole)
+    of_called.cache_clear()

@@ -147,14 +147,14 @@ def _definitions(parted: PartedProgram, before: Sequence[int]) -> list[str]:
     entries: list[int] = []
     for call, failing in zip(parted.calls, before, strict=False):
         entries += [call.part, len(call.addresses), failing]
-        for (kind, which), offset in call.addresses:
+        for kind, which in call.addresses:
             if kind == ARGUMENT:
-                entries += [OWN_NUMBERS + 1 + which, offset]
+                entries += [OWN_NUMBERS + 1 + which, 0]
             elif kind == BLOCK:
-                entries += [SCRATCH, parted.places[which] + offset]
+                entries += [SCRATCH, parted.places[which]]
             else:
                 assert kind == NUMBERS
-                entries += [OWN_NUMBERS, offset]
+                entries += [OWN_NUMBERS, which]
     parts = [f"ptr @KERNEL.part{i}" for i in range(len(parted.parts))]
     numbers = [f"i64 {_bits(value, dtype)}" for value, dtype in parted.numbers]
     return [

@@ -30,7 +30,7 @@ NUMBER_BYTES = ctypes.sizeof(ctypes.c_double)
 
 ARGUMENT, BLOCK, NUMBERS = "argument", "block", "numbers"
 Base = tuple[str, int]
-"""What addresses are counted from: an argument (its position), a block (the call that writes it), the numbers."""
+"""An address: of an argument (its position), a block (the call that writes it), of numbers (the bytes before them)."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class CallOfPart:
 
     Attributes:
         part: the number of the part.
-        addresses: the addresses that it takes: what each is counted from, and the bytes from there.
+        addresses: the addresses that it takes.
         nodes: what the nodes of the part stand for.
     """
 
     part: int
-    addresses: Sequence[tuple[Base, int]]
+    addresses: Sequence[Base]
     nodes: Sequence[Node]
 
 
@@ -280,13 +280,13 @@ class PartedProgram:
 
     def _call(self, part: int, i: int, varied: Sequence[int]) -> CallOfPart:
         use = self._uses[i]
-        addresses: list[tuple[Base, int]] = [(base, 0) for base in use.bases]
+        addresses = [*use.bases]
         if varied:
-            addresses.append(((NUMBERS, 0), NUMBER_BYTES * len(self.numbers)))
+            addresses.append((NUMBERS, NUMBER_BYTES * len(self.numbers)))
             self.numbers += [(literal_value(use.literals[k]), use.literals[k].type.dtype) for k in varied]
         if use.results:
-            addresses.append(((BLOCK, i), 0))
-        addresses += [((ARGUMENT, position), 0) for _, position in use.apart]
+            addresses.append((BLOCK, i))
+        addresses += [(ARGUMENT, position) for _, position in use.apart]
         return CallOfPart(part, addresses, list(use.known))
 
     def _placed(self) -> tuple[dict[int, int], int]:
