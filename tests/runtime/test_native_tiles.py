@@ -124,6 +124,17 @@ def test_sums_of_several_types(order):
     check(f, normal(701, 3))
 
 
+def test_sums_that_are_results_and_parts_of_sums():
+    """What adds sums up is added to one memory, unless one of them is wanted by itself, or twice."""
+
+    def f(x):
+        y, z, w = (np.sum(part(x), axis=0) for part in (np.tanh, np.sin, np.cos))
+        u, v = np.sum(np.exp(x), axis=0), np.sum(x * x, axis=0)
+        return y, y + z, w * w + (w + u), v + u * 2.0
+
+    check(f, normal(67, 3))
+
+
 @pytest.mark.parametrize("points", POINTS)
 def test_directions_between_points_and_widths(points):
     def f(x, w, u):

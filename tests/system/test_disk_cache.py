@@ -241,13 +241,15 @@ def test_what_does_not_fit_is_made_again(cache: DiskCache, monkeypatch: pytest.M
     said = persistent_cache.key_of("plan", digest(asked.source, known_ops(), lines=True), json.dumps(PLAIN))
     assert said is not None
     right = cache.get(said)
-    other = Asked(primad.trace(np.sin)(np.ones(2)))
-    other.plan()
-    others = cache.get(
-        persistent_cache.key_of("plan", digest(other.source, known_ops(), lines=True), json.dumps(PLAIN))
-    )
-    assert right is not None and others is not None
-    for body in (b"", b"[", b"[]", b"7", b'"a"', b"null", b"[" * 100_000, b"\xff", right[:-1], others):
+    others = []
+    for function, size in ((np.sin, 2), (squares, 3)):  # of other inputs, and of other results
+        other = Asked(primad.trace(function)(np.ones(size)))
+        other.plan()
+        others.append(
+            cache.get(persistent_cache.key_of("plan", digest(other.source, known_ops(), lines=True), json.dumps(PLAIN)))
+        )
+    assert None not in (right, *others)
+    for body in (b"", b"[", b"[]", b"7", b'"a"', b"null", b"[" * 100_000, b"\xff", right[:-1], *others):
         cache.put(said, body)
         asked.made.clear()
         assert asked.plan().run([x])[0].tobytes() == first.run([x])[0].tobytes()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from primad import ops
-from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.array_types import ArrayType
 from primad.ir.node import INPUT, Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.programs.loops.body_transforms import Body, Made, by_part, places, tangents_of
@@ -176,7 +176,7 @@ def _hoisted(program: Program, fixed: Sequence[int]) -> tuple[Program | None, Pr
         if node not in known:
             found.update((x, None) for x in node.inputs if x in known)
     found.update((node, None) for node in program.outputs if node in known)
-    taken = [x for x in found if x not in set(program.inputs) and not isinstance(x.type, TupleType)]
+    taken = [x for x in found if x not in set(program.inputs)]
     if not taken:
         return None, program
     inputs = [program.inputs[i] for i in fixed]

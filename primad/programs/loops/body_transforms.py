@@ -92,8 +92,8 @@ class Made:
         same = [node is out for node, out in zip(carried, program.outputs, strict=False)]
         self._same = same
         row_of = {} if counted else {node: i for i, node in enumerate(rows)}
-        fixed_of = {node: i for i, node in enumerate(fixed)} | {carried[i]: -1 - i for i in places(same)}
-        fixed_of = {} if counted else fixed_of
+        fixed_of = {} if counted else {node: i for i, node in enumerate(fixed)}
+        carried_of = {} if counted else {carried[i]: i for i in places(same)}
         results: dict[Node, int] = {}
         self._places: list[tuple[str, Any]] = []
         for node in program.outputs[body.carry :]:
@@ -103,6 +103,8 @@ class Made:
                 self._places.append(("row", row_of[node]))
             elif node in fixed_of:
                 self._places.append(("fixed", fixed_of[node]))
+            elif node in carried_of:
+                self._places.append(("carried", carried_of[node]))
             else:
                 self._places.append(("result", results.setdefault(node, len(results))))
         outputs = [program.outputs[i] for i, on in enumerate(same) if not on] + list(results)
@@ -143,7 +145,9 @@ class Made:
             if where == "row":
                 return rows[which]
             if where == "fixed":
-                return widen(fixed[which] if which >= 0 else carried[-1 - which], length)
+                return widen(fixed[which], length)
+            if where == "carried":
+                return widen(carried[which], length)
             return results[which]
 
         return finals, [placed(*place) for place in self._places]

@@ -1,0 +1,141 @@
+"""What is taken out of a step, computed after a loop, or kept for its pullback, on both sides of each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.node import Leaf
+from primad.ir.program import Program
+from primad.programs.loops import residual_selection
+from primad.programs.loops.body_split import _hoisted
+from primad.programs.loops.deferred_sums import sum_of_steps
+from primad.programs.loops.loop_diagnostics import unrolled_loops
+from primad.programs.loops.residual_selection import fewest
+from primad.programs.packing.scalar_groups import _second_sign
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import program_of
+
+SQUARE = ArrayType((3, 3), np.dtype(float))
+
+
+def program(function: Callable[..., list[Any]], *shapes: tuple[int, ...]) -> Program:
+    return program_of([ArrayType(shape, np.dtype(float)) for shape in shapes], function)
+
+
+def identity(x: Any) -> Any:
+    """Return what an op makes of nothing, beside an array."""
+    return TracedArray(x.node.trace.build(ops.eye, (), (("dtype", "float64"), ("n", 3))))
+
+
+HOISTED: dict[str, tuple[Callable[[Any, Any], list[Any]], list[str]]] = {
+    "what is computed of it": (lambda c, f: [c @ np.sin(f)], ["sin"]),
+    "a result": (lambda c, f: [np.cos(c), np.sin(f)], ["sin"]),
+    "itself": (lambda c, f: [c @ f], []),
+    "what is computed of the carried value too": (lambda c, f: [np.sin(c @ f)], []),
+    "another shape": (lambda c, f: [c @ np.reshape(np.reshape(f, (9,))[::-1], (3, 3))], ["reshape"]),
+    "a larger view": (lambda c, f: [c * ops.broadcast(f[0], shape=(3, 3), axes=(1,))], ["reshape"]),
+    "what may fail": (lambda c, f: [c @ np.linalg.cholesky(f)], []),
+    "a loop": (lambda c, f: [c @ primad.scan(lambda x, _: (x @ x, None), f, length=3)[0]], []),
+    "one of several results": (lambda c, f: [c @ ops.eigh(f, lower=True)[1]], ["project"]),
+    "of nothing": (lambda c, f: [c @ identity(c)], []),
+    "a number": (lambda c, f: [c * 2.0], []),
+}
+"""A step of a carried value and of what is the same in all steps, and the ops whose results are taken out."""
+
+
+@pytest.mark.parametrize("name", HOISTED)
+def test_what_is_taken_out_of_a_step(name: str) -> None:
+    function, wanted = HOISTED[name]
+    step = program(function, (3, 3), (3, 3))
+    before, rest = _hoisted(step, [1])
+    taken = [] if before is None else [node.op.name for node in before.outputs if not isinstance(node.op, Leaf)]
+    assert taken == wanted and (before is not None or rest is step)
+    rng = np.random.default_rng(0)
+    c, f = (x @ x.T for x in rng.normal(size=(2, 3, 3)))
+    found = rest(c, f, *([] if before is None else tree.leaves(before(f))))
+    for got, want in zip(tree.leaves(found), tree.leaves(step(c, f)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def outer(u: Any, v: Any) -> Any:
+    return ops.contract(u, v, labels="i,j->ij")
+
+
+SUMS: dict[str, tuple[Callable[[Any, Any], Any], int, bool]] = {
+    "rows of as many bytes": (outer, 2, True),
+    "rows of more bytes": (outer, 3, False),
+    "one that needs each step's array": (lambda u, v: np.sin(outer(u, v)), 2, False),
+    "and again what is small": (lambda u, v: outer(np.sin(u), np.cos(v)), 2, True),
+}
+"""What is summed over steps, of two rows of four; how many steps, and whether the sum waits for the end."""
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_which_sums_over_steps_are_computed_after_the_loop(name: str) -> None:
+    function, length, waits = SUMS[name]
+    step = program(lambda u, v: [function(u, v)], (4,), (4,))
+    found = sum_of_steps(step, step.outputs[0], step.inputs, [], length)
+    assert (found is not None) == waits
+
+
+@pytest.mark.parametrize(("longest", "is_least"), [(2, False), (3, True)])
+def test_the_least_values_of_long_programs_are_not_looked_for(
+    longest: int, is_least: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residual_selection, "LONGEST", longest)
+    chain = program(lambda x: [np.exp(np.sin(np.exp(x)))], (4,))
+    found = fewest(chain.outputs, {*chain.inputs}, chain.nodes)
+    assert found == [*(chain.inputs if is_least else chain.outputs)]
+
+
+@pytest.mark.parametrize(
+    ("function", "sign"),
+    [
+        (np.add, 1),
+        (np.subtract, -1),
+        (lambda x, y: 2 * x + y, None),
+        (lambda x, y: y - x, None),
+        (lambda x, y: x + 2 * y, None),
+        (lambda x, y: x, None),
+        (lambda x, y: y, None),
+    ],
+)
+def test_which_ops_add_up(function: Callable[[Any, Any], Any], sign: int | None) -> None:
+    class Op:
+        numpy = staticmethod(function)
+
+    assert _second_sign(Op()) == sign
+
+
+def turning(x: Any) -> Any:
+    for k in range(100):
+        x = np.cumsum(np.sin(x), axis=k % 2) * 0.5
+    return x
+
+
+def test_a_loop_of_which_parameters_differ_says_which() -> None:
+    (note,) = unrolled_loops(primad.trace(turning)(np.ones((5, 5))))
+    assert "cumsum has another axis in each" in note
+
+
+def test_results_of_steps_are_what_is_carried_unchanged() -> None:
+    """Be it the first or a later one of what is carried: values, tangents, and second ones."""
+
+    def f(a: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            return (np.sin(c[0] * x), c[1], c[2]), (c[1], c[2] * 2.0, c[2])
+
+        return primad.scan(step, (a, a**2, a**3), np.arange(1.0, 4.0))[1]
+
+    a = 0.7
+    wanted = [[[x] * 3 for x in each] for each in ((a**2, 2 * a**3, a**3), (2 * a, 6 * a**2, 3 * a**2))]
+    found = primad.jit(lambda a: primad.jvp(f, (a,), (1.0,)), backend="reference")(a)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
