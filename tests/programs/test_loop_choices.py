@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -139,3 +140,25 @@ def test_results_of_steps_are_what_is_carried_unchanged() -> None:
     wanted = [[[x] * 3 for x in each] for each in ((a**2, 2 * a**3, a**3), (2 * a, 6 * a**2, 3 * a**2))]
     found = primad.jit(lambda a: primad.jvp(f, (a,), (1.0,)), backend="reference")(a)
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize("recorded", list(itertools.product((True, False), repeat=3)))
+def test_a_loop_of_one_step_is_that_step_whatever_is_recorded(recorded: tuple[bool, ...], length: int) -> None:
+    """Of what is carried, the rows and what the step takes from outside, some are plain arrays."""
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=shape) for shape in ((2,), (length, 2), (2,))]
+
+    def f(*xs: Any) -> Any:
+        c, rows, k = (x if on else plain for x, plain, on in zip(xs, given, recorded, strict=True))
+        return primad.scan(lambda c, row: (np.sin(c) * row + k, c * k), c, rows)
+
+    found = primad.trace(f)(*given)
+    wanted = given[0], []
+    for row in given[1]:
+        wanted = np.sin(wanted[0]) * row + given[2], [*wanted[1], wanted[0] * given[2]]
+    for got, want in zip(found(*given), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert any(not isinstance(node.op, Leaf) and node.op.name == "scan" for node in found.nodes) == (
+        length > 1 and any(recorded)
+    )

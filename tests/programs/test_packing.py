@@ -9,6 +9,7 @@ import pytest
 
 import primad
 import primad.numpy as pnp
+from primad.functional.control.replaying import Replayed
 from primad.functional.derived_calls import Call
 from primad.integrate import solve_ivp
 from primad.ir.node import leaf_value
@@ -219,6 +220,23 @@ def test_a_slope_is_recorded_once() -> None:
 
     primad.trace(last)(np.ones(180))
     assert times == 2  # with plain numbers, and as a program; RODAS4 has eight slopes in each step
+
+
+def test_a_long_function_is_copied_for_whatever_is_recorded() -> None:
+    """Once for each dtype and shape, and numbers of Python among them: Python runs it again for none of them."""
+    times = 0
+    slope = network(60)
+
+    def counted(t: Any, y: Any, k: Any) -> Any:
+        nonlocal times
+        times += 1
+        return slope(t, y, k)
+
+    replayed, y, k = Replayed(counted), np.linspace(0.5, 1.0, 60), np.linspace(0.5, 2.0, 180)
+    found = primad.trace(lambda y, k: [replayed(0.5, y, k), replayed(0.5, y, 2.0 * k), replayed(0.5, y + 1.0, k)])(y, k)
+    assert times == 2
+    for got, want in zip(found(y, k), (slope(0.5, y, k), slope(0.5, y, 2.0 * k), slope(0.5, y + 1.0, k)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("number", ["t", "y", "k"])

@@ -15,8 +15,10 @@ import pytest
 import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.node import Node
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
+from primad.native.emit.op_table import one_loop_of
+from primad.native.loops.body_programs import form_of
 from primad.recording.tracing import program_of
 from primad.runtime import cost_model
 from primad.runtime.cost_model import (
@@ -25,6 +27,7 @@ from primad.runtime.cost_model import (
     FLOPS_OF_A_MATRIX,
     FUNCTION_SECONDS,
     HALF_OF_IT,
+    INSTRUCTION_SECONDS,
     LAPACK_SECONDS,
     LAPACK_SHARE,
     LATENCY_SECONDS,
@@ -193,6 +196,36 @@ def test_a_loop_beside_other_steps_is_called() -> None:
             node(lambda x, n=length: primad.scan(lambda c, _: (np.exp(c), None), x, length=n)[0], (1000,)), SLOW
         )
         assert found.calls == LOOP_CALLS and found.kernels == pytest.approx(length * step)
+
+
+def test_a_loop_in_a_loop_is_a_part_of_its_native_function() -> None:
+    def inner(c: Any) -> Any:
+        return primad.scan(lambda d, _: (np.sin(d), None), c, length=30)[0]
+
+    found = by_numpy(node(lambda x: primad.scan(lambda c, _: (inner(c), None), x, length=5)[0], (10,)), SLOW)
+    assert found.calls == LOOP_CALLS and found.elements == 0
+
+
+def test_a_stack_of_loops_takes_its_members_in_the_lanes_of_vectors() -> None:
+    def ending(x: Any) -> Any:
+        return primad.while_loop(lambda c: c * c > 2.0, lambda c: np.sin(c) * 0.7 + 0.01, x, max_steps=LIKELY_STEPS + 9)
+
+    whole = simplify(program(primad.vmap(ending), (900,)).hoisted())
+    (stack,) = [x for x in whole.nodes if not isinstance(x.op, Leaf) and x.op.name == "while_loop"]
+    form = form_of(stack)
+    assert form is not None and form.separate
+    one = one_loop_of(form.of, (True,) * form.carry)
+    assert one is not None and one[0].lanes > 1
+    expected = LIKELY_STEPS * 900 / one[0].lanes * one[1] * INSTRUCTION_SECONDS
+    assert in_one_function([stack], SLOW).kernels == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shape", [(20, 8), (8, 20), (1, 1), (3, 7, 2)])
+def test_matrices_have_as_many_rows_as_their_shorter_side(shape: tuple[int, ...]) -> None:
+    given = node(np.sin, shape)
+    rows = min(shape[-2:])
+    expected = int(np.prod(shape[:-2])) * LAPACK_SECONDS + 9e3 / (LAPACK_SHARE * rows / (rows + HALF_OF_IT))
+    assert cost_model._by_lapack(given, 9000, 1.0) == pytest.approx(expected)
 
 
 def test_steps_follow_each_other() -> None:

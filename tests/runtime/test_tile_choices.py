@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from primad.ir.array_types import ArrayType
+from primad.native.llvm.compile_limits import BUDGET
 from primad.recording.tracing import program_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan
@@ -141,3 +143,45 @@ def test_a_program_is_cut_where_it_is_worth_it(
     assert isinstance(plan if plan.tiles is None else plan.tiles, kind)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 21)
     assert isinstance(make_plan(program).tiles, kind) == (kind is NativeTiles)
+
+
+@pytest.mark.parametrize(("width", "has_long", "as_wide"), [(32, False, True), (64, False, False), (64, True, True)])
+def test_vectors_of_blas_are_compared_with_those_of_native_code(
+    width: int, has_long: bool, as_wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tile_choice, "WIDTH_BYTES", width)
+    monkeypatch.setattr(tile_choice, "blas_has_long_vectors", lambda: has_long)
+    assert tile_choice.blas_is_as_wide() == as_wide
+
+
+def test_short_runs_of_tiles_are_waited_for(limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    limits()
+    tiled = partition(100)
+    flops = tiled.program.cost().flops
+    for uninterrupted, joins in ((flops + 1, True), (flops - 1, False)):
+        monkeypatch.setattr(tile_choice, "BUDGET", replace(BUDGET, uninterrupted=uninterrupted))
+        tiles = native_tiles(tiled, False)
+        assert tiles is not None and tiles.worker.joins == joins
+
+
+def test_tiles_that_are_kept_are_of_a_length_that_there_is(
+    limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And have whole numbers of products and loops."""
+    limits()
+    read: list[Callable[[Any], Any]] = []
+    written: list[Any] = []
+
+    def kept(kind: str, program: Any, more: Any, make: Callable[[], Any], reader: Callable[[Any], Any]) -> Any:
+        read.append(reader)
+        written.extend(make())
+        return reader(written)
+
+    monkeypatch.setattr(tile_choice, "kept", kept)
+    tiles = native_tiles(partition(100), False)
+    length, products, loops, text = written
+    assert tiles is not None and (tiles.length, tiles.products, tiles.loops) == (length, products, loops)
+    assert read[0](None) is None and read[0]([4, products, loops, text])[0] == 4
+    for other in ([5, products, loops], [128, products, loops], [length, 1.0, loops], [length, products, True]):
+        with pytest.raises(ValueError, match="no tiles of this program"):
+            read[0]([*other, text])
