@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Trace
@@ -81,3 +82,15 @@ def test_pieces_come_one_behind_the_other(name: str) -> None:
     for axis in (0, 1):
         joined, values = result(IN_TURNS[name], lambda nodes, trace, axis=axis: concatenated(nodes, axis, trace))
         np.testing.assert_array_equal(joined, np.concatenate(values, axis))
+
+
+@pytest.mark.parametrize("each", [ops.stop_gradient, lambda x: ops.stop_gradient(x) * 1.0])
+def test_rows_of_what_has_no_derivative_have_none(each: Callable[[Any], Any]) -> None:
+    """It shows an array's elements as a view does, but is none through which to look."""
+    for rows in (lambda x: [each(x)[i] for i in range(3)], lambda x: [each(x[i]) for i in range(3)]):
+
+        def f(x: Any, rows: Callable[[Any], list[Any]] = rows) -> Any:
+            joined = stacked_rows([row.node for row in rows(x)], x.node.trace)
+            return ops.sum(TracedArray(joined), axes=(0, 1)) + ops.sum(x, axes=(0, 1))
+
+        np.testing.assert_array_equal(primad.grad(f)(X[0]), np.ones(X[0].shape))

@@ -161,7 +161,7 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
     """Return values as parts of one array; None if they are not."""
     chains = [_views(node) for node in each]
     source = chains[0][0]
-    if not source.type.shape or not source.type.size or any(root is not source or not views for root, views in chains):
+    if not source.type.shape or any(root is not source for root, _ in chains):
         return None
     whole = np.empty(source.type.shape, np.int8)
     begin, shape = whole.__array_interface__["data"][0], each[0].type.shape
