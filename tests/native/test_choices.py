@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.native.emit import gather_loops
 from primad.native.emit.axis_loops import widest
 from primad.native.emit.elementwise_loop import _at_once
 from primad.native.emit.pointwise import _written_out
@@ -101,3 +103,24 @@ def test_which_own_ops_are_written_out(name: str) -> None:
     function, dtypes, is_written = OWN[name]
     types = [ArrayType((), np.dtype(dtype)) for dtype in dtypes]
     assert (_written_out(program_of(types, lambda *xs: [function(*xs)])) is not None) == is_written
+
+
+SCATTERED = {
+    "numbers": ((3000,), 5, True),
+    "short rows": ((3000, 2), 5, True),
+    "long rows": ((3000, 100), 5, False),
+    "no numbers": ((0,), 5, False),
+    "into no rows": ((0, 2), 0, False),
+    "rows of nothing": ((3000, 0), 5, False),
+}
+"""The shape of what is scattered, into how many rows, and whether one stays in a register: there has to be one."""
+
+
+@pytest.mark.parametrize("name", SCATTERED)
+def test_which_rows_stay_in_a_register(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, size, stays = SCATTERED[name]
+    found: list[int] = []
+    monkeypatch.setattr(gather_loops, "_add_runs", lambda site, n: found.append(n))
+    types = [ArrayType(shape, np.dtype(float)), ArrayType(shape[:1], np.dtype(int))]
+    text_of(program_of(types, lambda a, i: [ops.scatter_add(a, i, size=size, axis=0, batch=0)]))
+    assert bool(found) == stays
