@@ -93,6 +93,15 @@ def compensated(x: Any) -> Any:
     return pnp.stack(found)
 
 
+def of_several_results(a: Any, x: Any) -> Any:
+    """Entries of arrays, and numbers, that an op gives together; joined with an array and with nothing at the end."""
+    values, vectors = np.linalg.eigh(a + a.T)
+    (total, least), _ = primad.scan(lambda c, v: ((c[0] + v * v, np.minimum(c[1], v)), None), (0.0, 9.0), x)
+    n = x.shape[0]
+    rows = [values[i] * x[i] + total * vectors[i, n - 1 - i] + least * x[n - 1 - i] for i in range(n)]
+    return pnp.concatenate([*[pnp.reshape(np.sin(r) * r, (1,)) for r in rows], x[:0], x[1:3]]), pnp.stack(rows)
+
+
 X = np.random.default_rng(3).uniform(0.2, 1.2, 12)
 A = np.random.default_rng(4).normal(size=(12, 12))
 FUNCTIONS = {
@@ -104,6 +113,7 @@ FUNCTIONS = {
     "of a transposed part": (lambda a, x: of_a_matrix(a.T[::-1, ::1], x[::-1]), A, X),
     "in stages": (in_stages, X),
     "with numbers": (with_numbers, X),
+    "of several results": (of_several_results, A, X),
     "of truths": (of_truths, X),
     "compensated": (compensated, X),
 }
