@@ -14,6 +14,7 @@ import primad.numpy as pnp
 import primad.scipy.signal as mirror
 from primad.recording.scipy_names import RECORDED
 from tests.mirrored import check_mirror
+from tests.sweeps import thinned
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=30)
@@ -258,9 +259,9 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("band", ["low", "high", "band", "stop"])
-@pytest.mark.parametrize("name", DESIGNS)
+@thinned(2, name=list(DESIGNS), band=["low", "high", "band", "stop"])
 def test_designs(name: str, band: str) -> None:
+    """Each design in two bands, each band of three designs: a band is made of what a design is for low frequencies."""
     w = np.array(0.3) if band in ("low", "high") else np.array([0.2, 0.45])
     join = lambda found: np.concatenate(found) if isinstance(found[0], np.ndarray) else pnp.concatenate(found)  # noqa: E731
     check_mirror(lambda of, w: join(DESIGNS[name](of, w, band)), mirror, signal, w, rtol=1e-9, slope=1e-5)
