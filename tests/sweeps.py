@@ -17,7 +17,7 @@ ANY_WIDTHS = sorted({16, *WIDTHS})
 
 
 def is_swept(config: pytest.Config) -> bool:
-    """Say whether cases of sweeps may be run: making the ones that are left out takes a second of each process."""
+    """Say whether cases of sweeps may be run: making what is left out takes each process a third of a second."""
     return str(config.getoption("markexpr")) != "not exhaustive"
 
 
