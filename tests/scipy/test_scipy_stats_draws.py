@@ -199,8 +199,38 @@ def test_means_of_functions_and_their_derivatives() -> None:
     np.testing.assert_allclose(
         primad.jit(lambda a: stats.gamma(a).interval(0.9))(1.5), scipy.stats.gamma(1.5).interval(0.9)
     )
-    with pytest.raises(primad.PrimadError, match=r"poisson.ppf of traced values"):
-        primad.grad(lambda mu: stats.poisson.expect(lambda k: k, (mu,)))(1.0)
+    with pytest.raises(primad.PrimadError, match=r"(?s)fall like a power.*Fix: logpmf, pmf"):
+        primad.grad(lambda a: stats.yulesimon.expect(lambda k: k, (a,)))(1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if getattr(stats, name).discrete and name != "yulesimon"])
+def test_sums_over_whole_numbers_are_scipys(name: str) -> None:
+    ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), SHAPES[name]
+
+    def found(each: Any, last: Any) -> list[Any]:
+        shapes = (*p[:-1], last)
+        bounded = {"lb": 3, "ub": 5, "loc": 2, "conditional": True} if name != "bernoulli" else {}
+        means = [each.expect(np.cos, shapes, 2), each.expect(None, shapes, **bounded)]
+        return [*each.stats(*shapes, 2, moments="mvsk"), each.moment(3, *shapes, 2), *means]
+
+    expected = found(theirs, p[-1])
+    np.testing.assert_allclose(primad.jit(partial(found, ours))(p[-1]), expected, rtol=1e-9, atol=1e-12)
+    if name != "randint":  # whose ends have no derivatives
+        mean, var = ours.mean(*p), primad.grad(lambda last: ours.var(*p[:-1], last))
+        about = primad.grad(lambda last: ours.expect(lambda x: (x - mean) ** 2, (*p[:-1], last)))
+        assert about(p[-1]) == pytest.approx(var(p[-1]), rel=1e-9)
+
+
+def test_sums_that_are_long_or_do_not_end() -> None:
+    """Derivatives of E[k] = 1/p, of many numbers; NaN where it would take too many; functions that grow."""
+    mean = primad.grad(lambda p: stats.geom.expect(None, (p,)))
+    assert mean(1e-3) == pytest.approx(-1e6, rel=1e-10) and np.isnan(mean(1e-9))
+    third = primad.grad(primad.grad(lambda mu: stats.poisson(mu).expect(lambda k: k**3)))(3.2)
+    assert third == pytest.approx(6 * 3.2 + 6, rel=1e-12)
+    growing = primad.grad(lambda mu: stats.poisson.expect(np.exp, (mu,)))(3.0)
+    assert growing == pytest.approx((np.e - 1) * np.exp(3 * (np.e - 1)), rel=1e-12)
+    np.testing.assert_allclose(primad.jit(lambda p: stats.geom.moment(2, p))(np.array([0.1, 0.5])), [190.0, 6.0])
+    assert np.isnan(primad.jit(lambda p: stats.geom.moment(2, p))(-1.0))
 
 
 def test_moments_near_the_order_of_the_tail() -> None:

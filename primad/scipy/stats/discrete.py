@@ -216,5 +216,6 @@ yulesimon = Distribution(
         "logsf": lambda k, alpha: pn.log(k) + special.betaln(k, alpha + 1.0),
         "mean": lambda alpha: where_finite(alpha > 1.0, alpha / (alpha - 1.0)),
         "var": _yulesimon_variance,
+        "tail": lambda alpha: alpha,
     },
 )

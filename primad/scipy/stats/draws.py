@@ -103,6 +103,13 @@ def _quantile(u: Any, *shapes: Any, of: tuple[str, str]) -> Any:
     return np.asarray(getattr(getattr(import_module("scipy.stats"), name), method)(u, *shapes), u.dtype)
 
 
+def middle_of(name: str, shapes: list[Any]) -> Any:
+    """Return the median of a distribution of whole numbers, without derivatives."""
+    whole = np.broadcast_shapes(*[np.shape(shape) for shape in shapes])
+    given = [pn.broadcast_to(pn.asarray(shape) * 1.0, whole) for shape in shapes]
+    return _quantile(pn.full(whole, 0.5), *stop_gradient(given), of=(name, "ppf"))
+
+
 def _whole_quantile(name: str, u: Any, *shapes: Any) -> Any:
     return _quantile(u, *shapes, of=(name, "ppf"))
 

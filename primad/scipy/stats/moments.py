@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from primad import numpy as pn
+from primad.errors import TracingError
 from primad.numpy import special
 from primad.numpy.promotion import any_traced
-from primad.scipy.stats.quantile_integrals import REACH, central, parts_of, power_mean
+from primad.scipy.stats.function_means import REACH, central, parts_of, power_mean, sum_of
 from primad.scipy.stats.recorded_methods import at_points, of_parameters
 from primad.scipy.traced_calls import is_recorded
 
@@ -32,8 +34,18 @@ class Moments:
 
     @property
     def integrated(self) -> bool:
-        """Whether means of functions are integrals over quantiles."""
-        return "ppf" in self.functions
+        """Whether means of functions are integrals over quantiles, or sums that end."""
+        return "tail" not in self.functions if self.discrete else "ppf" in self.functions
+
+    def _check_integrated(self) -> None:
+        if self.discrete and not self.integrated:
+            raise TracingError(
+                f"means of functions of scipy.stats.{self.name} of traced values",
+                why="Its probabilities fall like a power: no sum of as many as can be added is near the whole.",
+                fix=f"{', '.join(self.recorded)} of {self.name} are recorded; add up what counts of pmf yourself.",
+            )
+        if not self.discrete:
+            self.known("ppf")
 
     def number(self, name: str, shapes: list[Any]) -> Any:
         """Return the mean or the variance of the standard form, by an integral where it is not known in closed form."""
@@ -66,15 +78,15 @@ class Moments:
 
     @at_points
     def moment(self, order: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        """Return the mean of a power of x, by an integral."""
-        self.known("ppf")
+        """Return the mean of a power of x, by an integral or a sum."""
+        self._check_integrated()
         found = power_mean(self, operator.index(order), shapes, -loc / scale, 1.0 / scale)
         return self.where_defined(found, shapes, scale)
 
     def stats(self, *args: Any, moments: str = "mv", **kwargs: Any) -> Any:
         """Return the mean, the variance, the skewness and the excess kurtosis, those of the letters "mvsk" asked for.
 
-        The last two are integrals, where quantiles are recorded.
+        The last two are integrals, where quantiles are recorded, or sums.
         """
         if not any_traced([*args, *kwargs.values()]):
             return getattr(import_module("scipy.stats"), self.name).stats(*args, moments=moments, **kwargs)
@@ -84,12 +96,12 @@ class Moments:
 
     @of_parameters
     def _skewness(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        self.known("ppf")
+        self._check_integrated()
         return central(self, 3, shapes)
 
     @of_parameters
     def _kurtosis(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        self.known("ppf")
+        self._check_integrated()
         return central(self, 4, shapes) - 3.0
 
     def expect(
@@ -103,10 +115,10 @@ class Moments:
         conditional: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """Return the mean of a function of x, by an integral; SciPy's own where nothing is traced.
+        """Return the mean of a function of x, by an integral or a sum; SciPy's own where nothing is traced.
 
         Args:
-            func: (x) -> number, written with NumPy; x itself by default.
+            func: (x) -> number, written with NumPy, of an array of whole numbers; x itself by default.
             args: the shapes, which are numbers.
             loc: as everywhere.
             scale: as everywhere.
@@ -127,8 +139,12 @@ class Moments:
             own = {"loc": loc, "lb": lb, "ub": ub, "conditional": conditional} | kwargs
             own |= {} if self.discrete else {"scale": scale}
             return getattr(import_module("scipy.stats"), self.name).expect(func, args, **own)
-        self.known("ppf")
+        self._check_integrated()
         shapes, loc, scale = self.bound("expect", tuple(placed), {})
+        if self.discrete:
+            ends = -math.inf if lb is None else lb - loc, math.inf if ub is None else ub - loc
+            found, share = sum_of(self, lambda z: of_x(z + loc), shapes, ends)
+            return self.where_defined(found / share if conditional else found, shapes, scale)
 
         def log_odds(x: Any, end: float) -> Any:
             if x is None:
