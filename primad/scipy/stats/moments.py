@@ -37,6 +37,11 @@ class Moments:
         """Whether means of functions are integrals over quantiles, or sums that end."""
         return "tail" not in self.functions if self.discrete else "ppf" in self.functions
 
+    @property
+    def recorded(self) -> list[str]:
+        """Names of the methods that traced values have."""
+        raise NotImplementedError
+
     def _check_integrated(self) -> None:
         if self.discrete and not self.integrated:
             raise TracingError(
