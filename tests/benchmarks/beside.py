@@ -1,9 +1,9 @@
 """Time scientific programs on primad and others in turns: `python -m tests.benchmarks.beside --peer PYTHON [KIND…]`.
 
 A group of kinds may be named too: `scientific`, which is timed beside JAX, or `scipy_paths`, beside JAX, PyTorch and
-HIPS autograd where these have the functions. Each system runs in a process of its own; turns are short and alternate, so
-that all meet the same machine. The table shows processor time: that of all threads of a process, for one call. Results
-must agree.
+HIPS autograd where these have the functions. Each system runs in a process of its own; turns are short and alternate,
+so that all meet the same machine. The table shows processor time: that of all threads of a process, for one call.
+Results must agree.
 """
 
 from __future__ import annotations
