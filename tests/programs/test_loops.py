@@ -28,7 +28,7 @@ from primad.recording import tree
 from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
-from primad.runtime.loops import binomial_schedule, loop_executables, loop_runs, row_streams
+from primad.runtime.loops import binomial_schedule, driven_loops, loop_executables, loop_runs, row_streams
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify.own_definitions import is_cheap
 from primad.transforms import jvp, vjp, vmap
@@ -594,7 +594,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "one by one":
         monkeypatch.setattr(loop_executables, "compiler", lambda: None)
         monkeypatch.setattr(dispatch, "prepared_for_calls", lambda *asked, kept: dispatch.prepared(*asked))
-    monkeypatch.setattr(loop_executables, "UNINTERRUPTED", 100)  # in pieces of few steps
+    for module in (loop_executables, driven_loops):
+        monkeypatch.setattr(module, "UNINTERRUPTED", 100)  # in pieces of few steps
     return {"straight": "registers", "driven": "calls", "one by one": "Python"}[str(request.param)]
 
 

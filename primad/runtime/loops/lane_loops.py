@@ -17,7 +17,7 @@ from primad.native.loops.batched_while import Member, few_of
 from primad.native.loops.while_lanes import separate_text
 from primad.parallel.threads import MOST_CHUNKS, run_on_threads
 from primad.runtime.cache import EXECUTABLES
-from primad.runtime.loops.loop_executables import UNINTERRUPTED
+from primad.runtime.loops.driven_loops import UNINTERRUPTED
 from primad.system.machine import THREAD_WORK
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,50 +13,18 @@ from primad.ir.program import ClosedProgram, Program
 from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import failing_in, short_length
-from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import Kernel, compiled, compiler
-from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
-from primad.native.loops.body_programs import most_work, step_program
-from primad.native.loops.step_driver import driver_text
+from primad.native.loops.body_programs import step_program
 from primad.native.unrolled.straight_line import loop_text
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.executors.dispatch import prepared_call
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
+from primad.runtime.loops.driven_loops import UNINTERRUPTED, DrivenLoop, Shape, Steps
+from primad.runtime.loops.shared_loops import shared_loop
 from primad.runtime.plan.compiled_program import CompiledProgram
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
-UNINTERRUPTED = BUDGET.uninterrupted
-"""Instructions of a loop between two moments at which Python sees an interrupt."""
-
-
-class Steps(ABC):
-    """A body, ready to be taken step by step.
-
-    Attributes:
-        program: the body: (carried values, rows, the rest) -> (carried values, whether to go on, results).
-        summary: how it runs, in words.
-    """
-
-    program: Program
-    summary: str
-
-    @abstractmethod
-    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
-        """Take steps, and return how many were taken; minus that where the condition still holds.
-
-        Args:
-            state: the carried values, arrays of one's own: what is in them at the end are those after the last step.
-            rows: stacked arrays.
-            fixed: what is the same in all steps.
-            results: stacked results, to be written.
-            steps: how many steps to take at most.
-        """
-
-    @property
-    @abstractmethod
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory between runs."""
 
 
 class _NativeLoop(Steps):
@@ -65,7 +32,7 @@ class _NativeLoop(Steps):
 
     summary = "one native function, its carried values in registers"
 
-    def __init__(self, program: Program, written: Program, shape: tuple[int, int, bool, bool], length: int) -> None:
+    def __init__(self, program: Program, written: Program, shape: Shape, length: int) -> None:
         host = compiler()
         assert host is not None
         self.program = program
@@ -107,73 +74,10 @@ class _NativeLoop(Steps):
                 raise failure_of(i, place, value, self._failing, self._lines).error()
 
 
-_DRIVER = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4, *[ctypes.c_void_p] * 2)
-
-
-class _Driven(Steps):
-    """A loop of a compiled program, in one native function that calls it."""
-
-    summary = "one native function, which calls that of a step"
-
-    def __init__(self, compiled: CompiledProgram, shape: tuple[int, int, bool, bool]) -> None:
-        host = compiler()
-        assert host is not None
-        self.program = program = compiled.program
-        self._compiled = compiled
-        self._kernels = host.kernels([driver_text()])
-        self._function = _DRIVER(self._kernels[0].address)
-        self._carry, self._stacked, self._reverse, self._ends = shape
-        self._at_once = max(1, UNINTERRUPTED // max(1, most_work(program)))
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        return self._compiled, self._kernels
-
-    def run(self, state: list[Any], rows: list[Any], fixed: list[Any], results: list[Any], steps: int) -> int:
-        carry, count = self._carry, len(self.program.inputs)
-        given = zip([*rows, *fixed], self.program.in_types[carry:], strict=True)
-        rest = [np.ascontiguousarray(x, type.dtype) for x, type in given]
-        other = [np.empty_like(x) for x in state]
-        go = np.ones(1, np.bool_)
-        first = steps - 1 if self._reverse else 0
-        moved = [*rest[: len(rows)], *results]
-        places = [
-            *range(carry, carry + len(rows)),
-            *range(count + carry + self._ends, count + carry + self._ends + len(results)),
-        ]
-        strides = [-x.strides[0] if self._reverse else x.strides[0] for x in moved]
-        starts = [data_address(x) + first * x.strides[0] for x in moved]
-        inputs = [
-            *(data_address(x) for x in state),
-            *starts[: len(rows)],
-            *(data_address(x) for x in rest[len(rows) :]),
-        ]
-        outputs = [*(data_address(x) for x in other), *[data_address(go)] * self._ends, *starts[len(rows) :]]
-        table = (ctypes.c_void_p * (count + len(outputs)))(*inputs, *outputs)
-        places_, strides_ = ((ctypes.c_int64 * max(1, len(moved)))(*x) for x in (places, strides))
-        scratch = np.empty(self._compiled.scratch + ALIGNMENT, np.uint8)
-        start, taken = aligned(scratch.ctypes.data), ctypes.c_int64(0)
-        address, done = self._compiled.address, 0
-        own = [data_address(x) for x in state]
-        while done < steps and go[0]:
-            at_once = min(steps - done, self._at_once)
-            status = self._function(
-                address, table, start, places_, strides_, len(moved), carry, count, at_once,
-                data_address(go), ctypes.addressof(taken),
-            )  # fmt: skip
-            if status:
-                raise self._compiled.failure(status, start)
-            done += taken.value
-        for i, (x, y) in enumerate(zip(state, other, strict=True)):
-            if table[i] != own[i]:
-                x[...] = y
-        return -done if self._ends and go[0] else done
-
-
 class _OneByOne(Steps):
     """A loop whose body is run by its own executable, from Python."""
 
-    def __init__(self, executable: Executable, shape: tuple[int, int, bool, bool]) -> None:
+    def __init__(self, executable: Executable, shape: Shape) -> None:
         self._executable = executable
         self.program = self._executable.program
         missing = next(filter(None, map(reason_in_parts, self.program.nodes)), "its steps are large")
@@ -224,7 +128,7 @@ def steps_of(
     return found
 
 
-def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | None) -> Steps:
+def _made(of: ClosedProgram, shape: Shape, memory: int | None) -> Steps:
     program = step_program(of)
     written = None if compiler() is None else in_parts(program)
     length = None if written is None else short_length(written)
@@ -232,5 +136,11 @@ def _made(of: ClosedProgram, shape: tuple[int, int, bool, bool], memory: int | N
         loop = compiled("a loop", lambda: _NativeLoop(program, written, shape, length))
         if loop is not None:
             return loop
+    shared = shared_loop(of, shape, lambda: _whole(of, shape)) if memory is None else None
+    return shared or _whole(of, shape, memory)
+
+
+def _whole(of: ClosedProgram, shape: Shape, memory: int | None = None) -> Steps:
+    """Return what takes the steps of all members of a loop together."""
     executable = prepared_call(of, memory)
-    return _Driven(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)
+    return DrivenLoop(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)

@@ -12,8 +12,9 @@ from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram
 from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.runtime.loops.binomial_schedule import Cut, cut
+from primad.runtime.loops.driven_loops import Steps
 from primad.runtime.loops.lane_loops import SeparateLoops
-from primad.runtime.loops.loop_executables import Steps, steps_of
+from primad.runtime.loops.loop_executables import steps_of
 from primad.runtime.loops.rematerialised_rows import Rows, Source, StoredRows, Take, pieces
 
 
@@ -78,10 +79,11 @@ def _rows(x: Any, steps: int) -> Any:
 
 def _take(loop: Steps, rows: Sequence[Any], fixed: list[Any], reverse: bool) -> Take:
     """Return what takes the steps of some rows."""
+    cut = [x for x in rows if isinstance(x, Rows) or not loop.takes_views]
 
     def take(state: list[Any], first: int, last: int, results: list[Any]) -> int:
         taken = found = 0
-        for start, stop in pieces(first, last, reverse, rows):
+        for start, stop in pieces(first, last, reverse, cut):
             given = [x.part(start, stop) if isinstance(x, Rows) else x[start:stop] for x in rows]
             found = loop.run(state, given, fixed, [y[start - first : stop - first] for y in results], stop - start)
             taken += abs(found)
