@@ -27,8 +27,6 @@ from primad.transforms.resizing import resized
 PIECE = THREAD_WORK // 8
 """Flops and bytes of a step of a piece, at least. Estimated: a tenth of what a step takes goes into the beginnings of
 its loops over elements then. The last bits of results depend on it."""
-MOST_PIECES = 4 * MOST_CHUNKS
-"""Pieces that members are cut into, at most, unless they would not fit into a cache: a few for each thread."""
 CACHE_BYTES = SECOND_CACHE.share(1, 2)
 """Bytes of all values of a step of a piece, at most, where its work allows it."""
 Axes = Sequence[int | None]
@@ -210,7 +208,7 @@ def _length(program: Program, members: Dimension) -> int | None:
     each = (most_work(program) - one) // (members.length - 1)
     least = max(PIECE, MOST_CHUNKS * max(0, one - each))  # what each piece computes again is a small part of its work
     most = min(most_work(program) // least, members.length)
-    count = min(most, max(MOST_PIECES, _bytes_along(members) // CACHE_BYTES))
+    count = min(most, max(MOST_CHUNKS, _bytes_along(members) // CACHE_BYTES))
     if count < 2:
         return None
     # Equal pieces are compiled once.
