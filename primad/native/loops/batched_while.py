@@ -17,7 +17,7 @@ from primad.ir.replay import replay
 from primad.ir.walks import dependents
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.vectors import lanes_of
-from primad.native.loops.body_programs import step_program
+from primad.native.loops.body_programs import needed_results, step_program
 from primad.system.machine import CORE
 from primad.system.process import MOST_KEPT, made_once
 from primad.transforms.dimensions import Dimension, Dimensions
@@ -75,7 +75,7 @@ def _member_of(of: ClosedProgram, wanted: tuple[bool, ...], left_out: frozenset[
     if len(of.out_types) != len(wanted) + 1:
         return None
     whole = step_program(of)
-    results = _needed(whole, wanted)
+    results = needed_results(whole, len(wanted), {0, *[i for i, on in enumerate(wanted) if on]})
     outputs = [whole.outputs[i] for i in results]
     used = set(Program(whole.trace, whole.inputs, outputs).nodes)
     operands = [*results, *[i for i in range(len(wanted), len(whole.inputs)) if whole.inputs[i] in used]]
@@ -94,18 +94,6 @@ def _member_of(of: ClosedProgram, wanted: tuple[bool, ...], left_out: frozenset[
 def few_of(member: Member) -> str:
     """Say how the loops of a stack run."""
     return f"{member.tile} of {member.size} loops at a time in registers, each until it ends"
-
-
-def _needed(program: Program, wanted: Sequence[bool]) -> list[int]:
-    """Return the places of the carried values that results need, in some step, and of the condition."""
-    found = {0, *[i for i, on in enumerate(wanted) if on]}
-    while True:
-        used = set(Program(program.trace, program.inputs, [program.outputs[i] for i in sorted(found)]).nodes)
-        used.update(program.outputs[i] for i in found)
-        more = {i for i in range(len(wanted)) if program.inputs[i] in used} - found
-        if not more:
-            return sorted(found)
-        found |= more
 
 
 def _stay_apart(stack: Dimension) -> bool:

@@ -5,7 +5,7 @@ A program that is called is a body, too: that of a loop of one step, whose resul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -70,6 +70,24 @@ def step_program(of: ClosedProgram) -> Program:
 @made_once(most=MOST_KEPT)
 def _step_program(of: ClosedProgram, left_out: frozenset[str]) -> Program:
     return without_barriers(simplify(of.hoisted) if of.lawful else of.hoisted)
+
+
+def needed_results(program: Program, carry: int, wanted: Iterable[int]) -> list[int]:
+    """Return which outputs of a step some of them need, in some step: these, and carried values.
+
+    Args:
+        program: (carried values, the rest) -> (carried values, the rest).
+        carry: how many are carried.
+        wanted: the places of the outputs that are asked for.
+    """
+    found = {*wanted}
+    while True:
+        outputs = [program.outputs[i] for i in sorted(found)]
+        used = {*Program(program.trace, program.inputs, outputs).nodes, *outputs}
+        more = {i for i in range(carry) if program.inputs[i] in used} - found
+        if not more:
+            return sorted(found)
+        found |= more
 
 
 def is_loop(node: Node) -> bool:

@@ -126,12 +126,21 @@ def _run(
     streams: Sequence[int] = (),
     budget: int = 0,
     memory: int | None = None,
+    wanted: tuple[bool, ...] = (),
 ) -> Any:
     from primad.runtime.loops.loop_runs import run_scan
+    from primad.runtime.loops.needed_parts import needed_part
 
     steps = min(max(int(arrays[0]), 0), length) if counted else length
     given = arrays[int(counted) :]
-    return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse, streams, budget, memory))
+    part = needed_part(of, carry, stacked, wanted)
+    if part is None:
+        return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse, streams, budget, memory))
+    own = [part.results.index(carry + i) - part.carry for i in streams if carry + i in part.results]
+    chosen = [given[i] for i in part.operands]
+    made = run_scan(part.of, chosen, part.carry, part.stacked, length, steps, reverse, own, budget, memory)
+    found = dict(zip(part.results, made, strict=True))
+    return tuple([found.get(i) for i in range(len(wanted))])
 
 
 def _unrolled(program: Program, **params: Any) -> Program:
@@ -281,7 +290,7 @@ scan: Primitive = Primitive(
     derivative=DerivativeRules(linearize=_push, transpose=_pull, linear_operands=None),
     axes=Axes(batch=_batch),
     programs=Programs(names=("of",), build=_unrolled, called=True, loop=_loop, runs=_how),
-    memory=MemoryUse(limit=True),
+    memory=MemoryUse(limit=True, wanted=True),
     work=Work(flops=_cost),
     doc="A program that is applied step by step to what it carries and to the rows of arrays.",
 )
