@@ -16,7 +16,7 @@ from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.promotion import convert, implements, normalize_axis, refuse_out
 from primad.numpy.shapes.shaping import roll
 from primad.ops.arrays.fourier_laws import SWAPPED
-from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-COMPOSITES = [weigh_pairs]
+COMPOSITES = [weigh_pairs, hermitian_ends]
 
 fftfreq, rfftfreq = np.fft.fftfreq, np.fft.rfftfreq  # plain arrays, of lengths
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from primad import ops
 from primad.ir.program import Program
 from primad.simplify.like_terms import add_once
 from primad.simplify.slice_pushdown import take_early
 from primad.transforms.lowering import lower
+
+_TRANSFORMS = (ops.fft, ops.rfft, ops.irfft)
 
 
 def simplify(program: Program) -> Program:
     """Return an equal program of primitives that costs less.
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
-    meet their consumers' laws then, to leave out dead code and what is not read (`primad.simplify.slice_pushdown`), and
-    to add each term of a sum once (`primad.simplify.like_terms`).
+    meet their consumers' laws then, to take no transform of what was transformed back
+    (`primad.simplify.transformed_sums`), to leave out dead code and what is not read
+    (`primad.simplify.slice_pushdown`), and to add each term of a sum once (`primad.simplify.like_terms`).
     Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
     for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 
@@ -26,4 +30,9 @@ def simplify(program: Program) -> Program:
           return a
         }
     """
-    return add_once(take_early(lower(program)))
+    lowered = lower(program)
+    if any(node.op in _TRANSFORMS for node in lowered.nodes):
+        from primad.simplify.transformed_sums import transform_terms  # loads where there is something to do
+
+        lowered = transform_terms(lowered)
+    return add_once(take_early(lowered))

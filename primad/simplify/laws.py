@@ -5,17 +5,21 @@ The first families are applied by constructors, as the ops that are kept outermo
 `direction_laws`, by the pass that moves sums over directions towards the inputs (`primad.simplify.collapse`), the third
 by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to programs about to be planned
 (`primad.simplify.outer_products`), the fifth to these and to programs about to be differentiated
-(`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all (`primad.simplify.like_terms`).
+(`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all (`primad.simplify.like_terms`),
+the seventh to what is planned, as soon as it is lowered (`primad.simplify.transformed_sums`).
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from primad import ops
+from primad.ops.arrays.frequency_pairs import hermitian_ends
 from primad.ops.record.fields import Law
+from primad.ops.record.primitive import full
 from primad.simplify.direction_laws import COLLAPSE, total, wide
 
 _OUTERMOST = (
@@ -280,4 +284,53 @@ _TERMS = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS)
+_THERE = MappingProxyType({"axes": (0,), "inverse": False, "norm": "forward"})
+_BACK = MappingProxyType({"axes": (0,), "inverse": True, "norm": "forward"})
+
+
+def _half(x: Any) -> Any:
+    return ops.rfft(x, axis=1, norm="backward")
+
+
+_TRANSFORMED = (
+    Law(
+        "a transform of a sum leaves the term that was transformed back: all frequencies",
+        "finite",
+        lambda x, y: (
+            ops.fft(ops.sub(ops.fft(ops.complex_of(x, y), **_BACK), ops.complex_of(y, x)), **_THERE),
+            ops.sub(ops.complex_of(x, y), ops.fft(ops.complex_of(y, x), **_THERE)),
+        ),
+        ((3,), (3,)),
+    ),
+    Law(
+        "a transform of a sum leaves the term that was transformed back: to real numbers",
+        "finite",
+        lambda x, y, z: (
+            ops.irfft(ops.add(ops.complex_of(x, y), _half(z)), axis=1, n=3, norm="backward"),
+            ops.add(z, ops.irfft(ops.complex_of(x, y), axis=1, n=3, norm="backward")),
+        ),
+        ((2, 2), (2, 2), (2, 3)),
+    ),
+    Law(
+        "a transform of a sum leaves the term that was transformed back: of real numbers along two axes",
+        "finite",
+        lambda x, y, z: (
+            ops.fft(
+                _half(
+                    ops.add(
+                        ops.neg(z),
+                        ops.mul(2.0, ops.irfft(ops.fft(ops.complex_of(x, y), **_BACK), axis=1, n=2, norm="backward")),
+                    )
+                ),
+                **{**_THERE, "norm": "backward"},
+            ),
+            ops.sub(
+                ops.mul(full(6.0, ops.complex_of(x, y)), hermitian_ends(ops.complex_of(x, y), axis=1, n=2, axes=(0,))),
+                ops.fft(_half(z), **{**_THERE, "norm": "backward"}),
+            ),
+        ),
+        ((3, 2), (3, 2), (3, 2)),
+    ),
+)
+
+PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS, *_TRANSFORMED)

@@ -31,6 +31,7 @@ LAZY = {
     ): "operators on domains make domains of classes that derive from theirs",
     ("programs/compacting.py", "primad.programs.packing.packing"): "only long programs have scalar lines to pack",
     ("programs/compacting.py", "primad.programs.loops.rerolling"): "steps of loops that are found are packed too",
+    ("simplify/engine.py", "primad.simplify.transformed_sums"): "few programs have Fourier transforms",
     (
         "functional/derivatives/sparse_matrices.py",
         "primad.functional.derivatives.matrix_pictures",

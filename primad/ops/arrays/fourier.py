@@ -20,13 +20,16 @@ from primad.ir.program import Cost
 from primad.ops.arrays.fourier_laws import (
     SWAPPED,
     conjugate_outside,
+    ends_as_read,
+    ends_outside,
+    half_undone,
     real_undone,
     to_real,
     turned_factors,
     undone,
     weights_outside,
 )
-from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs
 from primad.ops.arrays.reshaping import flip
 from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.elementwise.arithmetic import add, mul
@@ -108,6 +111,7 @@ _FORWARD = MappingProxyType({"axes": (0,), "inverse": False, "norm": "backward"}
 
 
 _PAIRS = MappingProxyType({"axis": 1, "n": 4, "factor": 2.0})
+_ENDS = MappingProxyType({"axis": 3, "n": 2})
 
 
 def _wide_transform(x: Any) -> Any:
@@ -175,6 +179,18 @@ fft: Primitive = custom(
             ((2, 3), (2, 3)),
             weights_outside(lambda: fft),
             ("weigh_pairs",),
+            complex="real",
+        ),
+        Law(
+            "Hermitian ends are outside of transforms along other axes",
+            "real",
+            lambda x, y: (
+                fft(hermitian_ends(complex_of(x, y), **_ENDS, axes=(0, 1)), axes=(1, 2), inverse=True, norm="ortho"),
+                hermitian_ends(fft(complex_of(x, y), axes=(1, 2), inverse=True, norm="ortho"), **_ENDS, axes=(0, 2)),
+            ),
+            ((2, 2, 2, 2), (2, 2, 2, 2)),
+            ends_outside(lambda: fft),
+            ("hermitian_ends",),
             complex="real",
         ),
     ],
@@ -254,6 +270,20 @@ rfft: Primitive = custom(
     memory=MemoryUse(out=always),
     work=Work(flops=_cost),
     complex="real-linear",
+    laws=[
+        Law(
+            "the transform of real numbers that were transformed to leaves the Hermitian part",
+            "finite",
+            lambda x, y: (
+                rfft(irfft(complex_of(x, y), axis=0, n=4, norm="forward"), axis=0, norm="forward"),
+                hermitian_ends(complex_of(x, y), axis=0, n=4, axes=()),
+            ),
+            ((3,), (3,)),
+            half_undone(lambda: irfft),
+            ("irfft",),
+            complex="finite",
+        ),
+    ],
     doc="The discrete Fourier transform of real numbers along an axis: its frequencies from 0 to n/2.",
 )
 
@@ -299,6 +329,18 @@ irfft: Primitive = custom(
             ((4,), (4,)),
             turned_factors(lambda: fft, lambda: irfft),
             ("conj",),
+            complex="real",
+        ),
+        Law(
+            "of ends that are read the real part counts",
+            "real",
+            lambda x, y: (
+                irfft(hermitian_ends(complex_of(x, y), axis=0, n=4, axes=()), **_BACK),
+                irfft(complex_of(x, y), **_BACK),
+            ),
+            ((3,), (3,)),
+            ends_as_read(lambda: irfft),
+            ("hermitian_ends",),
             complex="real",
         ),
     ],

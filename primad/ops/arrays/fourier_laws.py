@@ -14,7 +14,7 @@ from typing import Any
 from primad.ir.array_types import ArrayType, real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ops.arrays.broadcasting import broadcast
-from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs
 from primad.ops.arrays.reshaping import flip
 from primad.ops.arrays.slicing import concatenate, slice_
 from primad.ops.elementwise.arithmetic import add, mul, neg, sub
@@ -90,6 +90,22 @@ def weights_outside(fft: Later) -> Rewrite:
     return rewrite
 
 
+def ends_outside(fft: Later) -> Rewrite:
+    """Make the constructor form of a transform, along other axes, of what has Hermitian ends.
+
+    Along an axis where k is turned to −k it is no more: the transform of a conjugate is the conjugate at −k.
+    """
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        if z.op is not hermitian_ends or (given := dict(z.params))["axis"] in params["axes"]:
+            return None
+        turned = tuple(sorted({*given["axes"]} ^ {*params["axes"]}))
+        return apply(trace, hermitian_ends, apply(trace, fft(), z.inputs[0], **params), **{**given, "axes": turned})
+
+    return rewrite
+
+
 def _back(fft: Primitive, trace: Trace, z: Node, params: Params) -> Node:
     """Transform the other way: of conjugates it is the conjugate."""
     turned = {"inverse": not params["inverse"], "norm": SWAPPED[params["norm"]]}
@@ -107,6 +123,31 @@ def real_undone(rfft: Later) -> Rewrite:
         if x.type.shape[params["axis"]] != params["n"]:
             return None
         return _scaled(trace, x, params["n"], 1 + _POWERS[given["norm"]] + _POWERS[SWAPPED[params["norm"]]])
+
+    return rewrite
+
+
+def half_undone(irfft: Later) -> Rewrite:
+    """Make the constructor form of the transform of real numbers that were transformed to: what these were read of."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (x,) = inputs
+        if x.op is not irfft() or (given := dict(x.params))["axis"] != params["axis"]:
+            return None
+        z = apply(trace, hermitian_ends, x.inputs[0], axis=given["axis"], n=given["n"], axes=())
+        return _scaled(trace, z, given["n"], 1 + _POWERS[params["norm"]] + _POWERS[SWAPPED[given["norm"]]])
+
+    return rewrite
+
+
+def ends_as_read(irfft: Later) -> Rewrite:
+    """Make the constructor form of a transform to real numbers, which reads the real part of each end."""
+
+    def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
+        (z,) = inputs
+        if z.op is not hermitian_ends or dict(z.params) != {"axis": params["axis"], "n": params["n"], "axes": ()}:
+            return None
+        return apply(trace, irfft(), z.inputs[0], **params)
 
     return rewrite
 

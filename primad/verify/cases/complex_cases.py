@@ -9,7 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases.drawn_cases import ANY, Case, Choices, Example, Operand, floats
 
@@ -59,6 +59,12 @@ def _pairs(choose: Choices) -> Example:
     return Example((complexes(common),), {"axis": axis, "n": n, "factor": choose.among((0.5, 2.0, 1.0))})
 
 
+def _ends(choose: Choices) -> Example:
+    n, axis = choose.among((1, 2, 3, 4, 5)), choose.integer(0, 1)
+    common = (n // 2 + 1, 3) if axis == 0 else (3, n // 2 + 1)
+    return Example((complexes(common),), {"axis": axis, "n": n, "axes": choose.among(((), (1 - axis,)))})
+
+
 def _transform_of_type(choose: Choices) -> Example:
     common = choose.among(((3,), (4,), (2, 3), (3, 2)))
     axes = tuple([axis for axis in range(len(common)) if choose.integer(0, 1)]) or (len(common) - 1,)
@@ -79,6 +85,7 @@ _DRAWN: dict[Primitive, Callable[[Choices], Example]] = {
 COMPLEX_CASES = (
     *[Case(op, draw, 6, numeric=True) for op, draw in _DRAWN.items()],
     Case(weigh_pairs, _pairs, 6, numeric=True, internal=True),
+    Case(hermitian_ends, _ends, 6, numeric=True, internal=True),
 )
 
 

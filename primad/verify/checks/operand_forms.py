@@ -9,7 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.node import LITERAL, Node, literal_value
-from primad.ops.arrays.frequency_pairs import weigh_pairs
+from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs
 from primad.ops.record.fields import LawClass, Rewrite
 from primad.ops.record.primitive import Primitive
 from primad.recording.traced_array import TracedArray
@@ -96,7 +96,7 @@ def forms_of(trial: Trial, arrays: Sequence[Any], refused: bool = False) -> list
             found.append([x])  # indices, of which other forms might be out of range
         else:
             found.append(_forms(x, z, *both))
-            found[-1] += _transformed(trial, x, z) if x.dtype.kind == "c" else []
+            found[-1] += _transformed(trial, x, z) if x.dtype.kind in "fc" else []
             if refused and x.dtype.kind != "b":
                 found[-1] += _refused(x, z, *both, trial.op.axes.pointwise)
         position += 1
@@ -154,10 +154,17 @@ def _transformed(trial: Trial, x: Any, z: Any) -> list[Any]:
         forms += [ops.fft(x, **{**params, "inverse": back, "norm": norm}) for back in (False, True) for norm in norms]
     if "rfft" in names:
         back = ops.irfft(x, axis=params["axis"], n=params["n"], norm="backward")
-        forms.append(ops.rfft(back, axis=params["axis"], norm="ortho"))
+        forms.append(ops.rfft(ops.mul(back, back), axis=params["axis"], norm="ortho"))
+    lengths = [(axis, n) for axis in range(x.ndim) for n in (2 * x.shape[axis] - 2, 2 * x.shape[axis] - 1) if n]
     if "weigh_pairs" in names:
-        lengths = [(axis, n) for axis in range(x.ndim) for n in (2 * x.shape[axis] - 2, 2 * x.shape[axis] - 1) if n]
         forms += [weigh_pairs(x, axis=axis, n=n, factor=2.0) for axis, n in lengths]
+    if "hermitian_ends" in names:
+        for axis, n in lengths:
+            others = tuple([i for i in range(x.ndim) if i != axis])
+            forms += [hermitian_ends(x, axis=axis, n=n, axes=axes) for axes in dict.fromkeys(((), others))]
+    if "irfft" in names:
+        half, n = ops.conj(ops.rfft(x, axis=params["axis"], norm="ortho")), x.shape[params["axis"]]
+        forms += [ops.irfft(half, axis=params["axis"], n=n, norm=norm) for norm in ("ortho", "forward")]
     return forms
 
 
