@@ -18,7 +18,8 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DEMOS = PACKAGE + "demos" + os.sep
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _LIBRARIES = (
-    "astropy", "click", "cyipopt", "numpy", "openmdao", "optree", "pandas", "pint", "scipy", "typer", "unyt", "xarray",
+    "array_api_compat", "astropy", "click", "cyipopt", "numpy", "openmdao", "optree", "pandas", "pint", "scipy",
+    "typer", "unyt", "xarray",
 )  # fmt: skip
 _COMMANDS = ("primad", "primad.exe")
 """The files of the command, which an installation writes."""

@@ -77,7 +77,14 @@ for _module in (
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 
-_METHODS["__array_namespace__"] = lambda x, *, api_version=None: _sys.modules[__name__]
+
+def _namespace(x: Any, *, api_version: str | None = None) -> Any:
+    """Return this module, where NumPy has the version of the Array-API standard that is asked for."""
+    _numpy.empty(0).__array_namespace__(api_version=api_version)
+    return _sys.modules[__name__]
+
+
+_METHODS["__array_namespace__"] = _namespace
 
 _NUMPYS = frozenset(names.numpys_own({*TRACEABLE, *objects.__all__, "fft", "linalg", "polynomial"}))
 

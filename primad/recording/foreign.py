@@ -63,6 +63,24 @@ def _has_operators(cls: type) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
+def holds_arrays(cls: type, protocol: str) -> bool:
+    """Say whether values of a class have arrays inside, and answer one of NumPy's protocols for those themselves.
+
+    An array with units or labels may hold a traced one, and what they do together is said there: a product of a traced
+    array and one with units has units. Subclasses of NumPy's array hold numbers only.
+
+    Args:
+        cls: the class.
+        protocol: "__array_ufunc__" or "__array_function__".
+    """
+    return (
+        not hasattr(cls, "__leaf__")
+        and not issubclass(cls, (np.ndarray, np.generic))
+        and getattr(cls, protocol, None) is not None
+    )
+
+
 def more_than_elements(value: Any) -> tuple[str, str] | None:
     """Return what a value has beside its elements, and how to make it a plain array; None for other values."""
     cls: Any = type(value)
@@ -84,8 +102,10 @@ def more_than_elements(value: Any) -> tuple[str, str] | None:
         )
     if _goes_by_labels(own) or own.issuperset(("dims", "coords")):
         way = "x.to_numpy()" if "to_numpy" in own else "x[name].to_numpy(), of each name"
-        if own.issuperset(("to_dict", "index")) and getattr(value, "ndim", 0) == 1:
+        if own.issuperset(("to_dict", "to_frame", "index")):  # of a Series; asked while it is made it may have nothing
             way += ", or x.to_dict() where its labels are names"
+        if own.issuperset(("dims", "data")):
+            way += ", or x.data where it holds a traced array"
         return "It goes by labels, and primad by places: elements would meet others.", f"pass {way}."
     if "compressed" in own:
         return (

@@ -88,13 +88,19 @@ def explained(error: Exception, arguments: Any, trace: Trace) -> PrimadError | N
         refused: PrimadError = refusal.error()
         return refused
     kind = next((ours for theirs, ours in _KINDS.items() if isinstance(error, theirs)), None)
-    if kind is None:
+    if kind is None or _has_its_own_meaning(error):
         return None
     where = f"{frame.f_code.co_filename}:{line}" if frame is not None else None
     below = steps if frame is None else steps[place:]
     now = doing(frame, instruction) if frame is not None else _given_to_a_transform()
     failure = _Failure(error, kind, arguments, trace, below, now, where)
     return next((found for reading in _READINGS if (found := reading(failure)) is not None), None)
+
+
+def _has_its_own_meaning(error: Exception) -> bool:
+    """Say whether an error is of a class that a library made for it, as pint's of units that do not belong together."""
+    library = type(error).__module__.partition(".")[0]
+    return library not in ("builtins", "numpy", "scipy") and "TracedArray" not in str(error)
 
 
 def _given_to_a_transform() -> Doing:
@@ -114,6 +120,19 @@ def _met_another(failure: _Failure) -> PrimadError | None:
         if found is not None:
             return TracingError(*found, where=failure.where)
     return None
+
+
+def _two_namespaces(failure: _Failure) -> PrimadError | None:
+    """Read it as `array_namespace` of a traced and a plain array, which array_api_compat takes for two libraries'."""
+    if not failure.text.startswith("Multiple namespaces"):
+        return None
+    made = "make the plain one with primad.numpy, where it is used: primad.numpy.array(a)."
+    return TracingError(
+        f"{failure.now.text or 'array_namespace'}: a traced and a plain array",
+        why="By the Array-API standard they belong to two libraries, primad.numpy and NumPy.",
+        fix=way_out(failure.now) if failure.now.module.startswith("scipy") else made,
+        where=failure.where,
+    )
 
 
 def _used_as_index(failure: _Failure) -> PrimadError | None:
@@ -218,7 +237,9 @@ def _fix(now: Doing, text: str) -> str:
     return found or ("" if now.module.startswith(("numpy", "primad")) else f"{READ}.")
 
 
-_READINGS = (_met_another, _used_as_index, _list_of_numbers, _written_to_a_copy, _array_of_objects, _of_traced)
+_READINGS = (
+    _two_namespaces, _met_another, _used_as_index, _list_of_numbers, _written_to_a_copy, _array_of_objects, _of_traced,
+)  # fmt: skip
 _KINDS: dict[type[Exception], type[PrimadError]] = {
     IndexError: IndexShapeError,
     ValueError: ShapeError,

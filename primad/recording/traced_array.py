@@ -18,7 +18,7 @@ from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.recording.attribute_names import instead_of, method_of_object
-from primad.recording.foreign import multiplied_by_sparse, plain, refuse_foreign
+from primad.recording.foreign import holds_arrays, multiplied_by_sparse, plain, refuse_foreign
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
 from primad.recording.protocols import (
@@ -99,6 +99,9 @@ class TracedArray(ArrayOperators):
             raise TracingError(f"x.to_device({device!r}, stream={stream!r}) of a traced array", fix='there is "cpu".')
         return self
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return METHODS["__array_namespace__"](self, api_version=api_version)  # a class is asked for it, too
+
     @property
     def T(self) -> TracedArray:
         """The array with its axes reversed."""
@@ -132,6 +135,7 @@ class TracedArray(ArrayOperators):
         def bound(*args: Any, **kwargs: Any) -> Any:
             return called(method, f"x.{name}", (self, *args), kwargs)
 
+        bound.__name__ = name  # by which what holds it tells methods apart: pint, the units of results
         return bound
 
     def __dir__(self) -> list[str]:
@@ -166,6 +170,9 @@ class TracedArray(ArrayOperators):
         return result
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for x in inputs:
+            if type(x) is not TracedArray and holds_arrays(type(x), "__array_ufunc__"):
+                return NotImplemented
         if method == "__call__" and not kwargs:
             recorded = UFUNCS.get(ufunc)
             if recorded is not None:
@@ -173,6 +180,9 @@ class TracedArray(ArrayOperators):
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        for kind in types:
+            if kind is not TracedArray and holds_arrays(kind, "__array_function__"):
+                return NotImplemented
         return call_function(function, settled(args), kwargs)  # the items of one with a mutable face have no such face
 
     # -- values --------------------------------------------------------------------------------------------------------

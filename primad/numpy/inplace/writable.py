@@ -84,6 +84,7 @@ class WritableArray(ArrayView):
             result = _called(partial(_call_method, name), given, options, name in _VIEW_METHODS)
             return result if out is None else _written(name, out, result, name == "clip")
 
+        bound.__name__ = name
         return bound
 
     def __dir__(self) -> list[str]:
