@@ -36,6 +36,10 @@ LAZY = {
         "functional/derivatives/sparse_matrices.py",
         "primad.functional.derivatives.matrix_pictures",
     ): "it serves pictures only, with matplotlib",
+    (
+        "functional/derivatives/sparse_matrices.py",
+        "primad.programs.sparsity.compressed",
+    ): "few matrices of derivatives are asked for their sparse form",
 }
 """Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
 WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
 from primad.programs.jacobians.jacobian_programs import build_jacobian, restricted
-from primad.programs.sparsity.compressed import Compressed, compressed
-from primad.programs.sparsity.found_entries import Found
 from primad.recording.foreign import is_sparse
 from primad.transforms.lowering import applications, expand
+
+if TYPE_CHECKING:
+    from primad.programs.sparsity.compressed import Compressed
+    from primad.programs.sparsity.found_entries import Found
 
 Array = np.ndarray[Any, Any]
 
@@ -306,6 +308,8 @@ def coloring_of(matrix: Compressed, found: Found) -> Coloring:
 def matrix_of(of: ClosedProgram, primitive: Primitive, options: dict[str, Any]) -> Compressed:
     """Return a matrix of derivatives: of an op, with its options, of the program that it holds."""
     derive = _of_hessian if primitive is hessian_ else _of_jacobian
+    from primad.programs.sparsity.compressed import compressed
+
     return compressed(primitive, of, options, lambda: derive(of, options))
 
 
