@@ -78,7 +78,7 @@ for _module in (
     TRACEABLE += _module.__all__
 
 
-def _namespace(x: Any, *, api_version: str | None = None) -> Any:
+def _namespace(x: Any, *, api_version: Any = None) -> Any:
     """Return this module, where NumPy has the version of the Array-API standard that is asked for."""
     _numpy.empty(0).__array_namespace__(api_version=api_version)
     return _sys.modules[__name__]

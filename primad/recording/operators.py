@@ -21,7 +21,8 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
         if not known and not (ufunc is np.matmul and is_sparse(other)):
             if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
                 return np.full(self.shape, ufunc is np.not_equal)[()]
-            if not holds_arrays(type(other), "__array_ufunc__"):
+            cls: Any = type(other)
+            if not holds_arrays(cls, "__array_ufunc__"):
                 refuse_operand(self.type, other)
             return NotImplemented
         return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)

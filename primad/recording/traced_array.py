@@ -170,8 +170,9 @@ class TracedArray(ArrayOperators):
         return result
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        for x in inputs:
-            if type(x) is not TracedArray and holds_arrays(type(x), "__array_ufunc__"):
+        kind: Any
+        for kind in map(type, inputs):
+            if kind is not TracedArray and holds_arrays(kind, "__array_ufunc__"):
                 return NotImplemented
         if method == "__call__" and not kwargs:
             recorded = UFUNCS.get(ufunc)
