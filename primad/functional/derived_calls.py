@@ -238,6 +238,21 @@ def _places(in_tree: Any, argnums: Sequence[int]) -> tuple[list[Any], list[Seque
     return [children[number] for number in argnums], [range(starts[number], starts[number + 1]) for number in argnums]
 
 
+def returning_pair(function: Callable[..., Any], transform: str) -> Callable[..., Any]:
+    """Return a function that raises where what it returns is no pair of a value and something beside it."""
+
+    def inner(*args: Any) -> Any:
+        result = function(*args)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ShapeError(
+                f"{transform} with has_aux=True needs a function that returns a pair (value, aux)",
+                fix="return value, aux; of these the value is differentiated.",
+            )
+        return result
+
+    return inner
+
+
 class Selected:
     """A recorded call, and which of its flattened arguments are differentiated.
 
@@ -259,7 +274,8 @@ class Selected:
         if kwargs:
             function = partial(function, **kwargs)
         function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
-        self.call = Call(self._with_aux(function) if has_aux else function, args)
+        self.has_aux = has_aux
+        self.call = Call(returning_pair(function, transform) if has_aux else function, args)
         types = self.call.types
         self.trees, self.positions = _places(self.call.in_tree, self.argnums)
         for number, positions in zip(self.argnums, self.positions, strict=True):
@@ -270,17 +286,16 @@ class Selected:
         chosen = {position for positions in self.positions for position in positions}
         self.active = tuple([i in chosen for i in range(len(types))])
 
-    def _with_aux(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def inner(*args: Any) -> Any:
-            result = function(*args)
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise ShapeError(
-                    f"{self.transform} with has_aux=True needs a function that returns a pair (value, aux)",
-                    fix="return value, aux; of these the value is differentiated.",
-                )
-            return result
+    @property
+    def value_tree(self) -> Any:
+        """The structure of what is differentiated, the value of a function that may return more beside it."""
+        return self.call.out_tree.children()[0] if self.has_aux else self.call.out_tree
 
-        return inner
+    def beside_aux(self, derivative: Any) -> Any:
+        """Return a derivative, in a pair with what the function returns beside its value, if it does."""
+        if not self.has_aux:
+            return derivative
+        return derivative, self.call.program(*tree.unflatten(self.call.in_tree, self.call.leaves))[1]
 
     def pack(self, values: dict[int, Any]) -> Any:
         """Return derivatives, given by flat position, in the structure of the chosen arguments."""

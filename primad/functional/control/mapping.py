@@ -84,7 +84,9 @@ def _leaves(axis: Any, place: Any, message: str) -> list[tuple[int, Any]]:
 
 
 @transform
-def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
+def vmap(
+    function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
+) -> Callable[P, R]:
     """Return the function that maps `function` over an axis of its arguments, as one program without a loop.
 
     Args:
@@ -92,6 +94,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         in_axes: the axis to map of each argument (one number for all, or a tuple with a number, None, or a tree each).
             Of keyword arguments it is the first.
         out_axes: where the mapped axis goes in the result.
+        axis_size: how long the mapped axes are; needed where no argument is mapped.
 
     Returns:
         a function of stacked arguments that returns stacked results.
@@ -112,7 +115,7 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
         if None in axes:
             inner, args, axes = _keep_unmapped(inner, args, axes)
         leaves, in_tree = tree.flatten(args)
-        size, types, places = _mapped(leaves, axes)
+        size, types, places = _mapped(leaves, axes, axis_size)
         fronted = [
             leaf if place in (None, 0) else _move(leaf, place, 0) for leaf, place in zip(leaves, places, strict=True)
         ]
@@ -148,9 +151,10 @@ def vmap(function: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Calla
     return cast(Callable[P, R], mapped)
 
 
-def _mapped(leaves: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[ArrayType], list[int | None]]:
+def _mapped(
+    leaves: Sequence[Any], axes: Sequence[Any], size: int | None
+) -> tuple[int, list[ArrayType], list[int | None]]:
     """Return the length of the mapped axes, and of each leaf the type of an element along its axis and its place."""
-    size: int | None = None
     types: list[ArrayType] = []
     places: list[int | None] = []
     for leaf, axis in zip(leaves, axes, strict=True):
@@ -172,7 +176,7 @@ def _mapped(leaves: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[Array
     if size is None:
         raise ShapeError(
             "vmap: no argument is mapped (all in_axes are None)",
-            fix="write an axis, as in_axes=0, for one of them at least.",
+            fix="write an axis, as in_axes=0, for one of them at least; or say axis_size.",
         )
     return size, types, places
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError
+from primad.functional.control.mapping import vmap
 from primad.functional.derived_calls import run_once
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, leaf_value, literal_value
@@ -35,7 +36,14 @@ Function = Callable[..., Any]
 
 
 @entrance
-def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
+def scan(
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
     """Repeat a step that carries a state and takes the rows of arrays, one after the other.
 
     Args:
@@ -45,6 +53,8 @@ def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reve
         xs: a tree of arrays with equally many rows; each step gets a row of each. None if steps need none.
         length: the number of steps; needed where `xs` is None.
         reverse: whether to begin with the last row.
+        unroll: for programs that were written for JAX. Results do not depend on it, and here neither does the time:
+            native code chooses.
 
     Returns:
         the carry after the last step, and the tree of all y, stacked in the order of the rows.
@@ -239,7 +249,7 @@ def _described(value: Any) -> str:
 
 
 @entrance
-def map(f: Function, xs: Any) -> Any:
+def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply a function to each row of arrays, one after the other, and stack the results.
 
     `vmap` computes all rows at once; this takes the memory of one, and differentiates the loop.
@@ -247,6 +257,7 @@ def map(f: Function, xs: Any) -> Any:
     Args:
         f: a function of a row of each array.
         xs: a tree of arrays with equally many rows.
+        batch_size: how many rows are computed at once, as by `vmap`; by default one.
 
     Example:
         >>> import numpy as np, primad
@@ -254,16 +265,36 @@ def map(f: Function, xs: Any) -> Any:
         array([1., 4., 9.])
     """
     check_function(f, "map: ")
+    of_rows = f if batch_size is None else vmap(f)
 
     def step(_: Any, x: Any) -> Any:
-        return (), f(x)
+        return (), of_rows(x)
 
     step.__qualname__ = function_name(f)
-    return scan(step, (), xs)[1]
+    if batch_size is None:
+        return scan(step, (), xs)[1]
+    if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        raise ShapeError(f"map: batch_size must be an integer ≥ 1, got {batch_size!r}", fix="write a whole number.")
+    return _in_batches(step, xs, int(batch_size))
+
+
+def _in_batches(step: Function, xs: Any, size: int) -> Any:
+    """Return what a step of a scan makes of the rows, so many at once, and of those that are left."""
+    rows, structure = tree.flatten(xs)
+    count = _length(rows, None)
+    whole = count - count % size
+    batches = [pnp.reshape(row[:whole], (whole // size, size, *row.shape[1:])) for row in rows]
+    parts = []
+    if whole:
+        found = scan(step, (), tree.unflatten(structure, batches))[1]
+        parts.append(tree.map(lambda y: pnp.reshape(y, (whole, *y.shape[2:])), found))
+    if whole < count or not count:
+        parts.append(step((), tree.unflatten(structure, [row[whole:] for row in rows]))[1])
+    return parts[0] if len(parts) == 1 else tree.map(lambda *ys: pnp.concatenate(ys), *parts)
 
 
 @entrance
-def fori_loop(lower: int, upper: int, body_fun: Function, init_val: Any) -> Any:
+def fori_loop(lower: int, upper: int, body_fun: Function, init_val: Any, *, unroll: int | bool | None = None) -> Any:
     """Apply `value = body_fun(i, value)` for each i from `lower` up to `upper`, which is not included.
 
     Args:
@@ -271,6 +302,7 @@ def fori_loop(lower: int, upper: int, body_fun: Function, init_val: Any) -> Any:
         upper: an integer.
         body_fun: `(i, value) -> value`. It is recorded once.
         init_val: the value before the first step: a tree of arrays.
+        unroll: for programs that were written for JAX, as that of `scan`.
 
     Example:
         >>> import primad

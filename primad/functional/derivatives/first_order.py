@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.functional.derived_calls import Call, Selected, check_differentiable
+from primad.functional.derived_calls import Call, Selected, check_differentiable, returning_pair
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
@@ -73,17 +73,22 @@ def _as_tuple(values: Any, name: str, what: str) -> tuple[Any, ...]:
     return tuple(values)
 
 
+@overload
+def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]: ...
+@overload
+def jvp(function: Function, primals: Any, tangents: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @entrance
-def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Push tangents forward: the derivative of a function along a direction.
 
     Args:
         function: a function of arrays, or a Program.
         primals: tuple of its arguments.
         tangents: tuple of directions, of the same structure, shapes and dtypes.
+        has_aux: whether the function returns (value, aux); aux is returned as it is.
 
     Returns:
-        (value, tangent of the value), each with the structure of the function's result.
+        (value, tangent of the value), each with the structure of the function's result; or (value, tangent, aux).
 
     Raises:
         ShapeError: if tangents do not match primals.
@@ -96,14 +101,15 @@ def jvp(function: Callable[..., R], primals: Any, tangents: Any) -> tuple[R, R]:
     """
     primals = _as_tuple(primals, "jvp", "primals")
     tangents = _as_tuple(tangents, "jvp", "tangents")
-    call = Call(function, primals)
+    call = Call(returning_pair(function, "jvp") if has_aux else function, primals)
     types = call.program.in_types
     for type in types:
         check_differentiable(type, "an argument", "jvp")
     directions = matching_leaves(call.in_tree, types, tangents, f"tangents of jvp({function_name(function)})")
     n = len(call.program.outputs)
     results = call.run(jvp_, directions, active=(True,) * len(types))
-    return tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
+    value, tangent = tree.unflatten(call.out_tree, results[:n]), tree.unflatten(call.out_tree, results[n:])
+    return (value[0], tangent[0], value[1]) if has_aux else (value, tangent)
 
 
 class LinearPartKey(NamedTuple):
@@ -147,16 +153,22 @@ def _linear_part(call: Call, transform: str) -> tuple[list[Any], _Linear]:
     return results[:n], _Linear(rest, results[n:])
 
 
+@overload
+def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(function: Function, *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @entrance
-def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
+def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return the value at a point and the derivative there, as a linear function of tangents.
 
     Args:
         function: a function of arrays.
         primals: its arguments, floats.
+        has_aux: whether the function returns (value, aux); aux is returned as it is.
 
     Returns:
-        (value, f_jvp), where f_jvp(*tangents) is the tangent of the value. What the primals determine is computed once.
+        (value, f_jvp), or (value, f_jvp, aux), where f_jvp(*tangents) is the tangent of the value. What the primals
+        determine is computed once.
 
     Raises:
         ShapeError, NotDifferentiableError: as `jvp`.
@@ -167,31 +179,29 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
         >>> y, df(1.0), df(2.0)
         (np.float64(9.0), np.float64(6.0), np.float64(12.0))
     """
-    call = Call(function, primals)
+    call = Call(returning_pair(function, "linearize") if has_aux else function, primals)
     types = call.program.in_types
     for type in types:
         check_differentiable(type, "an argument", "linearize")
     what = f"tangents of linearize({function_name(function)})"
+    n = len(call.program.outputs)
+    linear = None
     if call.nested:
-        n = len(call.program.outputs)
-        value = [TracedArray(node) for node in inlined(call.program, call.leaves)]
-
-        def push(*tangents: Any) -> Any:
-            directions = matching_leaves(call.in_tree, types, tangents, what)
-            results = call.run(jvp_, directions, active=(True,) * len(types))
-            return tree.unflatten(call.out_tree, results[n:])
-
-        return tree.unflatten(call.out_tree, value), Shown(push, "primad.linearize of", function)
-    value, linear = _linear_part(call, "jvp")
+        values: list[Any] = [TracedArray(node) for node in inlined(call.program, call.leaves)]
+    else:
+        values, linear = _linear_part(call, "jvp")
 
     def apply(*tangents: Any) -> Any:
         directions = matching_leaves(call.in_tree, types, tangents, what)
-        if any(isinstance(direction, TracedArray) for direction in directions):
-            results = call.run(jvp_, directions, active=(True,) * len(types))
-            return tree.unflatten(call.out_tree, results[len(value) :])
-        return tree.unflatten(call.out_tree, linear(directions))
+        if linear is None or any(isinstance(direction, TracedArray) for direction in directions):
+            results = call.run(jvp_, directions, active=(True,) * len(types))[n:]
+        else:
+            results = linear(directions)
+        tangent = tree.unflatten(call.out_tree, results)
+        return tangent[0] if has_aux else tangent
 
-    return tree.unflatten(call.out_tree, value), Shown(apply, "primad.linearize of", function)
+    value, shown = tree.unflatten(call.out_tree, values), Shown(apply, "primad.linearize of", function)
+    return (value[0], shown, value[1]) if has_aux else (value, shown)
 
 
 @entrance

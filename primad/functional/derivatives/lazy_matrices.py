@@ -35,7 +35,7 @@ def _matrix(cls: type[LazyMatrix], call: Call, primitive: Primitive, options: di
 
 @transform
 def jacobian(
-    function: Callable[P, Any], argnums: Any = 0, mode: str = "auto", holomorphic: bool = False
+    function: Callable[P, Any], argnums: Any = 0, mode: str = "auto", holomorphic: bool = False, has_aux: bool = False
 ) -> Callable[P, Jacobian]:
     """Return the function that computes the Jacobian, as a lazy matrix.
 
@@ -46,6 +46,7 @@ def jacobian(
             which takes the fewer.
         holomorphic: whether it is a holomorphic function of complex arguments. Complex functions of real arguments and
             real ones of complex arguments need no word: the one has complex derivatives, the other ∂f/∂x − i ∂f/∂y.
+        has_aux: whether the function returns (value, aux); then the result is (Jacobian, aux).
 
     Returns:
         a function of the same arguments. For one result and one argument it gives a `Jacobian`, which behaves as a
@@ -62,12 +63,12 @@ def jacobian(
         >>> J[0, 0], J @ np.ones(2)
         (np.float64(2.0), array([2., 4.]))
     """
-    return _jacobian(function, argnums, mode, holomorphic, lazy=True, name="jacobian")
+    return _jacobian(function, argnums, mode, holomorphic, has_aux, lazy=True, name="jacobian")
 
 
 @transform
 def jacfwd(
-    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False
+    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False, has_aux: bool = False
 ) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in forward mode, as plain arrays (see `jacobian`).
 
@@ -77,12 +78,12 @@ def jacfwd(
         array([[1., 0.],
                [0., 1.]])
     """
-    return _jacobian(function, argnums, "forward", holomorphic, lazy=False, name="jacfwd")
+    return _jacobian(function, argnums, "forward", holomorphic, has_aux, lazy=False, name="jacfwd")
 
 
 @transform
 def jacrev(
-    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False
+    function: Callable[P, Any], argnums: Any = 0, holomorphic: bool = False, has_aux: bool = False
 ) -> Callable[P, np.ndarray[Any, Any]]:
     """Return the function that computes the Jacobian in reverse mode, as plain arrays (see `jacobian`).
 
@@ -91,10 +92,12 @@ def jacrev(
         >>> primad.jacrev(lambda x: np.sum(x**2))(np.ones(2))
         array([2., 2.])
     """
-    return _jacobian(function, argnums, "reverse", holomorphic, lazy=False, name="jacrev")
+    return _jacobian(function, argnums, "reverse", holomorphic, has_aux, lazy=False, name="jacrev")
 
 
-def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, lazy: bool, name: str) -> Function:
+def _jacobian(
+    function: Function, argnums: Any, mode: str, holomorphic: bool, has_aux: bool, lazy: bool, name: str
+) -> Function:
     if mode not in ("auto", "forward", "reverse"):
         raise ShapeError(
             f"jacobian: mode must be 'auto', 'forward' or 'reverse', got {mode!r}",
@@ -102,11 +105,11 @@ def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, la
         )
 
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected(function, args, kwargs, argnums, name)
-        call = selected.call
-        _check_dense(call.out_tree, name)
+        selected = Selected(function, args, kwargs, argnums, name, has_aux)
+        call, structure = selected.call, selected.value_tree
+        _check_dense(structure, name)
         rows = []
-        for output, y in enumerate(call.program.out_types):
+        for output, y in enumerate(call.program.out_types[: structure.num_leaves]):
             check_differentiable(y, "the result", name)
             blocks = {}
             for argument in [i for i, on in enumerate(selected.active) if on]:
@@ -119,7 +122,7 @@ def _jacobian(function: Function, argnums: Any, mode: str, holomorphic: bool, la
                 }  # fmt: skip
                 blocks[argument] = _matrix(Jacobian, call, jacobian_, options, lazy)
             rows.append(selected.pack(blocks))
-        return tree.unflatten(call.out_tree, rows)
+        return selected.beside_aux(tree.unflatten(structure, rows))
 
     return jacobian_of
 
@@ -137,12 +140,13 @@ def _check_dense(structure: Any, name: str) -> None:
 
 
 @transform
-def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian]:
+def hessian(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False) -> Callable[P, Hessian]:
     """Return the function that computes the Hessian, as a lazy matrix.
 
     Args:
         function: a function of arrays and pytrees, with float results (usually a scalar).
         argnums: the argument, or tuple of arguments, to differentiate.
+        has_aux: whether the function returns (value, aux); then the result is (Hessian, aux).
 
     Returns:
         a function of the same arguments. For one argument it gives a `Hessian`, which behaves as a NumPy array of shape
@@ -160,13 +164,13 @@ def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian
     """
 
     def hessian_of(*args: Any, **kwargs: Any) -> Any:
-        selected = Selected(function, args, kwargs, argnums, "hessian")
-        call = selected.call
+        selected = Selected(function, args, kwargs, argnums, "hessian", has_aux)
+        call, structure = selected.call, selected.value_tree
         active = [i for i, on in enumerate(selected.active) if on]
         types = call.program.in_types
-        _check_dense(call.out_tree, "hessian")
+        _check_dense(structure, "hessian")
         rows = []
-        for output, y in enumerate(call.program.out_types):
+        for output, y in enumerate(call.program.out_types[: structure.num_leaves]):
             check_differentiable(y, "the result", "hessian")
             check_real([types[i] for i in active], "hessian")
 
@@ -178,6 +182,6 @@ def hessian(function: Callable[P, Any], argnums: Any = 0) -> Callable[P, Hessian
                 return _matrix(Hessian, call, hessian_, options, True)
 
             rows.append(selected.pack({i: selected.pack({j: block(i, j) for j in active}) for i in active}))
-        return tree.unflatten(call.out_tree, rows)
+        return selected.beside_aux(tree.unflatten(structure, rows))
 
     return hessian_of

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
+from inspect import signature
 from pkgutil import resolve_name
 from typing import Any
 
-from primad.errors import NotDifferentiableError, ShapeError
+from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.functional.derived_calls import Call
 from primad.functional.rules.custom_ops import custom_jvp_, custom_vjp_
 from primad.functional.rules.readings import Readable
@@ -25,13 +26,28 @@ from primad.recording.tracing import check_function
 Function = Callable[..., Any]
 
 
+def _places(function: Function, names: Sequence[str]) -> list[int]:
+    """Return the positions of parameters."""
+    if not names:
+        return []
+    known = list(signature(function).parameters)
+    for name in (unknown for unknown in names if unknown not in known):
+        raise TracingError(
+            f"nondiff_argnames names {name!r}, which is no parameter of the function",
+            fix=f"name some of {', '.join(known)}, in a tuple.",
+        )
+    return [known.index(name) for name in names]
+
+
 class _Custom(Readable):
     """What custom_jvp and custom_vjp share: recording the function as one node."""
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(
+        self, function: Function, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
         check_function(function)
         self._function = function
-        self._fixed = tuple(sorted(nondiff_argnums))
+        self._fixed = tuple(sorted({*nondiff_argnums, *_places(function, nondiff_argnames)}))
         if any(i < 0 for i in self._fixed):
             raise ShapeError(
                 f"nondiff_argnums must not be negative, got {tuple(nondiff_argnums)}",
@@ -69,7 +85,9 @@ class _Custom(Readable):
     def _primitive(self) -> Any:
         raise NotImplementedError
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            args = self._placed(args, kwargs)
         fixed = tuple([args[i] for i in self._fixed])
         free = [arg for i, arg in enumerate(args) if i not in self._fixed]
         if not any(isinstance(leaf, TracedArray) for leaf in tree.leaves(free)):
@@ -86,6 +104,18 @@ class _Custom(Readable):
         outputs = call.run(self._primitive(), rule=rule)
         return tree.unflatten(call.out_tree, outputs)
 
+    def _placed(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return all arguments by position: rules know no names. Defaults are among them."""
+        given = signature(self._function).bind(*args, **kwargs)
+        given.apply_defaults()
+        if given.kwargs:
+            raise TracingError(
+                f"{getattr(self, '__name__', 'the function')}: {next(iter(given.kwargs))} goes by keyword only",
+                why="A rule has arguments by position.",
+                fix="take the `*` out of the signature of the function.",
+            )
+        return given.args
+
 
 class custom_jvp(_Custom):
     """Give a function its own derivative, as a JVP.
@@ -93,6 +123,7 @@ class custom_jvp(_Custom):
     Args:
         function: a function of arrays and pytrees.
         nondiff_argnums: positions of arguments that are constants; they come first in the rule's arguments.
+        nondiff_argnames: names of more of them; all come in the order of their positions.
 
     `defjvp(rule)` sets the rule: rule(*constants, primals, tangents) returns (value, tangent), and must be linear in
     the tangents. Both modes and all orders follow from it.
@@ -113,8 +144,10 @@ class custom_jvp(_Custom):
         np.float64(1.0)
     """
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
-        super().__init__(function, nondiff_argnums)
+    def __init__(
+        self, function: Function, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        super().__init__(function, nondiff_argnums, nondiff_argnames)
         self._jvp: Function | None = None
 
     def defjvp(self, rule: Function) -> Function:
@@ -145,6 +178,7 @@ class custom_vjp(_Custom):
     Args:
         function: a function of arrays and pytrees.
         nondiff_argnums: positions of arguments that are constants; they come first in the arguments of `backward`.
+        nondiff_argnames: names of more of them; all come in the order of their positions.
 
     `defvjp(forward, backward)` sets the rule: forward(*args) returns (value, residuals); backward(*constants,
     residuals, cotangent) returns a tuple with one cotangent per differentiable argument.
@@ -162,8 +196,10 @@ class custom_vjp(_Custom):
         np.float64(1.0)
     """
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
-        super().__init__(function, nondiff_argnums)
+    def __init__(
+        self, function: Function, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        super().__init__(function, nondiff_argnums, nondiff_argnames)
         self._both: tuple[()] | tuple[Function, Function] = ()
 
     def defvjp(self, forward: Function, backward: Function) -> None:
