@@ -10,7 +10,7 @@ from primad.native.loops.body_programs import needed_results
 from primad.system.process import MOST_KEPT, made_once
 
 
-class Part(NamedTuple):
+class NeededPart(NamedTuple):
     """A part of a loop.
 
     Attributes:
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 @made_once(most=MOST_KEPT)
-def needed_part(of: ClosedProgram, carry: int, stacked: int, wanted: tuple[bool, ...]) -> Part | None:
+def needed_part(of: ClosedProgram, carry: int, stacked: int, wanted: tuple[bool, ...]) -> NeededPart | None:
     """Return the part of a loop that is needed; None where all of it is.
 
     Args:
@@ -50,4 +50,4 @@ def needed_part(of: ClosedProgram, carry: int, stacked: int, wanted: tuple[bool,
     program = Program(whole.trace, [whole.inputs[i] for i in operands], outputs)
     program.lines = whole.lines
     counts = sum(i < carry for i in operands), sum(carry <= i < carry + stacked for i in operands)
-    return Part(ClosedProgram(program), *counts, operands, results)
+    return NeededPart(ClosedProgram(program), *counts, operands, results)
