@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -237,3 +238,17 @@ def test_slopes_of_zeta_functions_between_0_and_1() -> None:
     wanted = [float(NUMBERS.context.zeta(float(s), 1, 1)) for s in x]
     for function in (special.zeta, special.zetac):
         np.testing.assert_allclose(primad.grad(lambda x, f=function: np.sum(f(x)))(x), wanted, rtol=1e-11)
+
+
+def test_an_integral_does_not_depend_on_what_else_is_in_the_array() -> None:
+    """Operands of very different sizes have different numbers of steps; each is right, up to the largest."""
+    m = np.array([-2.9e277, -1e150, -1e10, -3.0, 1e-5, 0.3, 0.9])
+    together = primad.vmap(primad.value_and_grad(special.ellipe))(m)
+    for place, each in enumerate(m):
+        alone = primad.value_and_grad(special.ellipe)(each)
+        np.testing.assert_allclose([found[place] for found in together], alone, rtol=1e-13)
+        exact = (mpmath.ellipe(each) - mpmath.ellipk(each)) / (2 * mpmath.mpf(each))
+        assert float(alone[1]) == pytest.approx(float(exact), rel=1e-11, abs=0.0)
+    a, b = np.array([1e-100, 3.0, 1e100]), np.array([1e90, 2.0, 1e-90])
+    means = primad.jit(special.agm)(a, b)
+    np.testing.assert_allclose(means, [float(mpmath.agm(*pair)) for pair in zip(a, b, strict=True)], rtol=1e-14)

@@ -38,7 +38,11 @@ def _integral(*operands: Any, power: float, powers: Powers) -> Any:
 
 
 def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
-    """Add the integrand over equidistant values of log t: its terms are positive, so that no digits are lost."""
+    """Add the integrand over equidistant values of log t: its terms are positive, so that no digits are lost.
+
+    All is in units of the operands' mean, so that neither factors nor the sum overflow or vanish where the integral
+    does not; an element ends at its own last step, however many another one of the array has.
+    """
     used = [(x, e) for x, e in zip(arrays, powers, strict=True) if e]
     positive = np.stack([np.where(x > 0.0, x, np.nan) for x, _ in used])
     low, high = np.log(np.fmin.reduce(positive)), np.log(np.fmax.reduce(positive))
@@ -48,14 +52,20 @@ def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
     start, end = low - RIGHT / np.maximum(left, 0.5) - LEFT, high + RIGHT / right + LEFT
     start, end = [np.where(np.isfinite(each), each, usual) for each, usual in ((start, 0.0), (end, 1.0))]
     count = int(np.ceil(np.max(end - start, initial=0.0) / STEP))
+    logs = np.log(positive) * np.reshape([e for _, e in used], (-1, *[1] * start.ndim))
+    unit = np.exp2(np.where(inside, np.round(np.nansum(logs, axis=0) / (sum(powers) * math.log(2.0))), 0.0))
+    scaled, begin, width = [(x / unit, e) for x, e in used], start - np.log(unit), end - start
     total = np.zeros(start.shape)
     for k in range(count + 1):
-        t = np.exp(start + k * STEP)
-        term = t ** (power + 1.0)
-        for x, e in used:
+        t = np.exp(begin + np.minimum(k * STEP, width))
+        root = t ** (0.5 * (power + 1.0))  # twice, as `half`
+        term = STEP * root
+        for x, e in scaled:
             term = term * (t + x) ** -e
-        total += STEP * term
-    return np.where(inside, np.where(left > 0.0, total, np.inf), np.nan)
+        term = term * root
+        total += np.where(k * STEP <= width, term, 0.0)
+    half = unit ** (-0.5 * right)  # twice, since the whole may overflow where the sum is small
+    return np.where(inside, np.where(left > 0.0, total * half * half, np.inf), np.nan)
 
 
 def _along(place: int) -> Any:
