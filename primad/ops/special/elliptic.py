@@ -57,12 +57,11 @@ def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
     scaled, begin, width = [(x / unit, e) for x, e in used], start - np.log(unit), end - start
     total = np.zeros(start.shape)
     for k in range(count + 1):
-        t = np.exp(begin + np.minimum(k * STEP, width))
-        root = t ** (0.5 * (power + 1.0))  # twice, as `half`
-        term = STEP * root
+        place = begin + np.minimum(k * STEP, width)
+        t, term = np.exp(place), (power + 1.0) * place  # factors may overflow and vanish where their product does not
         for x, e in scaled:
-            term = term * (t + x) ** -e
-        term = term * root
+            term = term - e * np.log(t + x)
+        term = STEP * np.exp(term)
         total += np.where(k * STEP <= width, term, 0.0)
     half = unit ** (-0.5 * right)  # twice, since the whole may overflow where the sum is small
     return np.where(inside, np.where(left > 0.0, total * half * half, np.inf), np.nan)
