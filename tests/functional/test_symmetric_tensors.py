@@ -109,6 +109,16 @@ def test_blocks_have_what_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_arithmetic_and_numpys_functions_take_the_whole_array() -> None:
+    f, x = FUNCTIONS["number"], RNG.normal(size=4)
+    T, wanted = primad.derivatives(f, 2)(x), np.asarray(primad.hessian(f)(x))
+    for use in (lambda T: 2.0 * T - T @ x, lambda T: -T, lambda T: np.einsum("ij->i", T), lambda T: np.stack([T, T])):
+        np.testing.assert_allclose(use(T), use(wanted), rtol=1e-12)
+        given = primad.jit(lambda x, use=use: use(primad.derivatives(f, 2)(x)))(x)
+        np.testing.assert_allclose(given, use(wanted), rtol=1e-12)
+    assert float(primad.derivatives(np.sin, 4)(0.5)) == np.sin(0.5)
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "words"),
     [
@@ -125,6 +135,9 @@ def test_blocks_have_what_one_has(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda f, x: primad.derivatives(f, 2)(x).along(x, x, x), primad.PrimadError, "3 directions"),
         (lambda f, x: primad.derivatives(f, 2)(x).along(x[:2]), primad.PrimadError, r"float64\[2\]"),
         (lambda f, x: primad.derivatives(np.prod, 9)(np.ones(50))[...], MemoryError, "would not fit"),
+        (lambda f, x: primad.derivatives(np.sum, 4)(np.ones(200000))[...], MemoryError, "would not fit"),
+        (lambda f, x: primad.derivatives(np.sum, 4)(np.ones(200000)).indices, MemoryError, "would not fit"),
+        (lambda f, x: primad.derivatives(f, 2)(x).__iadd__(1.0), primad.PrimadError, "read-only"),
     ],
 )
 def test_what_is_refused(ask: Any, error: type[Exception], words: str) -> None:

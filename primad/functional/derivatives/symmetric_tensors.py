@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from primad import numpy as pnp
 from primad.errors import MemoryLimitError, ShapeError, TracingError
@@ -32,12 +33,12 @@ Function = Callable[..., Any]
 P = ParamSpec("P")
 
 
-class SymmetricTensor:
+class SymmetricTensor(NDArrayOperatorsMixin):
     """All derivatives of one order at a point, computed only where they are asked for.
 
-    `T[i, j, k]` is an entry; slices give blocks, and `T[...]` or `np.asarray(T)` the whole array. `T.distinct()` has
-    each of equal entries once, for the elements of the argument that `T.indices` names. `T.along(u, v)` multiplies by
-    vectors.
+    `T[i, j, k]` is an entry, and slices give blocks. `T[...]` and `np.asarray(T)` are the whole array, which arithmetic
+    and NumPy's functions take. `T.distinct()` has each of equal entries once, for the elements of the argument that
+    `T.indices` names. `T.along(u, v)` multiplies by vectors.
 
     Args:
         function: of one array or number, with an array or number as its result.
@@ -77,8 +78,13 @@ class SymmetricTensor:
 
     @property
     def indices(self) -> Array:
-        """The elements of the argument that each distinct entry is differentiated in, rows of ascending numbers."""
+        """The elements of the argument that each distinct entry is differentiated in, rows of ascending numbers.
+
+        Raises:
+            MemoryLimitError: where the entries would not fit into memory.
+        """
         n = self._argument.size
+        self._check_room(self.count)
         found = np.zeros((1, 0), np.int64)
         for k in range(1, self.order + 1):
             heads = [found[: _count(last + 1, k - 1)] for last in range(n)]
@@ -101,7 +107,6 @@ class SymmetricTensor:
             >>> T.indices.tolist(), T.distinct()
             ([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], array([0., 2., 0., 0.]))
         """
-        self._check_room(self.count)
         return self._entries(self.indices)
 
     def along(self, *directions: Any) -> Any:
@@ -140,11 +145,11 @@ class SymmetricTensor:
 
     def __getitem__(self, index: Any) -> Any:
         own, numbers = self._places(index)
-        self._check_room(math.prod(np.broadcast_shapes(*[x.shape for x in numbers])))
+        self._check_room(math.prod(map(max, zip(*[x.shape for x in numbers], strict=True))))
         wanted = np.stack(np.broadcast_arrays(*numbers), axis=-1)
         ranked = np.sort(wanted.reshape(-1, self.order), axis=1)
-        _, first, place = np.unique(_rank(ranked), return_index=True, return_inverse=True)
-        found = self._entries(ranked[first])[place.reshape(-1)]
+        once, place = _once(ranked)
+        found = self._entries(once)[place]
         found = pnp.reshape(found, (*wanted.shape[:-1], *self._result.shape))
         back = range(wanted.ndim - 1, found.ndim)
         found = pnp.transpose(found, (*back, *range(wanted.ndim - 1)))
@@ -152,6 +157,17 @@ class SymmetricTensor:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self[...], dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            raise TracingError("a tensor of derivatives is read-only", fix="change a copy: np.array(T).")
+        return getattr(ufunc, method)(*_whole(inputs), **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*_whole(args), **{key: _whole(value) for key, value in kwargs.items()})
+
+    def __float__(self) -> float:
+        return float(self[...])
 
     def __settled__(self) -> Any:
         """Return the whole array, which is what a recorded function returns."""
@@ -214,11 +230,11 @@ class SymmetricTensor:
         n, real = self._argument.size, not self._result.shape and not self._result.is_complex
         if not len(wanted):
             return pnp.zeros((0, *self._result.shape), self.dtype)
-        _, first, place = np.unique(_rank(wanted[:, :-1]), return_index=True, return_inverse=True)
-        if not real or len(first) >= len(wanted):  # a gradient gives more than a push and costs little more
+        heads, place = _once(wanted[:, :-1])
+        if not real or len(heads) >= len(wanted):  # a gradient gives more than a push and costs little more
             return pnp.concatenate([found for _, found in self._mapped(self._function, wanted)])[: len(wanted)]
-        heads, place, parts, order = wanted[first], place.reshape(-1), [], []
-        for begin, found in self._mapped(grad(self._function), heads[:, :-1]):
+        parts, order = [], []
+        for begin, found in self._mapped(grad(self._function), heads):
             here = np.flatnonzero((place >= begin) & (place < begin + found.shape[0]))
             rows = pnp.reshape(found, (found.shape[0], n))
             parts.append(rows[place[here] - begin, wanted[here, -1]])
@@ -245,15 +261,17 @@ def _count(n: int, order: int) -> int:
     return math.comb(n + order - 1, order) if n or order else 1
 
 
-def _rank(wanted: Array) -> Array:
-    """Return the place of multisets, given by ascending numbers, among all: Σ_k C(i_k + k − 1, k)."""
-    found = np.zeros(len(wanted), np.int64)
-    for k in range(1, wanted.shape[1] + 1):
-        term = np.ones(len(wanted), np.int64)
-        for j in range(k):
-            term = term * (wanted[:, k - 1] + j) // (j + 1)
-        found += term
-    return found
+def _whole(x: Any) -> Any:
+    """Return the whole array of a tensor, of those in lists and tuples too."""
+    if isinstance(x, (list, tuple)):
+        return type(x)([_whole(item) for item in x])
+    return x[...] if isinstance(x, SymmetricTensor) else x
+
+
+def _once(rows: Array) -> tuple[Array, Array]:
+    """Return each of equal rows once, and for each row which of these it is."""
+    found, place = np.unique(rows, axis=0, return_inverse=True)
+    return found, place.reshape(-1)
 
 
 def _pushed(function: Function, directions: Sequence[Any]) -> Function:
