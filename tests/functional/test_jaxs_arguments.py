@@ -131,6 +131,9 @@ def test_constants_of_rules_have_names() -> None:
     for call in (lambda x: pulled(x, n=3), lambda x: pulled(x, 3, scale=2.0)):
         assert primad.grad(call)(2.0) == 42.0
     assert pushed(2.0, n=3) == 16.0
+    assert pulled(2.0, 3) == 16.0 and primad.grad(lambda x: pulled(x, 3))(2.0) == 42.0
+    with pytest.raises(primad.ShapeError, match="for a function of 3 arguments"):
+        primad.custom_jvp(power, nondiff_argnums=(5,))(2.0, 3)
     with pytest.raises(primad.TracingError, match="nondiff_argnames names 'm'"):
         primad.custom_jvp(power, nondiff_argnames=("m",))
     by_name = primad.custom_jvp(lambda x, *, n=2: x**n)

@@ -86,7 +86,7 @@ class _Custom(Readable):
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if kwargs:
+        if kwargs or any(i >= len(args) for i in self._fixed):
             args = self._placed(args, kwargs)
         fixed = tuple([args[i] for i in self._fixed])
         free = [arg for i, arg in enumerate(args) if i not in self._fixed]
@@ -113,6 +113,11 @@ class _Custom(Readable):
                 f"{getattr(self, '__name__', 'the function')}: {next(iter(given.kwargs))} goes by keyword only",
                 why="A rule has arguments by position.",
                 fix="take the `*` out of the signature of the function.",
+            )
+        if any(i >= len(given.args) for i in self._fixed):
+            raise ShapeError(
+                f"nondiff_argnums {self._fixed} for a function of {len(given.args)} arguments",
+                fix="count arguments from the first, which is 0.",
             )
         return given.args
 
