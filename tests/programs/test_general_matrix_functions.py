@@ -161,4 +161,8 @@ def test_matrices_that_are_not_diagonalizable_are_refused(a: Any) -> None:
     """Also where rounding has moved their eigenvalues apart, and vectors with them."""
     with pytest.raises(MatrixError, match="not diagonalizable"):
         primad.grad(lambda t: linalg.funm(t * np.array(a), np.exp)[0, 0].real)(1.0)
+    with pytest.raises(MatrixError, match="not diagonalizable"):  # no digit of a value is left either
+        primad.jit(lambda a: linalg.funm(a, np.exp))(np.array(a))
+    with pytest.raises(primad.ShapeError, match="leave disp out"):
+        primad.jit(lambda a: linalg.funm(a, np.exp, disp=False))(np.eye(2))
     assert np.isclose(primad.grad(lambda t: linalg.expm(t * np.array(a))[0, 0])(1.0), np.e * (a[0][0] + a[0][0] - 1))

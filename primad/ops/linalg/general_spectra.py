@@ -112,7 +112,7 @@ left_vectors: Primitive = custom(
         "sums of f(w) over all eigenvalues have derivatives there, unless the matrix is not diagonalizable; then "
         "primad.scipy.linalg.expm and sqrtm, np.trace and np.linalg.det have them too. Of a symmetric or Hermitian "
         "matrix take np.linalg.eigh.",
-        called="a derivative of np.linalg.eig, eigvals or np.roots",
+        called="a derivative of np.linalg.eig, eigvals or np.roots, or a function of a matrix",
     ),
     work=Work(flops=lambda node: _multiple_of_cube(node, 16)),  # two complex products and an inverse
     complex="analytic",

@@ -56,6 +56,7 @@ _ROLES: dict[Any, Role] = {
     ops.mul: Role.MULTIPLIES,
     ops.div: Role.DIVIDES,
     inv_: Role.INVERTS,
+    ops.left_vectors: Role.INVERTS,
     solve_: Role.SOLVES,
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import numpy as pn
 from primad import ops
+from primad.errors import ShapeError
 from primad.recording.traced_array import TracedArray, settled
 from primad.scipy.mirrors import floats, mirrors, square
 from primad.scipy.traced_calls import Function, is_recorded
@@ -114,13 +115,14 @@ def funm(A: Any, func: Function, disp: Any = True) -> Any:
     Args:
         A: a matrix, or a stack of them where something is traced.
         func: the function of an array of complex numbers, written with NumPy.
-        disp: as SciPy's, where nothing is traced.
+        disp: as SciPy's, where nothing is traced; otherwise True.
 
     Returns:
         the matrices: complex ones where something is traced, as eigenvalues are; otherwise SciPy's.
 
     Raises:
-        MatrixError: for a derivative at a matrix that is not diagonalizable.
+        MatrixError: where something is traced, for a matrix that is not diagonalizable, as far as rounding tells.
+        ShapeError: for matrices that are not square, and disp=False where something is traced.
 
     Example:
         >>> import numpy as np, primad, primad.scipy.linalg
@@ -132,5 +134,11 @@ def funm(A: Any, func: Function, disp: Any = True) -> Any:
     A = settled(A)
     if not is_recorded((A,), lambda: func(np.linalg.eigvals(np.asarray(A)).astype(complex))):
         return import_module("scipy.linalg").funm(A, func, disp)
+    if disp is False:
+        raise ShapeError(
+            "scipy.linalg.funm of traced arrays takes no disp=False, which returns an error estimate too",
+            fix="leave disp out.",
+        )
     w, v = np.linalg.eig(square("funm", A) if isinstance(A, TracedArray) else np.asarray(A))
-    return (v * pn.expand_dims(func(w), -2)) @ pn.linalg.inv(v)
+    w, v = (x.astype(np.result_type(x.dtype, np.complex64)) for x in (w, v))
+    return (v * pn.expand_dims(func(w), -2)) @ ops.left_vectors(v, w, pn.expand_dims(w * 0.0, -1))
