@@ -89,6 +89,7 @@ def test_errors_say_what_to_do() -> None:
         "give −1": lambda d: RBFInterpolator(Y, d, degree=-2),
         "give more points": lambda d: RBFInterpolator(Y, d, degree=3),
         "give points": lambda d: RBFInterpolator(Y[:4], d),
+        "give points (points, axes), one": lambda d: RBFInterpolator(np.array(1.0), d),
         "give points (points, axes), x": lambda d: RBFInterpolator(Y, d)(X[0]),
     }
     for fix, call in calls.items():

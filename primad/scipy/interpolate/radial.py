@@ -101,8 +101,8 @@ class RBFInterpolator:
     def _check(self, least: int) -> None:
         """Raise for shapes, degrees and options that do not fit; warn, as SciPy does, of a degree that is too low."""
         _check_neighbors(self.neighbors)
-        count = self.y.shape[0]
-        if self.y.ndim != 2 or self.d.shape[:1] != (count,) or self.smoothing.shape not in ((), (count,)):
+        rows = self.y.shape[:1]
+        if self.y.ndim != 2 or self.d.shape[:1] != rows or self.smoothing.shape not in ((), rows):
             raise ShapeError(
                 f"RBFInterpolator: values of shape {self.d.shape} and smoothing of shape {self.smoothing.shape} at "
                 f"points of shape {self.y.shape}",
@@ -111,9 +111,9 @@ class RBFInterpolator:
         if self.degree < -1:
             raise DomainError(f"RBFInterpolator: degree={self.degree}", fix="give −1, for no polynomial, or more.")
         terms = math.comb(self.degree + self.y.shape[1], self.y.shape[1])
-        if self.degree >= 0 and terms > count:
+        if self.degree >= 0 and terms > rows[0]:
             raise ShapeError(
-                f"RBFInterpolator: {count} points for the {terms} terms of a polynomial of degree {self.degree}",
+                f"RBFInterpolator: {rows[0]} points for the {terms} terms of a polynomial of degree {self.degree}",
                 fix="give more points, or a lower degree.",
             )
         if -1 < self.degree < least:
