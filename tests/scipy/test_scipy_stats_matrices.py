@@ -61,6 +61,16 @@ def test_densities_are_differentiable_in_all_arguments(name: str) -> None:
     np.testing.assert_allclose(along[1], getattr(scipy.stats, name).logpdf(*given[:-1], given[-1] * 1.5), rtol=1e-12)
 
 
+def test_what_is_none_has_scipys_default() -> None:
+    for ours, expected, given in (
+        (stats.multivariate_t, scipy.stats.multivariate_t, (LOC, None, None)),
+        (stats.multivariate_t, scipy.stats.multivariate_t, (LOC, SHAPE, None)),
+        (stats.multivariate_normal, scipy.stats.multivariate_normal, (LOC, None)),
+    ):
+        found = primad.jit(lambda x, ours=ours, given=given: ours.logpdf(x, *given))(PAIRS)
+        np.testing.assert_allclose(found, expected.logpdf(PAIRS, *given), rtol=1e-12)
+
+
 @pytest.mark.parametrize("df", [1e3, 1e9, 1e15])
 def test_many_degrees_of_freedom(df: float) -> None:
     """SciPy's difference of logarithms of gamma functions loses digits here."""
@@ -129,6 +139,7 @@ def test_errors_say_what_to_do() -> None:
         "give shape as a positive definite": lambda s: stats.multivariate_t.pdf(LOC, LOC, s, 2.0, allow_singular=True),
         "give one number, and map over several": lambda s: stats.multivariate_t.logpdf(LOC, LOC, s, np.ones(2)),
         "give one matrix, ": lambda s: stats.wishart.logpdf(np.eye(3), 4.0, s),
+        "give more than 1": lambda s: stats.wishart.logpdf(MATRIX, 1, s),
         "give a square matrix": lambda s: stats.invwishart.entropy(4.0, s[:1]),
         "pass key=": lambda s: stats.wishart.rvs(4.0, s),
         "take a method that is recorded": lambda s: stats.multivariate_t.cdf(LOC, LOC, s, 2.0),

@@ -50,6 +50,7 @@ def _centre_and_matrix(
         allow_singular: SciPy's option.
         called: what SciPy calls the matrix.
     """
+    matrix = 1.0 if matrix is None and not allow_singular else matrix
     known = any_traced([matrix]) or isinstance(matrix, int | float | list | tuple) or hasattr(matrix, "ndim")
     if allow_singular or not known:
         raise TracingError(
@@ -132,7 +133,9 @@ class multivariate_t_gen(OfVectors):
     """
 
     def _given(self, loc: Any, shape: Any, df: Any, allow_singular: bool = False) -> tuple[Any, Any, Any]:
-        return *_centre_and_matrix(self.name, loc, shape, allow_singular, "shape"), one_number(self.name, df)
+        return *_centre_and_matrix(self.name, loc, shape, allow_singular, "shape"), one_number(
+            self.name, 1.0 if df is None else df
+        )
 
     @recorded_method
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 
 from primad import nn
 from primad import numpy as pn
-from primad.errors import ShapeError
+from primad.errors import DomainError, ShapeError
 from primad.numpy import special
 from primad.numpy.elementwise.ufuncs import defined_where
+from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
 from primad.scipy.stats.distribution import LOG_2
 from primad.scipy.stats.draws import dtype_of, normals, uniforms
@@ -50,7 +51,12 @@ class _OfMatrices(OfVectors):
             raise ShapeError(
                 f"scipy.stats.{self.name}: scale of shape {scale.shape}", fix="give a square matrix or its diagonal."
             )
-        return one_number(self.name, scale.shape[0] if df is None else df), scale
+        df, least = one_number(self.name, scale.shape[0] if df is None else df), scale.shape[0] - 1
+        if not any_traced([df]) and not df > least:
+            raise DomainError(
+                f"scipy.stats.{self.name}: df={df} for matrices of {least + 1} rows", fix=f"give more than {least}."
+            )
+        return df, scale
 
     def _points(self, x: Any, size: int) -> Any:
         """Return matrices (…, d, d) of SciPy's points, of which several are along the last axis."""
