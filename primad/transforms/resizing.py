@@ -57,6 +57,8 @@ def _resized_params(node: Node, axis: Mapping[Node, int], length: int) -> Params
     arrays = zip((*node.inputs, *own), (*map.operands, *map.results[: len(own)]), strict=True)
     names = {labels[place] for value, labels in arrays if (place := axis.get(value)) is not None}
     names.discard(None)
+    if not names:  # loops among them, which have no rule
+        return node.params
     change = map.change(dict.fromkeys(names, length), [operand.type for operand in node.inputs], results)
     return named(op.axes.adapt(change, **dict(node.params)))
 

@@ -69,6 +69,14 @@ SHARED: dict[str, Callable[[int], tuple[Any, ...]]] = {
         draws(4, n),
     ),
 }
+SAME: dict[str, Callable[[Any], Any]] = {
+    "a loop": lambda x: primad.scan(lambda d, _: (np.cos(d), None), x, None, length=3)[0],
+    "a loop that ends by itself": lambda x: primad.while_loop(lambda d: d < 1.0, lambda d: d + np.exp(x), x, 9),
+    "a loop with results": lambda x: np.sum(primad.scan(lambda d, y: (d * y, d + y), x, x + np.arange(3.0))[1]),
+    "a table": lambda x: np.interp(x, np.arange(3.0), np.cos(np.arange(3.0))),
+    "a matrix": lambda x: np.linalg.det(np.eye(3) + x) + np.sort(np.arange(3.0) * x)[0],
+}
+"""What a step computes of what all members share."""
 WHOLE: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "a sum that the next step takes": lambda n: (lambda c, y: (c * y - np.sum(c), None), draws(n), draws(4, n)),
     "an order": lambda n: (lambda c, y: (np.cumsum(c) * y, c), draws(n), draws(4, n)),
@@ -108,6 +116,18 @@ def test_members_are_shared_and_bits_do_not_depend_on_threads(name: str) -> None
         for threads in (2, 3):
             for got, want in zip(runs(*case, reverse=reverse, threads=threads), one, strict=True):
                 np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_all_members_share_is_computed_with_each_piece(name: str) -> None:
+    def step(c: Any, y: Any) -> Any:
+        return (c[0] * 0.5, c[1] * y + SAME[name](c[0])), (c[1], SAME[name](c[0] + 0.2))
+
+    case = step, (np.float64(0.3), draws(5)), draws(4, 5)
+    found = runs(*case, threads=2)
+    assert any("members at a time" in way for way in ways_taken())
+    for got, want in zip(found, expected_of(*case), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", WHOLE)
