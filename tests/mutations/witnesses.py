@@ -126,7 +126,9 @@ class Witnesses:
                 self.seen[number] |= UNEQUAL
         return answer
 
-    def _extreme(self, number: int, function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _extreme(
+        self, number: int, function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
         values = values if len(values) > 1 else (list(values[0]),)
         answer = function(*values, **named)
         items = values if len(values) > 1 else values[0]
