@@ -85,6 +85,9 @@ def test_vmap_knows_how_long_the_axis_is() -> None:
     np.testing.assert_allclose(gradient, 6 * X)
     with pytest.raises(primad.ShapeError, match="different lengths, 3 and 2"):
         primad.vmap(np.sin, axis_size=3)(X)
+    for size in (-1, 2.0):
+        with pytest.raises(primad.ShapeError, match="axis_size must be an integer"):
+            primad.vmap(np.sin, in_axes=None, axis_size=size)(X)  # type: ignore[arg-type]
     with pytest.raises(primad.ShapeError, match="or say axis_size"):
         primad.vmap(np.sin, in_axes=None)(X)
 

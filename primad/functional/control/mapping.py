@@ -155,6 +155,10 @@ def _mapped(
     leaves: Sequence[Any], axes: Sequence[Any], size: int | None
 ) -> tuple[int, list[ArrayType], list[int | None]]:
     """Return the length of the mapped axes, and of each leaf the type of an element along its axis and its place."""
+    if size is not None and (not isinstance(size, (int, np.integer)) or size < 0):
+        raise ShapeError(
+            f"vmap: axis_size must be an integer ≥ 0, got {size!r}", fix="write a whole number, or leave it out."
+        )
     types: list[ArrayType] = []
     places: list[int | None] = []
     for leaf, axis in zip(leaves, axes, strict=True):
