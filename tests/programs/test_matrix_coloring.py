@@ -11,9 +11,11 @@ from scipy import sparse
 
 import primad
 from primad.native.loops import acyclic_coloring, graph_coloring, graph_orders
+from primad.programs.jacobians import diagonals
+from primad.programs.sparsity import direct_entries
 from primad.programs.sparsity.coloring import coloring_orders, matrix_coloring
 from primad.programs.sparsity.coloring.bicoloring import bicolored
-from primad.programs.sparsity.coloring.entries import Entries
+from primad.programs.sparsity.coloring.entries import Entries, Reading
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
 from tests.benchmarks.sparse.functions import brusselator
@@ -311,3 +313,20 @@ def test_large_matrices_are_coloured_in_one_order(monkeypatch: pytest.MonkeyPatc
         counts = iter([4, 2, 3, 3])
         best = coloring_orders.fewest_colors(lambda _, counts=counts: np.array([next(counts)]), groups, members, 1)
         assert best == (2 if orders == 4 else 4) and len(list(counts)) == 4 - orders
+
+
+def test_a_block_of_colours_from_which_no_entry_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two neighbours of the same two have one colour, in which neither is alone: their entries are read elsewhere."""
+    x = np.arange(1.0, 21.0)
+    monkeypatch.setattr(direct_entries, "MOST_DIAGONALS", 0)
+    monkeypatch.setattr(diagonals, "BLOCK_BYTES", 2 * x.nbytes)
+
+    def f(x: Any) -> Any:
+        u, v, p, q = x.reshape(4, 5)
+        return np.sum(u * v * (p + q))
+
+    hessian = primad.hessian(f)(x)
+    np.testing.assert_array_equal(hessian.sparse().toarray(), hessian)
+    np.testing.assert_array_equal(primad.jit(lambda x: primad.hessian(f)(x).sparse())(x).toarray(), hessian)
+    places, targets = Reading(np.array([0, 1]), np.array([3, 0])).within(4, 4)
+    assert not len(places) and not len(targets)

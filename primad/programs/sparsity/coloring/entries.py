@@ -110,7 +110,7 @@ class Reading:
             first: the number of the first of them, of all elements of products.
             count: of elements.
         """
-        if count >= self._last:  # all of them, since there are as many products each time
+        if not first and count >= self._last:  # later ones may be of colours from which no entry is read
             return self.places, self.targets
         there = (self.places >= first) & (self.places < first + count)
         return self.places[there] - first, self.targets[there]
