@@ -316,7 +316,10 @@ def test_large_matrices_are_coloured_in_one_order(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_block_of_colours_from_which_no_entry_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two neighbours of the same two have one colour, in which neither is alone: their entries are read elsewhere."""
+    """Two neighbours of the same two have one colour, in which neither is alone: their entries are read elsewhere.
+
+    That colour is left out; if it were not, its block would have nothing that is read.
+    """
     x = np.arange(1.0, 21.0)
     monkeypatch.setattr(direct_entries, "MOST_DIAGONALS", 0)
     monkeypatch.setattr(diagonals, "BLOCK_BYTES", 2 * x.nbytes)
@@ -326,6 +329,7 @@ def test_a_block_of_colours_from_which_no_entry_is_read(monkeypatch: pytest.Monk
         return np.sum(u * v * (p + q))
 
     hessian = primad.hessian(f)(x)
+    assert hessian.coloring().directions == 2
     np.testing.assert_array_equal(hessian.sparse().toarray(), hessian)
     np.testing.assert_array_equal(primad.jit(lambda x: primad.hessian(f)(x).sparse())(x).toarray(), hessian)
     places, targets = Reading(np.array([0, 1]), np.array([3, 0])).within(4, 4)

@@ -28,7 +28,7 @@ def bicolored(given: Entries, other: Entries) -> list[Sweep]:
     count = int(colors.max(initial=-1)) + 1
     pushed = np.where(are_alone(of_columns[columns] * m + rows, count * m), of_columns[columns], -1)
     pulled = np.where(are_alone(of_rows[rows] * n + columns, count * n), count + of_rows[rows], -1)
-    kept = _needed(np.stack([pushed, pulled]), 2 * count)
+    kept = needed_colors(np.stack([pushed, pulled]), 2 * count)
     by_push = (pushed >= 0) & kept[pushed]
     found = [
         _sweep(of_columns, kept[:count], False, given.where(by_push)),
@@ -37,10 +37,17 @@ def bicolored(given: Entries, other: Entries) -> list[Sweep]:
     return [sweep for sweep in found if sweep.count]
 
 
-def _needed(ways: Array, count: int) -> Array:
+def needed_colors(ways: Array, count: int) -> Array:
     """Return which colours are needed, where each entry has up to two of them; −1 is none.
 
     The colour of the fewest entries that have another one is left out first.
+
+    Args:
+        ways: two rows, of the colours of each entry, which are different ones.
+        count: of colours.
+
+    Returns:
+        a mask of them.
     """
     kept = np.ones(count, np.bool_)
     only = np.zeros(count, np.bool_)

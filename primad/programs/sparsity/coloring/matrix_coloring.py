@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primad.programs.sparsity.coloring.bicoloring import bicolored
+from primad.programs.sparsity.coloring.bicoloring import bicolored, needed_colors
 from primad.programs.sparsity.coloring.coloring_orders import fewest_first_colors, fewest_star_colors
 from primad.programs.sparsity.coloring.entries import Array, Entries, Sweep, are_alone
 
@@ -120,5 +120,8 @@ def _symmetric(given: Entries) -> Sweep:
     first, more = int(colors.max(initial=-1)) + 1, int(apart.sum())
     colors[apart] = np.arange(first, first + more)
     count = first + more
-    single = are_alone(colors[columns] * n + rows, count * n)
-    return Sweep(colors, count, False, given, ~single)
+    own = np.where(are_alone(colors[columns] * n + rows, count * n), colors[columns], -1)
+    other = np.where(are_alone(colors[rows] * n + columns, count * n) & (rows != columns), colors[rows], -1)
+    kept = needed_colors(np.stack([own, other]), count)
+    numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)  # the last is of what has no colour
+    return Sweep(numbers[colors], int(kept.sum()), False, given, (own < 0) | ~kept[own])
