@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import DomainError, NotDifferentiableError, ShapeError
+from primad.errors import DomainError, NotDifferentiableError, ShapeError, warn
 from primad.functional.recorded_values import stop_gradient
 from primad.functional.rules.custom_rules import custom_jvp
 from primad.numpy import special
@@ -117,11 +116,7 @@ class RBFInterpolator:
                 fix="give more points, or a lower degree.",
             )
         if -1 < self.degree < least:
-            warnings.warn(
-                f"`degree` should not be below {least} except -1 when `kernel` is '{self.kernel}'.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn(f"`degree` should not be below {least} except -1 when `kernel` is '{self.kernel}'.")
 
     def _solve(self) -> tuple[Any, Any, Any]:
         """Return the middle and the half width of the points, and the coefficients of kernels and monomials.
