@@ -479,3 +479,24 @@ def test_what_stages_of_complex_numbers_are_for(monkeypatch: pytest.MonkeyPatch)
         assert not isinstance(part, complex_plans.PlanInParts) or any(type.is_complex for type in types)
     monkeypatch.setattr(complex_plans, "compiler", lambda: None)
     assert complex_plans.complex_plan(program, PLAIN) is None
+
+
+@needs_compiler
+def test_products_of_large_matrices_stay_complex(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of parts each would be four; what is smaller, or is asked to be in tiles, is computed in parts."""
+    a = np.exp(1j * np.arange(256 * 256.0)).reshape(256, 256)
+    function = primad.grad(lambda a, b: np.sum(np.abs(a @ b @ a) ** 2), argnums=(0, 1))
+    program = program_of(function, a, a)
+    monkeypatch.setattr(complex_plans, "blas_is_as_wide", lambda: True)
+    for flops, largest, whole in ((1e6, 1000, False), (1e9, 1000, True), (1e6, 2**20, True)):
+        monkeypatch.setattr(complex_plans, "SHARED_FLOPS", flops)
+        monkeypatch.setattr(complex_plans, "LARGEST_MATRIX", largest)
+        plan = complex_plans.complex_plan(program, PLAIN)
+        assert isinstance(plan, complex_plans.PlanInParts) is whole
+        if plan is not None:
+            for found, expected in zip(plan.run([a, a]), reference(function, a, a), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-10)
+    monkeypatch.setattr(complex_plans, "SHARED_FLOPS", 1e6)
+    monkeypatch.setattr(complex_plans, "LARGEST_MATRIX", 1000)
+    asked = complex_plans.complex_plan(program, Options(memory=10**9))
+    assert asked is None or isinstance(asked, complex_plans.PlanInParts)

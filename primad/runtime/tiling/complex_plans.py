@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node, leaf_value
 from primad.ir.program import Program, subprogram
@@ -25,9 +26,11 @@ from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import PLAIN, Executable, Options
 from primad.runtime.plan.native_regions import alternating_runs
 from primad.runtime.plan.planned_program import PlannedProgram, Planning
+from primad.runtime.tiling.tile_choice import LARGEST_MATRIX, blas_is_as_wide
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify.barriers import without_barriers
+from primad.system.machine import SHARED_FLOPS
 from primad.transforms.dimensions import axis_map
 
 BETWEEN = "what complex numbers have no native code for lies between stages"
@@ -43,8 +46,9 @@ def complex_plan(program: Program, options: Options) -> Executable | None:
     """
     if compiler() is None or not is_complex(program):
         return None
-    whole = _in_tiles(program, options)
-    if whole is not None or options.along is not None or options.memory is not None:
+    asked = options.along is not None or options.memory is not None
+    whole = _in_tiles(program, options) if asked or not any(map(_is_for_blas, program.nodes)) else None
+    if whole is not None or asked:
         return whole
     return _in_stages(without_barriers(program), options)
 
@@ -161,7 +165,14 @@ def _pays(run: Sequence[Node]) -> bool:
 
 def _is_native(node: Node) -> bool:
     """Say whether an op can be in a stage that runs in tiles of parts."""
-    return not has_body(node) and not reason_in_parts(node) and not _mixes_all(node)
+    return not has_body(node) and not reason_in_parts(node) and not _mixes_all(node) and not _is_for_blas(node)
+
+
+def _is_for_blas(node: Node) -> bool:
+    """Say whether an op is a product of large complex matrices: BLAS computes it in one, of parts it would be four."""
+    if node.op is not ops.contract or not node.type.is_complex or node.op.cost(node).flops < SHARED_FLOPS:
+        return False
+    return blas_is_as_wide() and min(operand.type.nbytes for operand in node.inputs) > LARGEST_MATRIX
 
 
 def _mixes_all(node: Node) -> bool:
