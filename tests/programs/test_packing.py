@@ -216,35 +216,35 @@ def test_sums_that_python_adds_up_keep_their_structure(f: Any, size: int, entrie
     assert "scalar ops are" in str(primad.explain(f, x))
 
 
-def test_a_slope_is_recorded_once() -> None:
-    times = 0
-    slope = network(60)
+def counting(slope: Any) -> tuple[Any, list[Any]]:
+    """Return a slope that notes each of its calls, and the list of their times."""
+    seen: list[Any] = []
 
     def counted(t: Any, y: Any, k: Any) -> Any:
-        nonlocal times
-        times += 1
+        seen.append(t)
         return slope(t, y, k)
+
+    return counted, seen
+
+
+def test_a_slope_is_recorded_once() -> None:
+    counted, seen = counting(network(60))
 
     def last(k: Any) -> Any:
         return np.sum(solve_ivp(counted, (0.0, 0.1), np.ones(60), "RODAS4", t_eval=[0.1], args=(k,)).y)
 
     primad.trace(last)(np.ones(180))
-    assert times == 2  # with plain numbers, and as a program; RODAS4 has eight slopes in each step
+    assert len(seen) == 2  # with plain numbers, and as a program; RODAS4 has eight slopes in each step
 
 
 def test_a_long_function_is_copied_for_whatever_is_recorded() -> None:
     """Once for each dtype and shape, and numbers of Python among them: Python runs it again for none of them."""
-    times = 0
     slope = network(60)
-
-    def counted(t: Any, y: Any, k: Any) -> Any:
-        nonlocal times
-        times += 1
-        return slope(t, y, k)
+    counted, seen = counting(slope)
 
     replayed, y, k = Replayed(counted), np.linspace(0.5, 1.0, 60), np.linspace(0.5, 2.0, 180)
     found = primad.trace(lambda y, k: [replayed(0.5, y, k), replayed(0.5, y, 2.0 * k), replayed(0.5, y + 1.0, k)])(y, k)
-    assert times == 2
+    assert len(seen) == 2
     for got, want in zip(found(y, k), (slope(0.5, y, k), slope(0.5, y, 2.0 * k), slope(0.5, y + 1.0, k)), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
 

@@ -285,9 +285,7 @@ class _Windows:
         """Raise if the problem of a window is one of another time."""
         time, number = clock(self.now.domain), len(self.found)
         low, high = float(self.times[number]), float(self.times[number + 1])
-        if float(np.max(np.abs(np.subtract((time.low, time.high), (low, high))))) > ROUNDING * float(
-            np.ptp(self.times)
-        ):
+        if np.max(np.abs((time.low - low, time.high - high))) > ROUNDING * np.ptp(self.times):
             raise ProblemError(
                 f"march: the problem of the window from {low:g} to {high:g} goes from {time.low:g} to {time.high:g}",
                 why="Each window is solved in its own time, which the function is given.",

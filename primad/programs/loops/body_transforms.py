@@ -91,20 +91,17 @@ class Made:
         carried, rows, fixed = body.parts(program.inputs)
         same = [node is out for node, out in zip(carried, program.outputs, strict=False)]
         self._same = same
-        row_of = {} if counted else {node: i for i, node in enumerate(rows)}
-        fixed_of = {} if counted else {node: i for i, node in enumerate(fixed)}
-        carried_of = {} if counted else {carried[i]: i for i in places(same)}
+        known = {carried[i]: ("carried", i) for i in places(same)}
+        known |= {node: ("fixed", i) for i, node in enumerate(fixed)} | {
+            node: ("row", i) for i, node in enumerate(rows)
+        }
         results: dict[Node, int] = {}
         self._places: list[tuple[str, Any]] = []
         for node in program.outputs[body.carry :]:
             if node.type.is_float and is_literal(node, 0):
                 self._places.append(("zero", node.type))
-            elif node in row_of:
-                self._places.append(("row", row_of[node]))
-            elif node in fixed_of:
-                self._places.append(("fixed", fixed_of[node]))
-            elif node in carried_of:
-                self._places.append(("carried", carried_of[node]))
+            elif node in known and not counted:
+                self._places.append(known[node])
             else:
                 self._places.append(("result", results.setdefault(node, len(results))))
         outputs = [program.outputs[i] for i, on in enumerate(same) if not on] + list(results)

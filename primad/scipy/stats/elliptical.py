@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 
 from primad import nn
@@ -109,7 +108,7 @@ class multivariate_normal_gen(OfVectors):
         """
         mean, cov = settled(mean), settled(cov)
         if not keyed(self.name, key, random_state, [mean, cov]):
-            return getattr(import_module("scipy.stats"), self.name).rvs(mean, cov, size, random_state)
+            return self._scipys.rvs(mean, cov, size, random_state)
         mean, cov = _centre_and_matrix(self.name, mean, cov)
         found = mean + _normal_draws(key, block(size), cov, dtype_of(mean, cov))
         return found[..., 0] if mean.shape[0] == 1 else found
@@ -174,7 +173,7 @@ class multivariate_t_gen(OfVectors):
         """
         loc, shape, df = settled(loc), settled(shape), settled(df)
         if not keyed(self.name, key, random_state, [loc, shape, df]):
-            return getattr(import_module("scipy.stats"), self.name).rvs(loc, shape, df, size, random_state)
+            return self._scipys.rvs(loc, shape, df, size, random_state)
         loc, shape, df = self._given(loc, shape, df)
         if _is_infinite(df):
             return multivariate_normal.rvs(loc, shape, size, key=key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from primad import nn
@@ -103,7 +102,7 @@ class _OfMatrices(OfVectors):
         """
         df, scale = settled(df), settled(scale)
         if not keyed(self.name, key, random_state, [df, scale]):
-            return getattr(import_module("scipy.stats"), self.name).rvs(df, scale, size, random_state)
+            return self._scipys.rvs(df, scale, size, random_state)
         df, scale = self._given(df, scale)
         n, dtype, keys = scale.shape[0], dtype_of(df, scale), pn.asarray(nn.split(key, 2))
         (below,) = normals(keys[..., 0], 1, (*block(size), n, n), dtype)

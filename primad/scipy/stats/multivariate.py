@@ -30,7 +30,7 @@ def recorded_method(compute: Callable[..., Any]) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = settled(args), {key: settled(value) for key, value in kwargs.items()}
         if not any_traced([*args, *kwargs.values()]):
-            return getattr(getattr(import_module("scipy.stats"), self.name), compute.__name__)(*args, **kwargs)
+            return getattr(self._scipys, compute.__name__)(*args, **kwargs)
         return compute(self, *args, **kwargs)
 
     return method
@@ -49,6 +49,11 @@ class OfVectors:
     def name(self) -> str:
         """SciPy's name of the distribution."""
         return type(self).__name__.removesuffix("_gen")
+
+    @property
+    def _scipys(self) -> Any:
+        """SciPy's distribution of that name."""
+        return getattr(import_module("scipy.stats"), self.name)
 
     @property
     def recorded(self) -> list[str]:
@@ -138,7 +143,7 @@ class dirichlet_gen(OfVectors):
         """
         alpha = settled(alpha)
         if not keyed(self.name, key, random_state, [alpha]):
-            return getattr(import_module("scipy.stats"), self.name).rvs(alpha, size, random_state)
+            return self._scipys.rvs(alpha, size, random_state)
         alpha = pn.asarray(alpha) * 1.0
         u, power = uniforms(key, (2, *_sizes(size), alpha.shape[0]), dtype_of(alpha))
         logits = pn.log(special.gammaincinv(alpha + 1.0, u)) + pn.log(power) / alpha
@@ -201,7 +206,7 @@ class multinomial_gen(OfVectors):
         """
         n, p = settled(n), settled(p)
         if not keyed(self.name, key, random_state, [n, p]):
-            return getattr(import_module("scipy.stats"), self.name).rvs(n, p, size, random_state)
+            return self._scipys.rvs(n, p, size, random_state)
         return pn.asarray(counts(_sizes(size), key, pn.asarray(n), pn.asarray(p) * 1.0)).astype(np.int64)
 
     @recorded_method
