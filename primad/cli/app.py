@@ -195,7 +195,7 @@ def cache(
 
     kept = disk_cache()
     if kept is None:
-        typer.echo("Nothing is kept: PRIMAD_CACHE is 0, or this system has no folders that are safe for it.")
+        typer.echo("Nothing is kept: PRIMAD_CACHE turns it off, or this system has no folders that are safe for it.")
         return
     typer.echo(str(kept.path))
     if kept.refused:

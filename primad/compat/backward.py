@@ -147,7 +147,10 @@ class Segment:
         node = lift(results[entry.call][entry.index], trace)
         expected = ArrayType(entry.array.shape, entry.array.dtype)
         if node.type != expected:
-            raise ProgramError(f"{entry.call.operator}: recorded as {node.type}, but it computed {expected}")
+            raise ProgramError(
+                f"{entry.call.operator}: recorded as {node.type}, but it computed {expected}",
+                fix="build the operator with shapes and dtypes that it computes; a shape that varies may be -1.",
+            )
         return node
 
 

@@ -123,9 +123,14 @@ class ArrayType:
         self.nbytes: int = self.size * self.dtype.itemsize
         self._hash = hash((shape, self.dtype))
         if min(shape, default=0) < 0:
-            raise ShapeError(f"an array cannot have the shape {shape}: a length is negative")
+            raise ShapeError(
+                f"an array cannot have the shape {shape}: a length is negative", fix="give lengths of 0 or more."
+            )
         if self.nbytes > MAX_BYTES:
-            raise ArraySizeError(f"an array of shape {shape} and dtype {self.dtype} is larger than any memory")
+            raise ArraySizeError(
+                f"an array of shape {shape} and dtype {self.dtype} is larger than any memory",
+                fix="check the lengths: one of them may be an index or a product.",
+            )
 
     @property
     def ndim(self) -> int:

@@ -101,7 +101,10 @@ def unpacked_nodes(data: Any, known: Mapping[str, Any]) -> tuple[Program, list[N
             programs.append(ClosedProgram(_program(each, programs, known)[0]))
         return _program(last, programs, known)
     except (PrimadError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ProgramError(f"this is not a packed program: {error}") from None
+        raise ProgramError(
+            f"this is not a packed program: {error}",
+            fix="pack the program again with the version of primad that reads it.",
+        ) from None
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -221,17 +224,25 @@ def _program(
     lines: dict[Node, str] = {}
     for place, *operands in data["rows"]:
         if min(operands, default=place) < 0:
-            raise ProgramError("an operand is not among the nodes")
+            raise ProgramError(
+                "an operand is not among the nodes",
+                fix="pack the program again with the version of primad that reads it.",
+            )
         head = heads[place]
         node = head.node(trace, tuple([nodes[i] for i in operands]))
         if node.type != head.type:
-            raise ProgramError(f"{head.op} has the type {node.type}, not {head.type}")
+            raise ProgramError(
+                f"{head.op} has the type {node.type}, not {head.type}",
+                fix="pack the program again with the version of primad that reads it.",
+            )
         if head.line is not None:
             lines[node] = head.line
         nodes.append(node)
     inputs, outputs = ([nodes[i] for i in data[which]] for which in ("inputs", "outputs"))
     if len(inputs) != len({*inputs}) or {*inputs} != {node for node in nodes if node.op is INPUT}:
-        raise ProgramError("the inputs are not the program's")
+        raise ProgramError(
+            "the inputs are not the program's", fix="pack the program again with the version of primad that reads it."
+        )
     program = Program(trace, inputs, outputs, names=list(map(str, data["names"])), label=str(data["label"]))
     program.lines = lines
     trace.close()

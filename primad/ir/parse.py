@@ -37,7 +37,10 @@ _TOKEN = re.compile(
 class _Tokens:
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT:
-            raise ProgramError(f"program text of {len(text)} characters is longer than {MAX_TEXT}")
+            raise ProgramError(
+                f"program text of {len(text)} characters is longer than {MAX_TEXT}",
+                fix="pickle the program, or close over large arrays, whose numbers the text leaves out.",
+            )
         self.items: list[tuple[str, str]] = []
         position = 0
         end = len(text.rstrip())
@@ -45,7 +48,8 @@ class _Tokens:
             match = _TOKEN.match(text, position)
             if match is None:
                 raise ProgramError(
-                    f"program text cannot be read at character {position}: {text[position : position + 30]!r}"
+                    f"program text cannot be read at character {position}: {text[position : position + 30]!r}",
+                    fix="compare the text with what str(program) prints.",
                 )
             self.items.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
@@ -61,7 +65,10 @@ class _Tokens:
     def take(self, expected: str | None = None) -> str:
         token = self.peek()
         if expected is not None and token != expected:
-            raise ProgramError(f"program text: expected {expected!r}, found {token!r} (token {self.position})")
+            raise ProgramError(
+                f"program text: expected {expected!r}, found {token!r} (token {self.position})",
+                fix="compare the text with what str(program) prints.",
+            )
         self.position += 1
         return token
 
@@ -81,19 +88,27 @@ def parse(text: str, ops: Mapping[str, Any], captured: Sequence[Any] = ()) -> Pr
     try:
         program = _program(tokens, ops, list(captured), depth=0)
         if tokens.peek():
-            raise ProgramError(f"program text continues after its end: {tokens.peek()!r}")
+            raise ProgramError(
+                f"program text continues after its end: {tokens.peek()!r}", fix="parse one program at a time."
+            )
         return program.check()
     except ProgramError:
         raise
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
         near = " ".join(token for _, token in tokens.items[max(0, tokens.position - 8) : tokens.position])
         what = getattr(error, "what", None) or str(error) or type(error).__name__
-        raise ProgramError(f"program text is not a well-formed program near {near!r}: {what}") from None
+        raise ProgramError(
+            f"program text is not a well-formed program near {near!r}: {what}",
+            fix="compare the text with what str(program) prints.",
+        ) from None
 
 
 def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Program:
     if depth > MAX_DEPTH:
-        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
+        raise ProgramError(
+            f"program text nests programs and tuples more than {MAX_DEPTH} deep",
+            fix="call programs by turns instead of within each other.",
+        )
     trace = Trace()
     names: dict[str, Node] = {}
     tokens.take("program")
@@ -116,9 +131,12 @@ def _program(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth
         node = _statement(tokens, ops, captured, names, trace, left[0][1], depth)
         for (name, type), part in zip(left, _parts(node, len(left), ops, trace), strict=True):
             if part.type != type:
-                raise ProgramError(f"program text says {name}: {type}, but its op gives {part.type}")
+                raise ProgramError(
+                    f"program text says {name}: {type}, but its op gives {part.type}",
+                    fix="write the type that the op gives, or other operands.",
+                )
             if name != UNUSED and names.setdefault(name, part) is not part:
-                raise ProgramError(f"program text defines {name!r} twice")
+                raise ProgramError(f"program text defines {name!r} twice", fix="give every value a name of its own.")
     tokens.take("return")
     outputs: list[Node] = []
     while tokens.peek() != "}":
@@ -145,7 +163,10 @@ def _parts(node: Node, count: int, ops: Mapping[str, Any], trace: Trace) -> list
     else:
         found = [trace.place(ops["project"], (node,), (("index", i),)) for i in range(len(node.type.types))]
     if len(found) != count:
-        raise ProgramError(f"program text: {node.op.name} has {len(found)} results, not {count}")
+        raise ProgramError(
+            f"program text: {node.op.name} has {len(found)} results, not {count}",
+            fix="name as many values before the = as the op has results, _ for those that nobody needs.",
+        )
     return found
 
 
@@ -158,9 +179,12 @@ def _comma(tokens: _Tokens, end: str) -> None:
 def _new_name(tokens: _Tokens, names: Mapping[str, Node]) -> str:
     kind, name = tokens.kind(), tokens.take()
     if kind != "word" or name in RESERVED_NAMES:
-        raise ProgramError(f"program text: {name!r} cannot be the name of a value (token {tokens.position - 1})")
+        raise ProgramError(
+            f"program text: {name!r} cannot be the name of a value (token {tokens.position - 1})",
+            fix="choose letters, digits and _, beginning with no digit, and no word of the format's own.",
+        )
     if name in names:
-        raise ProgramError(f"program text defines {name!r} twice")
+        raise ProgramError(f"program text defines {name!r} twice", fix="give every value a name of its own.")
     return name
 
 
@@ -175,7 +199,10 @@ def _statement(
 ) -> Node:
     name = tokens.take()
     if name == "outer" and not _is_operand(tokens, names):  # an op has this name too
-        raise ProgramError("the text of a program that closes over an open trace cannot be read back")
+        raise ProgramError(
+            "the text of a program that closes over an open trace cannot be read back",
+            fix="take its text after the recording has ended.",
+        )
     if name == "captured":
         return trace.capture(_captured(tokens, captured, type))
     op = ops.get(name)
@@ -195,7 +222,10 @@ def _statement(
     kinds = _kinds(op)
     for key, value in params:
         if isinstance(value, ClosedProgram) != (key in op.programs.names) or not _fits(value, kinds.get(key)):
-            raise ProgramError(f"program text: {op.name} takes no {key}={value!r}")
+            raise ProgramError(
+                f"program text: {op.name} takes no {key}={value!r}",
+                fix="see the params of the op in what str(program) prints of such a node.",
+            )
     return trace.place(op, tuple(nodes), tuple(params))
 
 
@@ -214,7 +244,8 @@ def _check_call(op: Any, count: int, params: dict[str, Any]) -> None:
         inspect.signature(op.numpy).bind(*[None] * count, **params)
     elif count != arity or params:
         raise ProgramError(
-            f"program text: {op.name} takes {arity} operands and no params, got {count} and {list(params)}"
+            f"program text: {op.name} takes {arity} operands and no params, got {count} and {list(params)}",
+            fix="write the operands that the op takes, and no params.",
         )
 
 
@@ -247,13 +278,18 @@ def _number(value: Any, type: ArrayType) -> Any:
     """Return the value of an element of an array, which must be one that the dtype has."""
     kinds = {"b": (bool,), "i": (int,), "u": (int,), "c": (complex,)}.get(type.dtype.kind, (int, float))
     if value.__class__ not in kinds:
-        raise ProgramError(f"program text: {value!r} is no element of an array of {type.dtype}")
+        raise ProgramError(
+            f"program text: {value!r} is no element of an array of {type.dtype}",
+            fix=f"write an element that {type.dtype} holds.",
+        )
     return value
 
 
 def _fill(trace: Trace, value: Any, type: ArrayType | None) -> Node:
     if type is None:
-        raise ProgramError(f"program text: the literal {value!r} needs a type")
+        raise ProgramError(
+            f"program text: the literal {value!r} needs a type", fix="write it after a colon, as in 1.0:float64[]."
+        )
     return trace.literal(_number(value, type), type)
 
 
@@ -267,7 +303,7 @@ def _operand(tokens: _Tokens, names: Mapping[str, Node], trace: Trace, bare: str
         type = _type(tokens)
         return trace.literal(_number(value, type), type)
     if bare is None:
-        raise ProgramError(f"program text: unknown name {word!r}")
+        raise ProgramError(f"program text: unknown name {word!r}", fix="define it in a line above, or as an input.")
     return value
 
 
@@ -288,7 +324,10 @@ def _scalar(word: str) -> Any:
     try:
         return int(word) if re.fullmatch(r"[-+]?\d+", word) else float(word)
     except ValueError:
-        raise ProgramError(f"program text: {word!r} is neither a name nor a number") from None
+        raise ProgramError(
+            f"program text: {word!r} is neither a name nor a number",
+            fix="write a name from a line above, or a number with its type.",
+        ) from None
 
 
 def _type(tokens: _Tokens) -> ArrayType:
@@ -298,7 +337,9 @@ def _type(tokens: _Tokens) -> ArrayType:
     while tokens.peek() != "]":
         item = tokens.take()
         if not item.isdigit():
-            raise ProgramError(f"program text: {item!r} is not a length")
+            raise ProgramError(
+                f"program text: {item!r} is not a length", fix="write lengths as whole numbers of 0 or more."
+            )
         shape.append(int(item))
         _comma(tokens, "]")
     tokens.take("]")
@@ -307,7 +348,10 @@ def _type(tokens: _Tokens) -> ArrayType:
             raise ValueError(dtype)
         return ArrayType(tuple(shape), np.dtype(dtype))
     except (TracingError, TypeError, ValueError):
-        raise ProgramError(f"program text: {dtype}{shape} is not an array type") from None
+        raise ProgramError(
+            f"program text: {dtype}{shape} is not an array type",
+            fix="write a dtype and the lengths, as in float64[3, 4].",
+        ) from None
 
 
 def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
@@ -321,16 +365,25 @@ def _captured(tokens: _Tokens, captured: list[Any], type: ArrayType) -> Any:
         tokens.take("]")
         return np.array(items, type.dtype).reshape(type.shape)
     if not captured:
-        raise ProgramError(f"program text: no value was given for a captured array of type {type}")
+        raise ProgramError(
+            f"program text: no value was given for a captured array of type {type}",
+            fix="pass the arrays that the text leaves out, in its order, as captured.",
+        )
     array = np.asarray(captured.pop(0))
     if ArrayType(array.shape, array.dtype) != type:
-        raise ProgramError(f"the captured array must have type {type}, got {array.dtype}{list(array.shape)}")
+        raise ProgramError(
+            f"the captured array must have type {type}, got {array.dtype}{list(array.shape)}",
+            fix="pass the arrays that the text leaves out, in its order.",
+        )
     return array
 
 
 def _value(tokens: _Tokens, ops: Mapping[str, Any], captured: list[Any], depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise ProgramError(f"program text nests programs and tuples more than {MAX_DEPTH} deep")
+        raise ProgramError(
+            f"program text nests programs and tuples more than {MAX_DEPTH} deep",
+            fix="call programs by turns instead of within each other.",
+        )
     token = tokens.peek()
     if token == "program":
         return ClosedProgram(_program(tokens, ops, captured, depth + 1))

@@ -179,14 +179,22 @@ class Program:
             if not isinstance(node.op, Leaf):
                 for operand in node.inputs:
                     if operand not in seen:
-                        raise ProgramError(f"{node} uses {operand} before it is computed")
+                        raise ProgramError(
+                            f"{node} uses {operand} before it is computed",
+                            fix="list the nodes in an order in which operands come first.",
+                        )
                 inferred = node.op.infer(*[operand.type for operand in node.inputs], **dict(node.params))
                 if inferred != node.type:
                     raise ProgramError(
-                        f"node {node} has type {node.type} but its op infers {inferred}", why="This is a bug in primad."
+                        f"node {node} has type {node.type} but its op infers {inferred}",
+                        why="This is a bug in primad.",
+                        fix="please report it with the program.",
                     )
             elif node.op is INPUT and node not in self.inputs:
-                raise ProgramError(f"input {node} is not among the program's inputs")
+                raise ProgramError(
+                    f"input {node} is not among the program's inputs",
+                    fix="make the program with every input that its nodes read.",
+                )
             seen.add(node)
         return self
 

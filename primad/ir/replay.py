@@ -32,7 +32,9 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool =
     if op is CAPTURED:
         return trace.capture(node.params[0][1])
     if op is INPUT:
-        raise ProgramError(f"input {node} has no value in this context")
+        raise ProgramError(
+            f"input {node} has no value in this context", fix="pass a value for every input that the nodes read."
+        )
     inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
     owner = trace
     for operand in inputs:

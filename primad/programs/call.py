@@ -25,7 +25,9 @@ def _infer(*types: ArrayType, of: ClosedProgram) -> ArrayType | TupleType:
     expected = of.operand_types
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
-        raise ShapeError(f"call: its program takes ({wanted}), got ({got})")
+        raise ShapeError(
+            f"call: its program takes ({wanted}), got ({got})", fix="pass operands of the types that the program takes."
+        )
     return type_of_results(of.out_types)
 
 

@@ -133,10 +133,16 @@ def _check_operands(name: str, types: Sequence[ArrayType], of: ClosedProgram, op
     batched = options.get("batched", ())
     expected = of.operand_types
     if len(types) < len(expected):
-        raise ShapeError(f"{name}: its program takes {len(expected)} operands, got {len(types)}")
+        raise ShapeError(
+            f"{name}: its program takes {len(expected)} operands, got {len(types)}",
+            fix="pass one operand for each input of its program.",
+        )
     for i, (type, wanted) in enumerate(zip(types, expected, strict=False)):
         if type != (_wide(wanted, options["size"]) if i < len(batched) and batched[i] else wanted):
-            raise ShapeError(f"{name}: operand {i} of type {type} is not what its program takes, {wanted}")
+            raise ShapeError(
+                f"{name}: operand {i} of type {type} is not what its program takes, {wanted}",
+                fix="cast or reshape the operand, or build the program for its type.",
+            )
 
 
 class BuiltKey(NamedTuple):

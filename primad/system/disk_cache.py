@@ -26,17 +26,18 @@ SHRUNK = 0.75
 BEGINNING = b"primad 2\n"
 _OWN = stat.S_IRWXU
 _SUM = 32
+_NO_FOLDER = ("0", "off", "no", "none", "false")
 _FLAGS = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
 
 
 def folder() -> Path | None:
-    """Return where the cache is; None if the variable PRIMAD_CACHE is 0.
+    """Return where the cache is; None if the variable PRIMAD_CACHE turns it off (0, off, no, none, false).
 
     It is the folder that PRIMAD_CACHE names, otherwise `primad` in the user's folder for caches. A home of a user that
     there is not stays as it is written (`~name/folder`), and is refused.
     """
     named = os.environ.get("PRIMAD_CACHE", "")
-    if named == "0":
+    if named.lower() in _NO_FOLDER:
         return None
     if named:
         path = Path(os.path.expanduser(named))

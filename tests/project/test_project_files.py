@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -12,10 +13,25 @@ import primad
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOP = {
+    ".ci", ".github", ".gitignore", ".pre-commit-config.yaml", ".readthedocs.yaml", "CHANGELOG.md", "CITATION.cff",
+    "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "docs", "primad", "pyproject.toml", "scientific_examples",
+    "tests",
+}  # fmt: skip
+"""What the repository holds at its top."""
 
 
 def text(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_nothing_stands_at_the_top_by_accident() -> None:
+    kept = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.splitlines()
+    if not kept:
+        pytest.skip("this is no clone")
+    assert {name.split("/")[0] for name in kept} == TOP
 
 
 def test_the_version_stands_everywhere_alike() -> None:

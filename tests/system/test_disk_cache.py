@@ -508,6 +508,8 @@ for _ in range(200):
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PRIMAD_CACHE", "0")
     assert disk_cache.folder() is None and disk_cache.disk_cache() is None
+    monkeypatch.setenv("PRIMAD_CACHE", "Off")
+    assert disk_cache.folder() is None
     monkeypatch.setenv("PRIMAD_CACHE", str(tmp_path / "named"))
     assert disk_cache.folder() == tmp_path / "named"
     monkeypatch.delenv("PRIMAD_CACHE")

@@ -49,9 +49,15 @@ def _broadcast(x: Any, *, shape: Shape, axes: Shape) -> Any:
 
 def _broadcast_type(x: ArrayType, *, shape: Shape, axes: Shape) -> ArrayType:
     if any(not 0 <= axis < len(shape) for axis in axes) or len(set(axes)) != len(axes):
-        raise ShapeError(f"broadcast: new axes {axes} do not fit the shape {shape}")
+        raise ShapeError(
+            f"broadcast: new axes {axes} do not fit the shape {shape}",
+            fix="name each new axis once, by its place in the result.",
+        )
     if x.shape != tuple([n for axis, n in enumerate(shape) if axis not in axes]):
-        raise ShapeError(f"broadcast: shape {x.shape} with new axes {axes} does not give {shape}")
+        raise ShapeError(
+            f"broadcast: shape {x.shape} with new axes {axes} does not give {shape}",
+            fix="give the operand's lengths at the old axes, and any at the new ones.",
+        )
     return ArrayType(shape, x.dtype)
 
 
@@ -189,9 +195,11 @@ def _sum_of_arrays(x: Any, first: int) -> Any:
 
 def _sum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     if any(not 0 <= axis < x.ndim for axis in axes) or len(set(axes)) != len(axes):
-        raise ShapeError(f"sum: axes {axes} are out of range for shape {x.shape}")
+        raise ShapeError(
+            f"sum: axes {axes} are out of range for shape {x.shape}", fix="name axes of the operand, each once."
+        )
     if x.dtype.kind == "b":
-        raise ShapeError("sum: cannot sum booleans; cast them first")
+        raise ShapeError("sum: cannot sum booleans; cast them first", fix="cast booleans to int64 or float64.")
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
 
 

@@ -49,7 +49,7 @@ def letters(x: str, y: str, out: str) -> str:
     for letter in x + y + out:
         if letter not in names:
             if len(names) == len(ALPHABET):
-                raise ShapeError(f"contract: more than {len(ALPHABET)} axes")
+                raise ShapeError(f"contract: more than {len(ALPHABET)} axes", fix="merge axes with reshape first.")
             names[letter] = ALPHABET[len(names)]
     return "{},{}->{}".format(*("".join(names[letter] for letter in part) for part in (x, y, out)))
 
@@ -150,21 +150,34 @@ def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_o
 def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
     in_x, in_y, out = split(labels)
     if x.dtype != y.dtype or x.dtype.kind == "b":
-        raise ShapeError(f"contract: operands have dtypes {x.dtype} and {y.dtype}; both must be the same number type")
+        raise ShapeError(
+            f"contract: operands have dtypes {x.dtype} and {y.dtype}; both must be the same number type",
+            fix="cast one of them.",
+        )
     lengths: dict[str, int] = {}
     for type, part in ((x, in_x), (y, in_y)):
         if type.ndim != len(part) or len(set(part)) != len(part):
-            raise ShapeError(f"contract: the letters {part!r} do not name the axes of shape {type.shape}")
+            raise ShapeError(
+                f"contract: the letters {part!r} do not name the axes of shape {type.shape}",
+                fix="give each axis of the operand one letter.",
+            )
         for letter, length in zip(part, type.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
                 raise ShapeError(
-                    f"contract: {labels!r} gives letter {letter!r} the lengths {lengths[letter]} and {length}"
+                    f"contract: {labels!r} gives letter {letter!r} the lengths {lengths[letter]} and {length}",
+                    fix="give axes of different lengths different letters.",
                 )
     for letter in lengths:
         if (letter in in_x) + (letter in in_y) + (letter in out) < 2:
-            raise ShapeError(f"contract: letter {letter!r} of {labels!r} stands in one place only; sum over it first")
+            raise ShapeError(
+                f"contract: letter {letter!r} of {labels!r} stands in one place only; sum over it first",
+                fix="keep the letter in the result, or sum that axis before.",
+            )
     if len(set(out)) != len(out) or any(letter not in lengths for letter in out):
-        raise ShapeError(f"contract: the result letters {out!r} of {labels!r} are not letters of the operands")
+        raise ShapeError(
+            f"contract: the result letters {out!r} of {labels!r} are not letters of the operands",
+            fix="name the axes of the result by letters of the operands, each once.",
+        )
     return ArrayType(tuple([lengths[letter] for letter in out]), x.dtype)
 
 

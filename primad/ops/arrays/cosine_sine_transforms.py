@@ -35,12 +35,18 @@ def _cost(node: Node) -> Cost:
 def _infer(name: str) -> Callable[..., ArrayType]:
     def infer(x: ArrayType, *, axes: tuple[int, ...], type: int) -> ArrayType:
         if x.dtype.char not in "fdFD":
-            raise ShapeError(f"{name} needs floats of 32 or 64 bits, got {x}")
+            raise ShapeError(f"{name} needs floats of 32 or 64 bits, got {x}", fix="cast to float64.")
         if any(not 0 <= axis < x.ndim for axis in axes) or len({*axes}) != len(axes) or type not in INVERSE:
-            raise ShapeError(f"{name}: axes {axes} and type {type} do not fit the shape {x.shape}")
+            raise ShapeError(
+                f"{name}: axes {axes} and type {type} do not fit the shape {x.shape}",
+                fix="name axes of the operand, each once, and a type of 1 to 4.",
+            )
         least = 2 if name == "dct" and type == 1 else 1
         if any(x.shape[axis] < least for axis in axes):
-            raise ShapeError(f"{name} of type {type}: less than {least} numbers along an axis of the shape {x.shape}")
+            raise ShapeError(
+                f"{name} of type {type}: less than {least} numbers along an axis of the shape {x.shape}",
+                fix="take another type, or pad the array.",
+            )
         return x
 
     return infer

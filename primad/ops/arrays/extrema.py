@@ -34,7 +34,7 @@ def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
 
 def _cumsum_type(x: ArrayType, *, axis: int, reverse: bool) -> ArrayType:
     if not 0 <= axis < x.ndim:
-        raise ShapeError(f"cumsum: axis {axis} is out of range for shape {x.shape}")
+        raise ShapeError(f"cumsum: axis {axis} is out of range for shape {x.shape}", fix="name an axis of the operand.")
     return x
 
 
@@ -51,9 +51,14 @@ cumsum: Primitive = linear(
 
 def _extremum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     if any(not 0 <= axis < x.ndim for axis in axes) or len(set(axes)) != len(axes):
-        raise ShapeError(f"max/min: axes {axes} are out of range for shape {x.shape}")
+        raise ShapeError(
+            f"max/min: axes {axes} are out of range for shape {x.shape}", fix="name axes of the operand, each once."
+        )
     if any(x.shape[axis] == 0 for axis in axes):
-        raise ShapeError(f"max/min of an empty axis: shape {x.shape}, axes {axes}")
+        raise ShapeError(
+            f"max/min of an empty axis: shape {x.shape}, axes {axes}",
+            fix="leave empty arrays out: they have no largest element.",
+        )
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
 
 

@@ -60,9 +60,15 @@ def _cost(node: Node) -> Cost:
 
 def _check(name: str, x: ArrayType, axes: Shape, norm: str) -> None:
     if any(not 0 <= axis < x.ndim for axis in axes) or len({*axes}) != len(axes) or norm not in SWAPPED:
-        raise ShapeError(f"{name}: axes {axes} with norm={norm!r} do not fit the shape {x.shape}")
+        raise ShapeError(
+            f"{name}: axes {axes} with norm={norm!r} do not fit the shape {x.shape}",
+            fix='name axes of the operand, each once, and a norm of "backward", "ortho" or "forward".',
+        )
     if any(x.shape[axis] < 1 for axis in axes):
-        raise ShapeError(f"{name}: there are no numbers along an axis of {axes} of the shape {x.shape}")
+        raise ShapeError(
+            f"{name}: there are no numbers along an axis of {axes} of the shape {x.shape}",
+            fix="pad the axis, or leave empty arrays out.",
+        )
 
 
 # -- of complex numbers ------------------------------------------------------------------------------------------------
@@ -103,7 +109,7 @@ def _along_axis(transform: Any, z: Any, axis: int, norm: str, out: Any) -> None:
 def _fft_type(z: ArrayType, *, axes: Shape, inverse: bool, norm: str) -> ArrayType:
     _check("fft", z, axes, norm)
     if not z.is_complex:
-        raise ShapeError(f"fft needs complex numbers, got {z}")
+        raise ShapeError(f"fft needs complex numbers, got {z}", fix="cast to complex128, or use rfft.")
     return z
 
 
@@ -234,7 +240,9 @@ def _rfft(x: Any, *, axis: int, norm: Any, out: Any = None) -> Any:
 def _rfft_type(x: ArrayType, *, axis: int, norm: str) -> ArrayType:
     _check("rfft", x, (axis,), norm)
     if x.dtype.kind != "f" or x.dtype.itemsize < 4:
-        raise ShapeError(f"rfft needs floats of 32 or 64 bits, got {x}")
+        raise ShapeError(
+            f"rfft needs floats of 32 or 64 bits, got {x}", fix="cast to float64; complex numbers have fft."
+        )
     shape = tuple([n // 2 + 1 if i == axis else n for i, n in enumerate(x.shape)])
     return ArrayType(shape, complex_dtype(x.dtype))
 
@@ -246,7 +254,10 @@ def _irfft(z: Any, *, axis: int, n: int, norm: Any, out: Any = None) -> Any:
 def _irfft_type(z: ArrayType, *, axis: int, n: int, norm: str) -> ArrayType:
     _check("irfft", z, (axis,), norm)
     if not z.is_complex or z.shape[axis] != n // 2 + 1:
-        raise ShapeError(f"irfft needs {n // 2 + 1} complex numbers along axis {axis} for {n} real ones, got {z}")
+        raise ShapeError(
+            f"irfft needs {n // 2 + 1} complex numbers along axis {axis} for {n} real ones, got {z}",
+            fix="give n as rfft's real array had it.",
+        )
     shape = tuple([n if i == axis else length for i, length in enumerate(z.shape)])
     return ArrayType(shape, real_dtype(z.dtype))
 

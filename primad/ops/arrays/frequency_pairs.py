@@ -49,7 +49,10 @@ def _weighed(z: Any, *, axis: int, n: int, factor: float) -> Any:
 
 def _weighed_type(z: ArrayType, *, axis: int, n: int, factor: float) -> ArrayType:
     if not z.is_complex or not 0 <= axis < z.ndim or z.shape[axis] != n // 2 + 1:
-        raise ShapeError(f"weigh_pairs needs {n // 2 + 1} complex numbers along axis {axis}, got {z}")
+        raise ShapeError(
+            f"weigh_pairs needs {n // 2 + 1} complex numbers along axis {axis}, got {z}",
+            fix="give n as the real array had it.",
+        )
     return z
 
 
@@ -174,7 +177,10 @@ def _with_hermitian_ends(z: Any, *, axis: int, n: int, axes: tuple[int, ...]) ->
 def _hermitian_ends_type(z: ArrayType, *, axis: int, n: int, axes: tuple[int, ...]) -> ArrayType:
     others = all(0 <= each < z.ndim for each in axes) and axis not in axes and list(axes) == sorted({*axes})
     if not others or not z.is_complex or not 0 <= axis < z.ndim or z.shape[axis] != n // 2 + 1:
-        raise ShapeError(f"hermitian_ends needs {n // 2 + 1} complex numbers along axis {axis}, and others, got {z}")
+        raise ShapeError(
+            f"hermitian_ends needs {n // 2 + 1} complex numbers along axis {axis}, and others, got {z}",
+            fix="give n as the real array had it.",
+        )
     return z
 
 

@@ -56,9 +56,12 @@ def _gather(x: Any, indices: Any, *, axis: int, batch: int) -> Any:
 
 def _gather_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int) -> ArrayType:
     if indices.dtype.kind not in "iu":
-        raise ShapeError(f"gather: indices must be integers, got {indices.dtype}")
+        raise ShapeError(f"gather: indices must be integers, got {indices.dtype}", fix="cast the indices to int64.")
     if not batch <= axis < x.ndim or x.shape[:batch] != indices.shape[:batch]:
-        raise ShapeError(f"gather: axis {axis} with {batch} batch axes does not fit {x} and {indices}")
+        raise ShapeError(
+            f"gather: axis {axis} with {batch} batch axes does not fit {x} and {indices}",
+            fix="name an axis of the operand behind the batch axes, which both have in front.",
+        )
     return ArrayType(x.shape[:axis] + indices.shape[batch:] + x.shape[axis + 1 :], x.dtype)
 
 
@@ -166,9 +169,14 @@ def _rows_at(x: Any, indices: Any, shape: tuple[int, ...]) -> Any:
 def _scatter_type(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> ArrayType:
     own = indices.shape[batch:]
     if indices.dtype.kind not in "iu":
-        raise ShapeError(f"scatter_add: indices must be integers, got {indices.dtype}")
+        raise ShapeError(
+            f"scatter_add: indices must be integers, got {indices.dtype}", fix="cast the indices to int64."
+        )
     if x.shape[axis : axis + len(own)] != own or x.shape[:batch] != indices.shape[:batch]:
-        raise ShapeError(f"scatter_add: updates {x} do not fit indices {indices} at axis {axis}")
+        raise ShapeError(
+            f"scatter_add: updates {x} do not fit indices {indices} at axis {axis}",
+            fix="give updates the shape that a gather with these indices would have.",
+        )
     return ArrayType((*x.shape[:axis], size, *x.shape[axis + len(own) :]), x.dtype)
 
 

@@ -28,9 +28,15 @@ def sliced(x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
 def slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> ArrayType:
     """Return the type of a slice."""
     if not len(start) == len(stop) == len(step) == x.ndim:
-        raise ShapeError(f"slice: bounds {start}, {stop}, {step} do not have the {x.ndim} axes of shape {x.shape}")
+        raise ShapeError(
+            f"slice: bounds {start}, {stop}, {step} do not have the {x.ndim} axes of shape {x.shape}",
+            fix="give one start, stop and step for each axis.",
+        )
     if any(not (0 <= a <= b <= n and s > 0) for a, b, s, n in zip(start, stop, step, x.shape, strict=True)):
-        raise ShapeError(f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}")
+        raise ShapeError(
+            f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}",
+            fix="keep 0 <= start <= stop <= length, and steps of 1 or more.",
+        )
     return ArrayType(tuple([-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]), x.dtype)
 
 
@@ -71,7 +77,10 @@ def padded(x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
 def pad_type(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> ArrayType:
     """Return the type of a padded array."""
     if not len(low) == len(high) == len(interior) == x.ndim or any(n < 0 for n in (*low, *high, *interior)):
-        raise ShapeError(f"pad: widths {low}, {high}, {interior} do not fit shape {x.shape}")
+        raise ShapeError(
+            f"pad: widths {low}, {high}, {interior} do not fit shape {x.shape}",
+            fix="give three widths for each axis, which leave no negative length.",
+        )
     sizes = zip(low, high, interior, x.shape, strict=True)
     return ArrayType(tuple([a + b + n + max(0, n - 1) * i for a, b, i, n in sizes]), x.dtype)
 
@@ -96,7 +105,9 @@ def concatenate_type(*types: ArrayType, axis: int) -> ArrayType:
     """Return the type of joined arrays."""
     first = types[0]
     if not 0 <= axis < first.ndim:
-        raise ShapeError(f"concatenate: axis {axis} is out of range for shape {first.shape}")
+        raise ShapeError(
+            f"concatenate: axis {axis} is out of range for shape {first.shape}", fix="name an axis of the operands."
+        )
     for other in types:
         rest = other.shape[:axis] + other.shape[axis + 1 :]
         if (
@@ -104,7 +115,10 @@ def concatenate_type(*types: ArrayType, axis: int) -> ArrayType:
             or rest != first.shape[:axis] + first.shape[axis + 1 :]
             or other.dtype != first.dtype
         ):
-            raise ShapeError(f"concatenate: {', '.join(map(str, types))} do not agree outside axis {axis}")
+            raise ShapeError(
+                f"concatenate: {', '.join(map(str, types))} do not agree outside axis {axis}",
+                fix="bring the operands to one dtype and, outside of the axis, one shape.",
+            )
     length = sum(other.shape[axis] for other in types)
     return ArrayType((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
 

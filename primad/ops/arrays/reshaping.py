@@ -27,7 +27,10 @@ Shape = tuple[int, ...]
 
 def _reshape_type(x: ArrayType, *, shape: Shape) -> ArrayType:
     if math.prod(shape) != x.size or any(n < 0 for n in shape):
-        raise ShapeError(f"reshape: an array of shape {x.shape} ({x.size} elements) cannot have shape {shape}")
+        raise ShapeError(
+            f"reshape: an array of shape {x.shape} ({x.size} elements) cannot have shape {shape}",
+            fix="give lengths whose product is the number of elements.",
+        )
     return ArrayType(shape, x.dtype)
 
 
@@ -119,7 +122,10 @@ reshape: Primitive = linear(
 
 def _permute_type(x: ArrayType, *, order: Shape) -> ArrayType:
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"permute: order {order} is not a permutation of the axes of shape {x.shape}")
+        raise ShapeError(
+            f"permute: order {order} is not a permutation of the axes of shape {x.shape}",
+            fix="name every axis of the operand once.",
+        )
     return ArrayType(tuple([x.shape[axis] for axis in order]), x.dtype)
 
 
@@ -212,7 +218,9 @@ permute: Primitive = linear(
 
 def _flip_type(x: ArrayType, *, axes: Shape) -> ArrayType:
     if any(not 0 <= axis < x.ndim for axis in axes):
-        raise ShapeError(f"flip: axes {axes} are out of range for shape {x.shape}")
+        raise ShapeError(
+            f"flip: axes {axes} are out of range for shape {x.shape}", fix="name axes of the operand, each once."
+        )
     return x
 
 

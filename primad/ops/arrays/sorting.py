@@ -15,7 +15,9 @@ __all__ = ["argsort"]
 
 def _argsort_type(x: ArrayType, *, axis: int) -> ArrayType:
     if not 0 <= axis < x.ndim:
-        raise ShapeError(f"argsort: axis {axis} is out of range for shape {x.shape}")
+        raise ShapeError(
+            f"argsort: axis {axis} is out of range for shape {x.shape}", fix="name an axis of the operand."
+        )
     return ArrayType(x.shape, np.dtype(np.int64))
 
 

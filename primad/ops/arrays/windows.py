@@ -32,9 +32,15 @@ Shape = tuple[int, ...]
 def _check(name: str, x: ArrayType, axes: Shape, *entries: Shape) -> None:
     """Raise unless there is one entry per axis in each param, and the axes are ascending and in range."""
     if any(len(entry) != len(axes) for entry in entries) or not axes:
-        raise ShapeError(f"{name}: needs one or more axes, and one entry for each of the axes {axes} in every param")
+        raise ShapeError(
+            f"{name}: needs one or more axes, and one entry for each of the axes {axes} in every param",
+            fix="give sizes, strides and paddings one entry for each axis.",
+        )
     if list(axes) != sorted(set(axes)) or axes[0] < 0 or axes[-1] >= x.ndim:
-        raise ShapeError(f"{name}: axes {axes} must ascend within the {x.ndim} axes of shape {x.shape}")
+        raise ShapeError(
+            f"{name}: axes {axes} must ascend within the {x.ndim} axes of shape {x.shape}",
+            fix="list the axes in ascending order, each once.",
+        )
 
 
 def _check_steps(name: str, count: Shape, size: Shape, step: Shape, dilation: Shape) -> None:
@@ -161,10 +167,13 @@ def _overlap_add_type(
     _check("overlap_add", y, axes, length, step, dilation, low)
     ndim = y.ndim - len(axes)
     if axes[-1] >= ndim:
-        raise ShapeError(f"overlap_add: shape {y.shape} has no last axes for the elements of windows along {axes}")
+        raise ShapeError(
+            f"overlap_add: shape {y.shape} has no last axes for the elements of windows along {axes}",
+            fix="put the elements of the windows last, one axis for each windowed one.",
+        )
     _check_steps("overlap_add", tuple([y.shape[axis] for axis in axes]), y.shape[ndim:], step, dilation)
     if min(length) < 0:
-        raise ShapeError(f"overlap_add: lengths {length} must not be negative")
+        raise ShapeError(f"overlap_add: lengths {length} must not be negative", fix="give lengths of 0 or more.")
     return ArrayType(_replaced(y.shape[:ndim], axes, length), y.dtype)
 
 

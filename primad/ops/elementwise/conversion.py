@@ -45,9 +45,15 @@ def _cast_same(trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -
 def _to_float(x: ArrayType, *, dtype: str) -> ArrayType:
     result = ArrayType(x.shape, np.dtype(dtype))
     if not result.is_float:
-        raise ShapeError(f"cast: {dtype} is not a floating-point dtype; use truncate")
+        raise ShapeError(
+            f"cast: {dtype} is not a floating-point dtype; use truncate",
+            fix="truncate is the op that makes integers of floats.",
+        )
     if x.is_complex and not result.is_complex:
-        raise ShapeError(f"cast: {x} to {dtype} would drop the imaginary parts; use real_part")
+        raise ShapeError(
+            f"cast: {x} to {dtype} would drop the imaginary parts; use real_part",
+            fix="take real_part first, or cast to a complex dtype.",
+        )
     return result
 
 
@@ -84,7 +90,10 @@ def _truncate(x: Any, *, dtype: str) -> Any:
 def _to_discrete(x: ArrayType, *, dtype: str) -> ArrayType:
     result = ArrayType(x.shape, np.dtype(dtype))
     if result.is_float:
-        raise ShapeError(f"truncate: from {x.dtype} to {dtype} is no truncation; use cast, or real_part")
+        raise ShapeError(
+            f"truncate: from {x.dtype} to {dtype} is no truncation; use cast, or real_part",
+            fix="truncate goes from floats to integers.",
+        )
     return result
 
 
@@ -112,7 +121,9 @@ truncate: Primitive = piecewise_constant(
 def _part(name: str) -> Callable[..., ArrayType]:
     def infer(x: ArrayType) -> ArrayType:
         if not x.is_complex:
-            raise ShapeError(f"{name} needs complex numbers, got {x}")
+            raise ShapeError(
+                f"{name} needs complex numbers, got {x}", fix="leave real numbers as they are, or cast to complex128."
+            )
         return ArrayType(x.shape, real_dtype(x.dtype))
 
     return infer
@@ -121,13 +132,17 @@ def _part(name: str) -> Callable[..., ArrayType]:
 def _complex_type(x: ArrayType, y: ArrayType) -> ArrayType:
     type = same_type(x, y)
     if type.dtype.kind != "f" or type.dtype.itemsize < 4:
-        raise ShapeError(f"complex_of: the parts are floats of 32 or 64 bits, got {type}")
+        raise ShapeError(
+            f"complex_of: the parts are floats of 32 or 64 bits, got {type}", fix="cast both parts to float64."
+        )
     return ArrayType(type.shape, complex_dtype(type.dtype))
 
 
 def _only_complex(x: ArrayType) -> ArrayType:
     if not x.is_complex:
-        raise ShapeError(f"conj needs complex numbers, got {x}")
+        raise ShapeError(
+            f"conj needs complex numbers, got {x}", fix="leave it out: a real number is its own conjugate."
+        )
     return x
 
 

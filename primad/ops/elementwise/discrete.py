@@ -30,7 +30,9 @@ def _to_bool(*types: ArrayType) -> ArrayType:
 def _only_bool(*types: ArrayType) -> ArrayType:
     type = same_type(*types)
     if is_float(type.dtype):
-        raise ShapeError(f"a logical operation needs booleans or integers, got {type}")
+        raise ShapeError(
+            f"a logical operation needs booleans or integers, got {type}", fix="compare first, as in x != 0."
+        )
     return type
 
 
@@ -111,7 +113,7 @@ logical_not: Primitive = piecewise_constant(
 def _only_integers(*types: ArrayType) -> ArrayType:
     type = same_type(*types)
     if type.dtype.kind not in "iu":
-        raise ShapeError(f"a shift of bits needs integers, got {type}")
+        raise ShapeError(f"a shift of bits needs integers, got {type}", fix="cast to int64.")
     return type
 
 

@@ -32,7 +32,9 @@ def _div_law(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
 def _division_type(*types: ArrayType) -> ArrayType:
     type = same_type(*types)
     if not type.is_float:
-        raise ShapeError(f"div needs floating-point operands, got {type}")
+        raise ShapeError(
+            f"div needs floating-point operands, got {type}", fix="cast integers to float64, or use floor_divide."
+        )
     return type
 
 

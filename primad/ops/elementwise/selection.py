@@ -21,7 +21,10 @@ __all__ = ["defined_where", "mask", "select"]
 
 def _select_type(condition: ArrayType, x: ArrayType, y: ArrayType) -> ArrayType:
     if condition.dtype != np.dtype(bool) or condition.shape != x.shape or x != y:
-        raise ShapeError(f"select: a condition {condition} cannot choose between {x} and {y}")
+        raise ShapeError(
+            f"select: a condition {condition} cannot choose between {x} and {y}",
+            fix="give a boolean condition of the operands' shape, and operands of one type.",
+        )
     return x
 
 
@@ -57,7 +60,9 @@ select: Primitive = linear(
 
 def _mask_type(condition: ArrayType, x: ArrayType) -> ArrayType:
     if condition.dtype != np.dtype(bool) or condition.shape != x.shape:
-        raise ShapeError(f"mask: a condition {condition} does not fit {x}")
+        raise ShapeError(
+            f"mask: a condition {condition} does not fit {x}", fix="give a boolean condition of the operand's shape."
+        )
     return x
 
 

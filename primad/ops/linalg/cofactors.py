@@ -117,7 +117,10 @@ def along_by_svd(n: Any, a: Any, b: Any) -> Any:
 
 def _along_type(a: ArrayType, b: ArrayType) -> ArrayType:
     if square("cofactors_along", a) != b:
-        raise ShapeError(f"cofactors_along: matrices {a} and changes {b} do not fit")
+        raise ShapeError(
+            f"cofactors_along: matrices {a} and changes {b} do not fit",
+            fix="give stacks of square matrices of one shape and dtype.",
+        )
     return a
 
 

@@ -179,7 +179,9 @@ def real_elements(u: Any, vh: Any) -> Any:
 
 def _svd_type(a: ArrayType) -> TupleType:
     if a.ndim < 2 or a.dtype.char not in "fdFD":
-        raise ShapeError(f"svd: {a} is no stack of matrices of 32 or 64 bit floats")
+        raise ShapeError(
+            f"svd: {a} is no stack of matrices of 32 or 64 bit floats", fix="cast to float64; a matrix needs two axes."
+        )
     *lead, m, n = a.shape
     k = min(m, n)
     u, vh = (ArrayType((*lead, *shape), a.dtype) for shape in ((m, k), (k, n)))

@@ -47,7 +47,10 @@ def along(x: Any, axis: int) -> Any:
 
 def _spectrum(name: str, x: ArrayType, of: str = "fd") -> ArrayType:
     if x.ndim < 1 or x.dtype.char not in of:
-        raise ShapeError(f"{name}: {x} is no stack of vectors of 32 or 64 bit floats")
+        raise ShapeError(
+            f"{name}: {x} is no stack of vectors of 32 or 64 bit floats",
+            fix="cast to float64; a vector needs one axis.",
+        )
     return ArrayType((*x.shape, x.shape[-1]), x.dtype)
 
 
@@ -134,7 +137,9 @@ def _slopes(s: Any, x: Any, *, singular: bool) -> Any:
 def _slopes_type(s: ArrayType, x: ArrayType, *, singular: bool) -> ArrayType:
     matrices = _spectrum("slopes", x)
     if s not in (matrices, ArrayType(matrices.shape, complex_dtype(x.dtype))):
-        raise ShapeError(f"slopes: changes {s} do not fit the values {x}")
+        raise ShapeError(
+            f"slopes: changes {s} do not fit the values {x}", fix="give changes of the shape and dtype of the values."
+        )
     return x
 
 
@@ -184,7 +189,10 @@ def _spread(ct: Any, x: Any, *, singular: bool, out: Any = None) -> Any:
 
 def _spread_type(ct: ArrayType, x: ArrayType, *, singular: bool) -> ArrayType:
     if ct != x:
-        raise ShapeError(f"spread: cotangents {ct} do not fit the values {x}")
+        raise ShapeError(
+            f"spread: cotangents {ct} do not fit the values {x}",
+            fix="give cotangents of the shape and dtype of the values.",
+        )
     return _spectrum("spread", x)
 
 

@@ -96,7 +96,10 @@ def domain_of_matrices(operand: int, own_axes: int, **options: Any) -> DomainOfD
 def square(name: str, a: ArrayType) -> ArrayType:
     """Return the type of a stack of square matrices of floats, real or complex; raise for others."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype.char not in "fdFD":
-        raise ShapeError(f"{name}: {a} is no stack of square matrices of 32 or 64 bit floats")
+        raise ShapeError(
+            f"{name}: {a} is no stack of square matrices of 32 or 64 bit floats",
+            fix="cast to float64, and give the last two axes one length.",
+        )
     return a
 
 
@@ -195,7 +198,10 @@ def _substitute(a: Any, x: Any, lower: bool, unit: bool) -> None:
 def _solve_type(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, unit: bool) -> ArrayType:
     square("solve_triangular", a)
     if a.ndim != b.ndim or a.shape[:-1] != b.shape[:-1] or a.dtype != b.dtype:
-        raise ShapeError(f"solve_triangular: matrices {a} and right-hand sides {b} do not fit")
+        raise ShapeError(
+            f"solve_triangular: matrices {a} and right-hand sides {b} do not fit",
+            fix="give one right-hand side (or a matrix of them) for each matrix, of its length and dtype.",
+        )
     return b
 
 
@@ -255,7 +261,10 @@ def _qr(a: Any, *, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
 
 def _qr_type(a: ArrayType) -> TupleType:
     if a.ndim < 2 or a.shape[-2] < a.shape[-1] or a.dtype.char not in "fdFD":
-        raise ShapeError(f"qr: {a} is no stack of float matrices with as many rows as columns, or more")
+        raise ShapeError(
+            f"qr: {a} is no stack of float matrices with as many rows as columns, or more",
+            fix="a matrix with more columns than rows has qr(a[:, :m]) of its first m columns.",
+        )
     n = a.shape[-1]
     return TupleType((a, ArrayType((*a.shape[:-2], n, n), a.dtype)))
 

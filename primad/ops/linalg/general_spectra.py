@@ -83,7 +83,10 @@ def _left_vectors(v: Any, w: Any, told: Any) -> Any:
 def _left_type(v: ArrayType, w: ArrayType, told: ArrayType) -> ArrayType:
     square("left_vectors", v)
     if not v.is_complex or w != ArrayType(v.shape[:-1], v.dtype) or told.shape[:-1] != w.shape:
-        raise ShapeError(f"left_vectors: vectors {v}, eigenvalues {w} and numbers {told} of these do not fit")
+        raise ShapeError(
+            f"left_vectors: vectors {v}, eigenvalues {w} and numbers {told} of these do not fit",
+            fix="give what eig of the same matrices gave.",
+        )
     return v
 
 

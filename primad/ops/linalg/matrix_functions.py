@@ -82,7 +82,10 @@ def _sylvester_type(a: ArrayType, b: ArrayType, q: ArrayType) -> ArrayType:
     square("solve_sylvester", a)
     square("solve_sylvester", b)
     if q.shape != (*a.shape[:-1], b.shape[-1]) or a.shape[:-2] != b.shape[:-2] or not a.dtype == b.dtype == q.dtype:
-        raise ShapeError(f"solve_sylvester: matrices {a}, {b} and {q} do not fit")
+        raise ShapeError(
+            f"solve_sylvester: matrices {a}, {b} and {q} do not fit",
+            fix="give square a and b, and q with the rows of a and the columns of b.",
+        )
     return q
 
 
@@ -271,7 +274,9 @@ def frechet_type(a: ArrayType, e: ArrayType) -> ArrayType:
     """Return the type of a derivative of a function of matrices; raise where the change does not fit."""
     square("a derivative of a function of matrices", a)
     if a != e:
-        raise ShapeError(f"matrices {a} and their changes {e} do not fit")
+        raise ShapeError(
+            f"matrices {a} and their changes {e} do not fit", fix="give changes of the shape and dtype of the matrices."
+        )
     return a
 
 

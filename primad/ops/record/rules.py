@@ -26,7 +26,10 @@ def transpose_by_operand(name: str, rules: Sequence[Rule | None]) -> Rule:
             if not isinstance(operand, Linear):
                 found.append(None)
             elif rule is None:
-                raise NotDifferentiableError(f"{name} is not linear in operand {position}")
+                raise NotDifferentiableError(
+                    f"{name} is not linear in operand {position}",
+                    fix="name the operands in which it is linear, or give the op a jvp.",
+                )
             else:
                 found.append(rule(cotangent, *inputs, **params))
         return found

@@ -108,9 +108,15 @@ def _infer(*types: ArrayType, of: ClosedProgram, **params: Any) -> ArrayType | T
         expected = [ArrayType((), np.int64), *expected]
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
-        raise ShapeError(f"scan: its program takes ({wanted}), got ({got})")
+        raise ShapeError(
+            f"scan: its program takes ({wanted}), got ({got})",
+            fix="pass what is carried, the constants, and arrays whose slices the program takes.",
+        )
     if of.out_types[: form.carry] != of.program.in_types[: form.carry]:
-        raise ShapeError(f"scan: what is carried changes its types, {of.program.in_types} to {of.out_types}")
+        raise ShapeError(
+            f"scan: what is carried changes its types, {of.program.in_types} to {of.out_types}",
+            fix="let a step return what it carries with the type it came with (cast, or begin with that type).",
+        )
     stacked = [ArrayType((form.length, *type.shape), type.dtype) for type in of.out_types[form.carry :]]
     return type_of_results([*of.out_types[: form.carry], *stacked])
 

@@ -79,11 +79,20 @@ def _infer(*types: ArrayType, of: ClosedProgram, carry: int, most: int, separate
     expected = [TRUTH, *of.operand_types]
     if list(types) != expected:
         wanted, got = (", ".join(map(str, given)) for given in (expected, types))
-        raise ShapeError(f"while_loop: its program takes ({wanted}), got ({got})")
+        raise ShapeError(
+            f"while_loop: its program takes ({wanted}), got ({got})",
+            fix="pass operands of the types that the program takes.",
+        )
     if of.out_types[: carry + 1] != [*of.program.in_types[:carry], TRUTH]:
-        raise ShapeError(f"while_loop: a step takes {of.program.in_types[:carry]} and gives {of.out_types}")
+        raise ShapeError(
+            f"while_loop: a step takes {of.program.in_types[:carry]} and gives {of.out_types}",
+            fix="let a step return what it carries with the type it came with (cast, or begin with that type).",
+        )
     if separate and not (of.out_types[0].ndim == 1 and of.out_types[0].dtype == np.bool_):
-        raise ShapeError(f"while_loop: which of separate loops go on is the first carried value, got {of.out_types}")
+        raise ShapeError(
+            f"while_loop: which of separate loops go on is the first carried value, got {of.out_types}",
+            fix="carry booleans first, one for each loop.",
+        )
     stacks = [body_transforms.stacked_type(type, most) for type in of.out_types[carry + 1 :]]
     return TupleType((COUNT, *of.out_types[:carry], *stacks))
 

@@ -47,7 +47,10 @@ def _matrix_type(
     values = ArrayType(wanted[0].shape, complex_dtype(a.dtype) if lower is None else real_dtype(a.dtype))
     own = values.shape[repeated:] == a.shape[:-1]
     if not own or [values, *params] != wanted or [x.shape for x in of.out_types] != [values.shape]:
-        raise ShapeError(f"{name}: its program is not of the eigenvalues of {a} and of {params}")
+        raise ShapeError(
+            f"{name}: its program is not of the eigenvalues of {a} and of {params}",
+            fix="build the program for vectors of the eigenvalues and these params.",
+        )
     return ArrayType((*values.shape, a.shape[-1]), np.result_type(a.dtype, of.out_types[0].dtype))
 
 
@@ -184,7 +187,10 @@ def _infer(*types: ArrayType, of: ClosedProgram, **options: Any) -> ArrayType:
     found = ArrayType((*stack, *one.shape), one.dtype)
     fits = all(type == found for type in types[end:]) and (order or not stack)
     if not fits or np.dtype(options["dtype"]) != types[0].dtype:
-        raise ShapeError(f"spectral_function: changes {types[end:]} do not fit {found}")
+        raise ShapeError(
+            f"spectral_function: changes {types[end:]} do not fit {found}",
+            fix="give changes of the shapes and dtypes of the operands.",
+        )
     return found
 
 

@@ -43,7 +43,10 @@ def convolve(A: Any, B: Any, axes: Axes | None = None, dot_axes: Axes = ((), ())
     if mode != "valid" or all(longer):
         return _slid(A, B, along, dot_axes, mode)
     if any(np.shape(A)[a] > np.shape(B)[b] for a, b in zip(*along, strict=True)):
-        raise ShapeError(f"convolve: of shapes {np.shape(A)} and {np.shape(B)} none contains the other along all axes")
+        raise ShapeError(
+            f"convolve: of shapes {np.shape(A)} and {np.shape(B)} none contains the other along all axes",
+            fix='pass mode="full", or the larger array as one of the two along every axis.',
+        )
     found = _slid(B, A, along[::-1], dot_axes[::-1], mode)
     own = np.ndim(B) - len(along[1]) - len(dot_axes[1])
     return pn.moveaxis(found, list(range(own)), list(range(found.ndim - len(longer) - own, found.ndim - len(longer))))
