@@ -98,8 +98,9 @@ UNRECORDED = {
         ),
         "It is a class of warnings: take SciPy's own.": r"BadCoefficients",
         "It moves a filter to other frequencies: butter and its like take them traced.": r"lp2\w+|bilinear\w*",
-        "It filters by B-splines: scipy.ndimage and scipy.interpolate have them.": (
-            r"[cq]spline\w+|gauss_spline|spline_filter|symiirorder\d|sepfir2d"
+        "It filters by B-splines, which scipy.ndimage and scipy.interpolate have, or smooths by a system, which "
+        "primad.implicit.linear_solve solves.": (
+            r"[cq]spline\w+|gauss_spline|spline_filter|symiirorder\d|sepfir2d|whittaker_henderson"
         ),
         "It is a wave with a formula: np.sin, np.mod and np.where of time are recorded.": (
             r"chirp|gausspulse|sawtooth|square|sweep_poly"

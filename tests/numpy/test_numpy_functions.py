@@ -30,6 +30,7 @@ from primad.recording.protocols import FUNCTIONS, UFUNCS
 from primad.scipy.other_names import UNRECORDED, why_not
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy_functions.md"
+of_the_page = pytest.mark.skipif(not np.__version__.startswith("2.4"), reason="the page is made with NumPy 2.4")
 NAMES = sorted(
     name for name in np.__all__ if callable(getattr(np, name)) and not isinstance(getattr(np, name), (type, ModuleType))
 )
@@ -225,11 +226,12 @@ def test_every_function_works_or_is_refused_with_a_reason() -> None:
     assert [name for name in NAMES if sum(name in table for table in tables) != 1] == []
 
 
-@pytest.mark.skipif(not np.__version__.startswith("2.4"), reason="the page is made with NumPy 2.4")
+@of_the_page
 def test_the_page_says_what_holds() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run python tests/numpy/test_numpy_functions.py"
 
 
+@of_the_page
 def test_the_page_has_every_name() -> None:
     """Every function, object and series that primad.numpy defines is on it."""
     text = PAGE.read_text(encoding="utf-8")

@@ -390,7 +390,7 @@ def test_ops_with_several_results_and_integers() -> None:
     found = rolled(plain).check()
     assert len(scans(found)) == 1
     for x, y in zip(found(np.diag([3.0, 2.0, 1.0]) + 0.1), plain(np.diag([3.0, 2.0, 1.0]) + 0.1), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-12)
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 
 def test_inside_of_derivatives_and_other_loops() -> None:

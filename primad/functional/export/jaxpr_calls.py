@@ -22,11 +22,12 @@ from primad.functional.rules.rule_identity import Rule
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.xla.jax_functions import jax_module
+from primad.xla.primitives.table import FUNCTIONS
 
 
 def _scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = equation.params
-    consts, carried = params["num_consts"], params["num_carry"]
+    consts, carried = _lengths(params)
     fixed, start, rows = operands[:consts], operands[consts : consts + carried], operands[consts + carried :]
 
     def step(carry: Sequence[Any], row: Sequence[Any]) -> tuple[Any, Any]:
@@ -35,6 +36,14 @@ def _scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
     after, ys = scan(step, start, rows or None, params["length"], params["reverse"])
     return [*after, *ys]
+
+
+def _lengths(params: Any) -> tuple[int, int]:
+    """Return how many operands of a scan are constants and how many are carried: JAX 0.11 groups them in a tree."""
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carried, _ = params["ft_in"].unpack()
+    return len(consts), len(carried)
 
 
 def _while(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -240,6 +249,25 @@ def _called(reader: Reader, equation: Any, consts: Sequence[Any]) -> Callable[..
     return lambda *values: reader.read(equation.params["call_jaxpr"], [*consts, *values])
 
 
+def _expanded(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return what one of JAX's functions is by other primitives; its derivative is that which JAX gives it."""
+
+    def expanded(*values: Any) -> list[Any]:
+        lower = jax_module().make_jaxpr(lambda *given: equation.primitive.to_lojax(*given, **equation.params))
+        return reader.read(lower(*map(as_described, values)), values)
+
+    return expanded
+
+
+def _high(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """Read one of JAX's classes of functions: by the table, which knows those of bits, or by what it is made of."""
+    own = FUNCTIONS.get(type(equation.params["_prim"]).__name__)
+    if own is None:
+        return _ruled(_with_jvp, _expanded)(reader, equation, operands)
+    found = own(*operands)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
 def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
     """Return a user's solver of a linear system, whose steps have no part in the derivative."""
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
@@ -348,9 +376,10 @@ CALLS: Calls = {
     "while": _while,
     "cond": _cond,
     **dict.fromkeys(("jit", "pjit", "closed_call", "composite"), _inlined("jaxpr")),
-    **dict.fromkeys(("call", "core_call", "core_closed_call"), _inlined("call_jaxpr")),
+    **dict.fromkeys(("call", "core_call", "core_closed_call", "eval_jaxpr"), _inlined("call_jaxpr")),
     **dict.fromkeys(("remat2", "checkpoint"), _remat),
     "custom_linear_solve": _ruled(_with_both, _solved),
+    "call_hi_primitive": _high,
     "custom_jvp_call": _ruled(_with_jvp, _called),
     "custom_vjp_call": _ruled(_with_vjp, _called),
     "random_bits": _of_keys("random_bits"),
