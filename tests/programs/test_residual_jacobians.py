@@ -332,7 +332,7 @@ def test_products_with_the_jacobian_of_residuals():
 
 
 def test_the_matrix_of_a_least_squares_step_takes_memory_that_does_not_grow_with_the_points():
-    """One sum and a block of rows, whatever the number of points and of threads; without blocks 16 sums."""
+    """One sum and a block of rows, whatever the number of points; without blocks 16 sums."""
     parameters = network_parameters([2, 24, 24, 1])
 
     def step(p, x):
