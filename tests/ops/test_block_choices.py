@@ -99,8 +99,10 @@ SHARED = {
     "blocks of columns": (PLAIN, {}, [6]),
     "blocks of rows": (("ij,jk->ik", (60, 5), (5, 40)), {}, [6]),
     "blocks that are as narrow as may be": (PLAIN, {"NARROWEST": 20}, [3]),
-    "fewer blocks than half of the chunks": (PLAIN, {"NARROWEST": 30}, [6] * 2),
-    "pieces of small matrices": (PLAIN, {"NARROWEST": 60, "SMALL": 10}, [4]),
+    "half of the chunks, of narrower ones": (PLAIN, {"NARROWEST": 30}, [3]),
+    "pieces of small matrices": (PLAIN, {"NARROWEST": 60, "SMALL": 25}, [2]),
+    "pieces of several products": (("bij,bjk->bik", (3, 40, 5), (3, 5, 60)), {"NARROWEST": 30}, [6]),
+    "a product or two for each chunk": (("bij,bjk->bik", (9, 40, 5), (9, 5, 20)), {"NARROWEST": 30}, [6]),
     "no piece of a small matrix": (PLAIN, {"NARROWEST": 60, "SMALL": 41}, [1]),
     "blocks of what is copied": (COPIED, {"BLOCK_BYTES": 25 * 8 * 20}, [3]),
     "large blocks of what is copied": (COPIED, {"BLOCK_BYTES": 25 * 8 * 30}, [6, 6, 6, 6]),
@@ -132,9 +134,11 @@ def test_chunks_are_as_many_as_limits_say(name: str, monkeypatch: pytest.MonkeyP
 
     x, y = (np.random.default_rng(i).normal(size=shape) for i, shape in enumerate(shapes))
     inputs, out = labels.split("->")
-    found = multiply(x, y, *inputs.split(","), out, each=each)
-    np.testing.assert_allclose(found, np.einsum(labels, x, y), rtol=1e-12, atol=1e-12)
-    assert shared == expected
+    for turned in (1.0, 0.6 + 0.8j):  # complex numbers as real ones
+        shared.clear()
+        found = multiply(turned * x, y.astype(type(turned)), *inputs.split(","), out, each=each)
+        np.testing.assert_allclose(found, np.einsum(labels, turned * x, y), rtol=1e-12, atol=1e-12)
+        assert shared == expected or turned != 1.0  # a block has half as many complex numbers
 
 
 @pytest.mark.parametrize("where", ["over the first operand", "over the second one", "with gaps", "turned"])

@@ -117,7 +117,7 @@ def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_o
     if aligned is not None:  # no sum, whose 0 would turn −0 into 0
         x_order, x_index, y_order, y_index = aligned
         return np.multiply(x.transpose(x_order)[x_index], y.transpose(y_order)[y_index], out=out)
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         product = multiply(x, y, *split(labels), target=out, each=each)
         if product is not None:
             return product

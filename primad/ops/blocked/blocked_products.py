@@ -40,7 +40,7 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
 
     Args:
         x: an array.
-        y: an array of the same float type.
+        y: an array of the same type, of real or complex numbers.
         in_x: one letter for each axis of x.
         in_y: one letter for each axis of y.
         out: letters of the result, each in x or y.
@@ -212,6 +212,8 @@ class _Product:
             return self._run_deep()
         if len(results) > 1 and 2 * depth * results[0].size < ALONE_WORK:
             return self._run_stacks(depth)
+        if not any(copies):
+            return self._run_views()
         by_columns = copies[1] if copies[0] != copies[1] else results.shape[2] >= results.shape[1]
         own = form.columns if by_columns else form.rows
         width = results.shape[2 if by_columns else 1]
@@ -258,6 +260,26 @@ class _Product:
                 chosen = {loops[axis]: part}
                 left, right = self.left.stack(chosen, loops, scratch), self.right.stack(chosen, loops, other)
                 np.matmul(left, right, out=stacks[(slice(None),) * axis + (part,)])
+
+        self.each(chunk, chunks)
+
+    def _run_views(self) -> None:
+        """Multiply views, in pieces along the longer axis of the result: BLAS rearranges the other matrix for each."""
+        loops, height, width = self.results.shape
+        length = max(height, width)
+        most = MOST_CHUNKS if loops * length >= MOST_CHUNKS * NARROWEST else MOST_CHUNKS // 2
+        count = max(1, min(-(-most // loops), length // SMALL))
+        parts = [slice(i * length // count, (i + 1) * length // count) for i in range(count)]
+        pieces = [(number, index, part) for number, index in enumerate(self._indices()) for part in parts]
+        chunks = min(len(pieces), MOST_CHUNKS)
+
+        def chunk(number: int) -> None:
+            for i, index, part in pieces[number * len(pieces) // chunks : (number + 1) * len(pieces) // chunks]:
+                left, right = self.left.view(index), self.right.view(index)
+                if height >= width:
+                    _product(left[part], right, self.results[i, part])
+                else:
+                    _product(left, right[:, part], self.results[i, :, part])
 
         self.each(chunk, chunks)
 
