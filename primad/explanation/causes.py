@@ -17,6 +17,7 @@ from primad.runtime.plan.compiled_program import CompiledProgram, work_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
+from primad.runtime.tiling.whole_products import is_shared
 from primad.system.machine import ALONE_WORK
 from primad.system.quantities import count, seconds, several, size
 
@@ -57,9 +58,12 @@ def _limits(plan: Executable) -> list[str]:
         return []
     if work_of(steps) is None:
         work, held = count(ALONE_WORK), size(WORTHWHILE_BYTES)
+        why = "no long axis is only mapped and summed (a vmap over points, or a sum over them, has one)"
+        if any(map(is_shared, steps)):
+            why = "threads share each of its large products, of which tiles would repeat more than they save"
         return [
             f"it is no single native function, which has at most {work} elements of work and {held} of values, nor are "
-            "there tiles: no long axis is only mapped and summed (a vmap over points, or a sum over them, has one)"
+            f"there tiles: {why}"
         ]
     long = too_long(plan.program)
     if not long:

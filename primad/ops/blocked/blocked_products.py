@@ -81,6 +81,12 @@ def _product(left: Any, right: Any, target: Any) -> None:
     (np.multiply if left.shape[1] == 1 else np.matmul)(left, right, out=target)
 
 
+def pieces_along(length: int, loops: int = 1) -> int:
+    """Return in how many pieces each of some products is computed, whose results have so long an axis."""
+    most = MOST_CHUNKS if loops * length >= MOST_CHUNKS * NARROWEST else MOST_CHUNKS // 2
+    return max(1, min(-(-most // loops), length // SMALL))
+
+
 def made_in_order(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...]) -> bool:
     """Say whether a contraction's result is made with its axes in order, so that it can be written where it belongs."""
     form = _form(in_x, in_y, out, x_shape, y_shape)
@@ -267,8 +273,7 @@ class _Product:
         """Multiply views, in pieces along the longer axis of the result: BLAS rearranges the other matrix for each."""
         loops, height, width = self.results.shape
         length = max(height, width)
-        most = MOST_CHUNKS if loops * length >= MOST_CHUNKS * NARROWEST else MOST_CHUNKS // 2
-        count = max(1, min(-(-most // loops), length // SMALL))
+        count = pieces_along(length, loops)
         parts = [slice(i * length // count, (i + 1) * length // count) for i in range(count)]
         pieces = [(number, index, part) for number, index in enumerate(self._indices()) for part in parts]
         chunks = min(len(pieces), MOST_CHUNKS)

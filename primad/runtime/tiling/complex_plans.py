@@ -160,7 +160,11 @@ def _whole(x: Any, type: ArrayType) -> Any:
 
 def _pays(run: Sequence[Node]) -> bool:
     """Say whether tiles gain more than what a stage costs: its results are new arrays."""
-    return len(run) >= BUDGET.worth_a_region or any(work_of_element(node) > 1 for node in run)
+    if len(run) >= BUDGET.worth_a_region or any(work_of_element(node) > 1 for node in run):
+        return True
+    inside = {*run}
+    between = dict.fromkeys([x for node in run for x in node.inputs if x in inside])
+    return sum([node.type.nbytes for node in between]) >= WORTHWHILE_BYTES
 
 
 def _is_native(node: Node) -> bool:

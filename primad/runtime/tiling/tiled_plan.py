@@ -43,6 +43,7 @@ from primad.runtime.tiling.tile_program import (
 from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed, largest_mixed, tileable_dimensions
 from primad.runtime.tiling.tiles import Tiles
 from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
+from primad.runtime.tiling.whole_products import whole_plan
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
 from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
@@ -126,11 +127,13 @@ def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | No
     chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
         return Plan(program, CALL_ELEMENTS, donated)
-    tiled = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
-    if tiled is not None:
-        return tiled
-    found = None if along is not None else _with_split_axes(program, stages, donated)
-    return found or _around_mixers(program, stages, donated, along) or Plan(program, CALL_ELEMENTS, donated)
+    cut = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
+    if cut is None and along is None:
+        cut = _with_split_axes(program, stages, donated)
+    cut = cut or _around_mixers(program, stages, donated, along)
+    if cut is None:
+        return Plan(program, CALL_ELEMENTS, donated)
+    return (whole_plan(program, cut, donated) if along is None else None) or cut
 
 
 def _tiled(
