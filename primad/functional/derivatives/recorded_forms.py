@@ -69,7 +69,8 @@ class RecordedForm(SparseForm):
                 why="What is recorded computes arrays, and writes into none.",
                 fix="leave out= out; outside of jit, grad and vmap it saves the memory.",
             )
-        return TracedSparse(self._matrix.recorded(self._found, self._operands), self._found.places.in_format(format))
+        order = "csc" if format == "csc" else "csr"
+        return TracedSparse(self._matrix.recorded(self._found, self._operands, order), self._found.placed(format))
 
 
 def _refuse(substitution: bool) -> None:

@@ -64,13 +64,18 @@ class SparsePlaces:
         return self if format == self.format else SparsePlaces(self.rows, self.columns, self.shape, format)
 
     @cached_property
-    def _numbered(self) -> Any:
-        """SciPy's array with the number of each entry; None where two are at one place, or there is no such order."""
+    def _numbered(self) -> tuple[Any, Any] | None:
+        """SciPy's array of these places, and which entry each of its own is: None if they have its order.
+
+        None where two entries are at one place, or there is no such order.
+        """
         from scipy.sparse import coo_array  # loads when it is called
 
         numbers = np.arange(1, len(self.rows) + 1)
         found = coo_array((numbers, (self.rows, self.columns)), self.shape).asformat(self.format)
-        return found if self.format in ("csr", "csc") and found.nnz == len(numbers) else None
+        if self.format not in ("csr", "csc") or found.nnz != len(numbers):
+            return None
+        return found, None if np.array_equal(found.data, numbers) else found.data - 1
 
     def matrix(self, data: Any) -> Any:
         """Return SciPy's array with these entries; of stacks of entries SciPy's array with as many axes more."""
@@ -81,11 +86,11 @@ class SparsePlaces:
             *stack, entry = np.indices(data.shape).reshape(data.ndim, -1)
             places = (*stack, self.rows[entry], self.columns[entry])
             return sparse.coo_array((data.reshape(-1), places), (*data.shape[:-1], *self.shape))
-        found = self._numbered
-        if found is None:
+        if self._numbered is None:
             return sparse.coo_array((data, (self.rows, self.columns)), self.shape).asformat(self.format)
-        parts = data[found.data - 1], found.indices.copy(), found.indptr.copy()
-        return type(found)(parts, self.shape)
+        found, order = self._numbered
+        data = data if order is None else data[order]
+        return type(found)((data, found.indices.copy(), found.indptr.copy()), self.shape)
 
 
 class TracedSparse:

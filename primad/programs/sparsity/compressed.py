@@ -24,7 +24,7 @@ from primad.programs.jacobians.diagonals import together
 from primad.programs.sparsity.coloring.colored_products import colored_products, read_products
 from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, added_up
+from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, added_up, summed
 from primad.programs.sparsity.found_entries import Found
 from primad.programs.sparsity.kept_entries import KeptEntries
 from primad.programs.sparsity.matrix_programs import MatrixPrograms
@@ -73,11 +73,14 @@ class EntriesKey(NamedTuple):
     kind: str = "entries"
 
 
-class DiagonalsKey(NamedTuple):
-    """The diagonals of a matrix, of whose elements its entries are sums."""
+class SumsKey(NamedTuple):
+    """So many entries of a matrix, each a sum of so many elements of its diagonals."""
 
     matrix: CompressedKey
-    kind: str = "diagonals"
+    entries: int
+    added: int
+    weighted: bool
+    kind: str = "sums"
 
 
 def compressed(
@@ -181,8 +184,8 @@ class Compressed:
         data = np.empty(len(found.columns), self._programs.dtype) if out is None else out
         diagonals, sums = self._direct(None if chosen else found, format)
         if diagonals is not None and sums is not None:
-            (elements,) = prepared(DiagonalsKey(self._key), lambda: diagonals.program).run(list(values))
-            sums.take(elements, data)
+            key = SumsKey(self._key, len(data), len(sums.places), sums.weights is not None)
+            self._fill(key, lambda: summed(diagonals, sums, data), [*values, *sums.lists, data])
             return data
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled, bool(chosen))
@@ -202,13 +205,13 @@ class Compressed:
         """Compute all entries by products with all directions at once, into an array."""
         count, inputs = sweep.count, len(along.inputs) - 1
         key = EntriesKey(ProductsKey(self._key, sweep.pulled, inputs > len(self._programs.of.inputs), count), len(data))
-        donated = ((0, inputs + 2),)
-        arguments = [*values, sweep.colors, reading.places, data]
-        settle(
-            prepared(key, lambda: read_products(along, count, data), Options(donated=donated)).run(arguments),
-            arguments,
-            donated,
-        )
+        self._fill(key, lambda: read_products(along, count, data), [*values, sweep.colors, reading.places, data])
+
+    @staticmethod
+    def _fill(key: SumsKey | EntriesKey, build: Callable[[], Program], arguments: list[Array]) -> None:
+        """Compute all entries into the last argument of a program, an array that is not read."""
+        donated = ((0, len(arguments) - 1),)
+        settle(prepared(key, build, Options(donated=donated)).run(arguments), arguments, donated)
 
     @staticmethod
     def _together(along: Program, count: int) -> int:
@@ -259,14 +262,13 @@ class Compressed:
             (products,) = run([*values, *chosen, colors, np.array(first)])
             yield first * size, products.reshape(-1)  # those beyond the last direction are zeros
 
-    def recorded(self, found: Found, operands: Sequence[TracedArray]) -> TracedArray:
-        """Record the computation of the entries, row by row, of traced inputs of the program."""
+    def recorded(self, found: Found, operands: Sequence[TracedArray], format: str) -> TracedArray:
+        """Record the computation of the entries, of traced inputs of the program, in the order of 'csr' or 'csc'."""
         trace, parts, targets = operands[0].node.trace, [], []
-        diagonals, sums = self._direct(found, "csr")
+        diagonals, sums = self._direct(found, format)
         if diagonals is not None and sums is not None:
-            (values,) = inline(diagonals.program, operands)
-            return added_up(values, [TracedArray(trace.capture(x)) for x in sums.lists], len(sums.places))
-        for sweep, reading in zip(self.sweeps(found), found.readings("csr"), strict=True):
+            return added_up(diagonals, sums, operands, [TracedArray(trace.capture(x)) for x in sums.lists])
+        for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled)
             block = self._together(along, sweep.count)
             program = colored_products(along, block)

@@ -24,6 +24,7 @@ from primad.ir.walks import dependents
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import program_of
 from primad.runtime.executors.dispatch import prepare
+from primad.transforms.lowering import inline
 from primad.transforms.reverse import transpose
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +61,7 @@ class EntrySums(NamedTuple):
     """Which elements of diagonals are added up for the entries of a matrix.
 
     Attributes:
-        places: lists of the numbers of elements, one for each entry.
+        places: lists of the numbers of elements, one for each entry; that of the 0 at the end where there are fewer.
         weights: by which the elements are multiplied; None if by 1.
     """
 
@@ -71,15 +72,6 @@ class EntrySums(NamedTuple):
     def lists(self) -> list[Array]:
         """All of these."""
         return [*self.places, *(() if self.weights is None else self.weights)]
-
-    def take(self, values: Array, data: Array) -> None:
-        """Put the entries, by the elements of all diagonals, into an array."""
-        for i, places in enumerate(self.places):
-            term = np.take(values, places, out=None if i else data, mode="clip")
-            if self.weights is not None:
-                term *= self.weights[i]
-            if i:
-                data += term
 
     def by_columns(self, order: Array) -> EntrySums:
         """Return the same for entries in another order."""
@@ -116,18 +108,20 @@ def diagonals_of(along: Program) -> Diagonals | None:
     pairs = [(copy, result) for copy in range(len(parts.copies)) for result in results if result in behind[copy]]
     if not 0 < len(pairs) <= MOST_DIAGONALS:
         return None
-    begin = dict(zip(pairs, np.cumsum([0, *[result.type.size for _, result in pairs]]).tolist(), strict=False))
+    apart = program_of(along.in_types[:-1], lambda *xs: _computed(along, parts, pairs, xs))
+    computed = dict(zip(pairs, apart.outputs, strict=True))
+    sizes = {node: node.type.size for node in apart.outputs}  # equal ones are one
+    begin = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
     taken = [
-        (begin[pair] + np.arange(pair[1].type.size), rows, columns[pair[0]], weights)
+        (begin[computed[pair]] + np.arange(pair[1].type.size), rows, columns[pair[0]], weights)
         for result, (rows, weights) in zip(parts.uses.values(), targets, strict=True)
         for pair in pairs
         if pair[1] is result
     ]
     numbers, rows, columns_of, weights = [np.concatenate(each) for each in zip(*taken, strict=True)]
     there = (rows >= 0) & (columns_of >= 0)
-    program = program_of(along.in_types[:-1], lambda *xs: [_computed(along, parts, pairs, xs)])
-    size = sum([result.type.size for _, result in pairs])
-    return Diagonals(program, size, numbers[there], rows[there], columns_of[there], weights[there])
+    program = program_of(along.in_types[:-1], lambda *xs: [_joined(Program(apart.trace, apart.inputs, [*sizes]), xs)])
+    return Diagonals(program, sum(sizes.values()), numbers[there], rows[there], columns_of[there], weights[there])
 
 
 def _taken_apart(along: Program) -> _Stencil | None:
@@ -224,8 +218,8 @@ def _targets(tail: Program) -> list[tuple[Array, Array]] | None:
 
 def _computed(
     along: Program, parts: _Stencil, pairs: Sequence[tuple[int, Node]], xs: Sequence[TracedArray]
-) -> TracedArray:
-    """Return the diagonals, which are products with 1 in place of one copy each, and 0 at the end."""
+) -> list[TracedArray]:
+    """Return the diagonals, which are products with 1 in place of one copy each."""
     trace = xs[0].node.trace
     given = dict(zip(along.inputs[:-1], [x.node for x in xs], strict=True))
     moving = dependents(along.nodes, along.inputs[-1:])
@@ -235,11 +229,13 @@ def _computed(
         node = parts.copies[copy]
         alone = {node: trace.literal(1.0, node.type)}
         by_copy[copy] = _pushed(parts.middle, alone, given, moving, trace)
-    flat = []
-    for copy, result in pairs:
-        one = TracedArray(by_copy[copy][result])
-        flat.append(ops.reshape(one, shape=(one.size,)))
-    found: TracedArray = ops.concatenate(*flat, TracedArray(lift(np.zeros(1), trace)), axis=0)
+    return [TracedArray(by_copy[copy][result]) for copy, result in pairs]
+
+
+def _joined(diagonals: Program, xs: Sequence[TracedArray]) -> TracedArray:
+    """Return the elements of all diagonals, and 0 at the end."""
+    flat = [ops.reshape(x, shape=(x.size,)) for x in inline(diagonals, xs)]
+    found: TracedArray = ops.concatenate(*flat, TracedArray(lift(np.zeros(1), xs[0].node.trace)), axis=0)
     return found
 
 
@@ -278,19 +274,41 @@ def sums_of(diagonals: Diagonals, starts: Array, columns: Array, size: int) -> E
     if most > MOST_ADDED:
         return None
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
-    places, weights = np.full((most, len(wanted)), diagonals.size), np.ones((most, len(wanted)))
+    index = np.int32 if diagonals.size < 2**31 else np.int64
+    places, weights = np.full((most, len(wanted)), diagonals.size, index), np.ones((most, len(wanted)))
     places[rank, entry], weights[rank, entry] = diagonals.numbers[kept], diagonals.weights[kept]
     return EntrySums(places, None if np.all(weights == 1.0) else weights)
 
 
-def added_up(values: TracedArray, lists: Sequence[TracedArray], count: int) -> TracedArray:
-    """Return the entries, by the elements of all diagonals.
+def summed(diagonals: Diagonals, sums: EntrySums, data: Array) -> Program:
+    """Build the program (inputs, lists, array) -> the entries.
 
     Args:
-        values: the elements.
-        lists: those that are added up, and then by what they are multiplied, if not by 1.
-        count: of lists of elements.
+        diagonals: all of them.
+        sums: which of their elements are added up.
+        data: like the array, which is not read: its memory is for the result.
     """
+    inputs, given = len(diagonals.program.inputs), [*sums.lists, data]
+
+    def body(*xs: TracedArray) -> list[TracedArray]:
+        return [added_up(diagonals, sums, xs[:inputs], xs[inputs:-1])]
+
+    return program_of([*diagonals.program.in_types, *[ArrayType(x.shape, x.dtype) for x in given]], body)
+
+
+def added_up(
+    diagonals: Diagonals, sums: EntrySums, operands: Sequence[TracedArray], lists: Sequence[TracedArray]
+) -> TracedArray:
+    """Return the entries.
+
+    Args:
+        diagonals: all of them.
+        sums: which of their elements are added up.
+        operands: inputs of the diagonals' program.
+        lists: those of the sums.
+    """
+    (values,) = inline(diagonals.program, operands)
+    count = len(sums.places)
     terms = [ops.gather(values, own, axis=0, batch=0) for own in lists[:count]]
     for i, weights in enumerate(lists[count:]):
         terms[i] = ops.mul(terms[i], weights)

@@ -128,3 +128,12 @@ class Found:
     def places(self) -> SparsePlaces:
         """Where the entries are, row by row."""
         return SparsePlaces(np.repeat(np.arange(self.shape[0]), np.diff(self.starts)), self.columns, self.shape, "csr")
+
+    @cached_property
+    def _places_by_columns(self) -> SparsePlaces:
+        order = self._by_columns.data
+        return SparsePlaces(self.places.rows[order], self.columns[order], self.shape, "csc")
+
+    def placed(self, format: str) -> SparsePlaces:
+        """Return where the entries are, column by column for 'csc', and row by row for any other format."""
+        return self._places_by_columns if format == "csc" else self.places.in_format(format)
