@@ -15,7 +15,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap
 from primad.ops.record.kinds import multilinear
 from primad.programs.jacobians import diagonals
-from primad.programs.sparsity import compressed, dependence, labels
+from primad.programs.sparsity import compressed, dependence, kept_entries, labels
 from primad.programs.sparsity.coloring.colored_products import colored_products
 from primad.programs.sparsity.constants import Constants, KnownValue
 from primad.programs.sparsity.dependence import follow
@@ -43,7 +43,7 @@ def masks_of(program: Any, values: Any, position: int, kinds: str = "iub") -> li
         if np.asarray(value).dtype.kind in kinds and x is not node
     }
     size = node.type.size
-    found = follow(program, {node: own(node.type.shape)}, Constants(integers, set()), size)
+    found = follow(program, {node: own(node.type.shape)}, Constants(integers), size)
     masks = []
     for reached, y in zip(found, program.outputs, strict=True):
         entries = listed(reached, y.type.size, size)
@@ -214,6 +214,29 @@ def test_entries_depend_on_what_known_arrays_hold() -> None:
             np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J))
         J = primad.jacobian(taken)(X[:4], indices)
         np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J))
+
+
+def test_zeros_count_whichever_array_was_captured_first() -> None:
+    """Arrays without zeros, and other arrays with the same ones, find what was found before."""
+
+    def count(f: Any, *arrays: Any) -> list[int]:
+        return [primad.jacobian(lambda x, a=a: f(x, a))(X).pattern().nnz for a in arrays]
+
+    ones, some = np.ones(12), np.arange(12.0) % 3
+    for f in (lambda x, a: a * np.roll(x, 1) ** 2, lambda x, a: x * (2 * a)[::-1]):
+        assert count(f, ones, some, 0 * ones, -some, 2 * ones) == [12, 8, 0, 8, 12]
+    assert count(lambda x, a: np.where(a > 0, x, 0.0), ones, some, -ones) == [12, 8, 0]
+    assert count(lambda x, a: np.sin(a @ x), np.ones((12, 12)), np.eye(12), np.tri(12)) == [144, 12, 78]
+    assert count(lambda x, a: x / a, ones, np.where(some > 0, 1.0, np.inf)) == [12, 12]  # holds, if not tightly
+
+
+def test_entries_are_found_again_where_zeros_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entries(a: Any) -> Any:
+        return primad.jacobian(lambda x: a * np.roll(x, 1) ** 2 + np.cos(x)[::-1])(X).sparse().nnz
+
+    kept = [entries(a) for a in (np.ones(12), np.arange(12.0) % 3)]
+    monkeypatch.setattr(kept_entries, "follow", None)
+    assert [entries(a) for a in (3 + X, -2.0 * (np.arange(12) % 3))] == kept
 
 
 def test_a_number_that_is_zero_by_chance_is_an_entry() -> None:

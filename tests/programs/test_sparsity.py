@@ -51,7 +51,7 @@ def differs(x: Any, y: Any) -> Any:
 
 
 def known_to_be(values: Mapping[Node, Any]) -> Constants:
-    return Constants({node: KnownValue(np.asarray(value), frozenset()) for node, value in values.items()}, set())
+    return Constants({node: KnownValue(np.asarray(value), frozenset()) for node, value in values.items()})
 
 
 def check(program: Any, values: Any, position: int, known: Any = None) -> list[Paths]:

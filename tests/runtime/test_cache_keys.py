@@ -406,7 +406,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
         *[lambda m=m: primad.jacobian(lambda x: lengths(x) * m)(np.ones(8)).sparse().toarray() for m in np.tri(2, 4)],
-        *[lambda m=m: primad.jacobian(lambda x: crossed(x, *m))(X).sparse().toarray() for m in SHARES],
+        *[lambda m=m: primad.jacobian(lambda x: crossed(x, *m))(np.ones(len(m[0]))).sparse().toarray() for m in SHARES],
     ],
     "entries at a point": lambda: [
         lambda s=s, local=local: primad.jacobian(lambda x: joined_choices(x, s))(X).sparse(local=local).toarray()
@@ -475,7 +475,9 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
 HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x - a**2)
 """Equations that half of a solves; the last where a is a half."""
 ORDERS = (np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([2, 1, 0]))
-SHARES = (((1, 1, 1), (0, 0, 0)), ((0, 0, 0), (1, 1, 1)), ((1, 0, 1), (0, 0, 0)), ((1, 1, 0), (0, 1, 1)))
+SHARES = (
+    ((1, 1, 1), (0, 0, 0)), ((1, 1, 1), (1, 0, 0)), ((1, 0, 1), (2, 0, 1)), ((1, 1), (0, 0)), ((0, 0), (1, 1)),
+)  # fmt: skip
 STATIC = (1, 1.0, True, 0, 0.0, -0.0, "1", (1, 2.0), (True, 2.0), None)
 RESULTS = (lambda y: {1: y}, lambda y: {True: y}, lambda y: {1.0: y}, lambda y: [y], lambda y: (y,), lambda y: y)
 EXECUTORS = ("native", "reference")

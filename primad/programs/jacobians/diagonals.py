@@ -80,7 +80,7 @@ def _followed(push: Push, apart: bool, known: Known | None) -> tuple[Program, Re
     size = pushed.inputs[-1].type.size
     start = frozenset([AffinePath((size,), (AffinePlace(0),))])
     values = {pushed.inputs[i]: KnownValue(x, frozenset()) for i, x in known.values.items()} if known else {}
-    return pushed, reach(pushed, {pushed.inputs[-1]: start}, size, Constants(values, set()), MOST_CUT)
+    return pushed, reach(pushed, {pushed.inputs[-1]: start}, size, Constants(values), MOST_CUT)
 
 
 def _through_sums(

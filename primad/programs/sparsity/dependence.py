@@ -110,16 +110,27 @@ def _where_it_counts(node: Node, position: int, reached: Reached, constants: Con
     known = {i: value for i in others if (value := constants.value(node.inputs[i])) is not None}
     if len(known) < len(others):
         return reached
+    counts = _counting(node, position, known)
+    truths = {i: np.asarray(x != 0).astype(x.dtype) for i, x in known.items()}
+    chosen = all(node.inputs[i].type.dtype == bool or node.op.is_linear_in(i) for i in others)
+    by_zeros = chosen and (counts.all() or np.array_equal(counts, _counting(node, position, truths)))
+    for i in others:
+        if by_zeros:
+            constants.uses_zeros(node.inputs[i])
+        elif not counts.all():
+            constants.uses(node.inputs[i])
+    if counts.all():
+        return reached
+    return tuple([Labels(np.where(counts, places, np.int32(0)), sets) for places, sets in reached])
+
+
+def _counting(node: Node, position: int, known: Mapping[int, Any]) -> Any:
+    """Return where a pointwise op is not zero if one operand is 1, others are known, and the rest is 0."""
     alike = all(not any(x.strides) for x in known.values())  # one number, everywhere
     one = (slice(0, 1),) * (node.type.ndim if alike else 0)
     seeds = [np.broadcast_to(x.type.dtype.type(i == position), x.type.shape) for i, x in enumerate(node.inputs)]
     with np.errstate(all="ignore"):
-        counts = node.op.numpy(*[known.get(i, seeds[i])[one] for i in range(len(seeds))], **dict(node.params)) != 0
-    if counts.all():
-        return reached
-    for i in others:
-        constants.uses(node.inputs[i])
-    return tuple([Labels(np.where(counts, places, np.int32(0)), sets) for places, sets in reached])
+        return node.op.numpy(*[known.get(i, seeds[i])[one] for i in range(len(seeds))], **dict(node.params)) != 0
 
 
 def _moved(node: Node, operands: Sequence[Reached], constants: Constants) -> Reached | None:
@@ -214,6 +225,9 @@ def _times_known(node: Node, position: int, reached: Reached, constants: Constan
     if not all(is_name(x) for own in labels for x in own):
         return generic
     values = [constants.value(x) if i != position else None for i, x in enumerate(node.inputs)]
+    for i, x in enumerate(node.inputs):
+        if i != position:
+            constants.uses_zeros(x)
     beside = next((i for i, x in enumerate(values) if x is not None and np.count_nonzero(x) < x.size), None)
     if beside is None:
         return generic
@@ -227,7 +241,6 @@ def _times_known(node: Node, position: int, reached: Reached, constants: Constan
     count = len(places[0]) * int(np.prod([lengths[x] for x in free]))
     if count > MOST_ENTRIES:
         return generic
-    constants.uses(node.inputs[beside])
     index: dict[Any, Array] = {}
     for label, place in zip(other, places, strict=True):
         index[label] = place.reshape((-1, *[1] * len(free)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class KeptEntries:
 
     def __init__(self, programs: MatrixPrograms, symmetric: bool) -> None:
         self._programs, self._symmetric = programs, symmetric
-        self._found: list[tuple[frozenset[int], dict[int, bytes], Found]] = []
+        self._found: list[tuple[frozenset[int], dict[_Use, bytes], Found]] = []
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -48,26 +48,24 @@ class KeptEntries:
         """
         known = {**known, **{~i: x for i, x in enumerate(chosen)}}
         along = self._programs.chooses if chosen else self._programs.followed
-        digests: dict[int, bytes] = {}
+        digests: dict[_Use, bytes] = {}
         for names, used, found in self._found:
             if names != known.keys():
                 continue
-            for number in used:
-                if number not in digests:
-                    digests[number] = _digest(known[number])
-            if all(digests[number] == digest for number, digest in used.items()):
+            for use in used:
+                if use not in digests:
+                    digests[use] = use.digest(known)
+            if all(digests[use] == digest for use, digest in used.items()):
                 return found, False
-        depends: set[int] = set()
-        found = Found(self._entries(along, known, depends), self._symmetric, self._programs.side, self._programs.costs)
-        used = {i: _digest(known[i]) for i in depends}
+        given = {along.inputs[i] if i >= 0 else self._programs.choices[~i]: (i, x) for i, x in known.items()}
+        constants = Constants({node: KnownValue(x, frozenset([i]), True) for node, (i, x) in given.items()})
+        found = Found(self._entries(along, constants), self._symmetric, self._programs.side, self._programs.costs)
+        uses = [_Use(i, False) for i in constants.contents], [_Use(i, True) for i in constants.zeros - constants.contents]
+        used = {use: use.digest(known) for each in uses for use in each}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         return found, True
 
-    def _entries(
-        self, along: Program, known: Mapping[int, Array], depends: set[int]
-    ) -> tuple[Array, Array, tuple[int, int]]:
-        given = {along.inputs[i] if i >= 0 else self._programs.choices[~i]: (i, x) for i, x in known.items()}
-        constants = Constants({node: KnownValue(x, frozenset([i])) for node, (i, x) in given.items()}, depends)
+    def _entries(self, along: Program, constants: Constants) -> tuple[Array, Array, tuple[int, int]]:
         rows, size = self._programs.shape
         direction = along.inputs[-1].type
         reached: Reached = ()
@@ -87,5 +85,21 @@ class KeptEntries:
         return starts, columns, self._programs.shape
 
 
-def _digest(x: Array) -> bytes:
-    return hashlib.sha256(np.ascontiguousarray(x).data).digest() + str(x.dtype).encode()
+class _Use(NamedTuple):
+    """What is looked at of a known array.
+
+    Attributes:
+        number: of the array.
+        of_zeros: whether it is where the zeros are, and not the values.
+    """
+
+    number: int
+    of_zeros: bool
+
+    def digest(self, known: Mapping[int, Array]) -> bytes:
+        """Return what tells arrays apart; nothing for one without zeros, if these are what is looked at."""
+        x = known[self.number]
+        if not self.of_zeros:
+            return hashlib.sha256(np.ascontiguousarray(x).data).digest() + str(x.dtype).encode()
+        counts = x != 0
+        return b"" if counts.all() else hashlib.sha256(np.packbits(counts)).digest()
