@@ -86,6 +86,32 @@ def test_a_number_that_is_zero_at_the_point_is_an_entry() -> None:
     assert J.sparse(local=True).nnz == 3 and J.sparse(local=True)[0, 0] == 0
 
 
+def controlled(z: Any, increments: Any, states: Any, weights: Any) -> Any:
+    """Return what a course of 20 steps costs: of 4 increments, a slack variable, and 3 numbers that say where it is."""
+    x = (states @ z).reshape(-1, 3)
+    seen = np.sin(x[:, 0]) * x[:, 1] + np.exp(0.1 * x[:, 2]) * x[:, 0] * x[:, 1]
+    return seen @ weights @ seen + np.sum((increments @ z) ** 2) + 1e4 * z[4] ** 2
+
+
+def test_zeros_of_other_arguments_count_at_a_point() -> None:
+    """Matrices that are given choose some of the unknowns: 185 of 4225 entries, as where they are captured."""
+    z, (increments, states) = np.sin(np.arange(1.0, 66.0)), np.split(np.eye(65)[[*range(4), *range(5, 65)]], [4])
+    for weights, entries in ((np.eye(20), 185), (np.eye(20) + np.eye(20, k=9), 185 + 2 * 9 * 11), (np.eye(20), 185)):
+        H = primad.hessian(controlled)(z, increments, states, weights)
+        closed = primad.hessian(lambda z, w=weights: controlled(z, increments, states, w))(z)
+        assert (H.pattern().nnz, H.pattern(local=True).nnz, closed.pattern().nnz) == (4225, entries, entries)
+        for found in (H.sparse(local=True), closed.sparse()):
+            np.testing.assert_allclose(found.toarray(), np.asarray(H), rtol=1e-12, atol=1e-12)
+
+
+def test_zeros_of_what_is_differentiated_do_not_count_at_a_point() -> None:
+    zeros, ones = np.zeros(3), np.ones(3)
+    for argument, entries in ((0, 3), (1, 0)):  # by x, where y is 1; by y, where x is 0
+        assert primad.jacobian(lambda x, y: x * y, argument)(zeros, ones).pattern(local=True).nnz == entries
+    (xx, xy), (yx, yy) = primad.hessian(lambda x, y: np.sum(x**2 * y**2), (0, 1))(zeros, zeros)
+    assert [H.pattern(local=True).nnz for H in (xx, xy, yx, yy)] == [0, 3, 3, 0]
+
+
 def test_rows_that_are_pulled_back_and_matrices_that_are_shown_otherwise() -> None:
     def f(x: Any) -> Any:
         return np.append(np.maximum(x, x[::-1]), np.sum(np.maximum(x, 0) ** 2))

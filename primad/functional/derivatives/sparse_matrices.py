@@ -81,8 +81,8 @@ class HasSparseForm:
 
         Args:
             local: whether it is that of this point: truth values and integers that the function computes are looked at
-                too, so that what `np.where`, `np.maximum`, a sort or an index leaves out does not count. It holds
-                wherever the same is chosen.
+                too, so that what `np.where`, `np.maximum`, a sort or an index leaves out does not count, and where
+                other arguments are zero. It holds wherever the same is chosen, and zero.
 
         Raises:
             MemoryLimitError: where the entries would not fit into memory.
@@ -254,8 +254,10 @@ class ComputedForm(SparseForm):
 
     @cached_property
     def _found(self) -> Found:
-        captured = len(self._parts[0].program.inputs)
-        known = {i: x for i, x in enumerate(self._values) if x.dtype.kind in "iub" or i >= captured}
+        of, _, options = self._parts
+        moving = {options[name] for name in ("argument", "first", "second") if name in options}
+        numbers = set() if self._local else set(range(len(of.program.inputs)))
+        known = {i: x for i, x in enumerate(self._values) if x.dtype.kind in "iub" or i not in moving | numbers}
         return self._matrix.found(known, self._chosen)
 
     @cached_property
