@@ -10,6 +10,7 @@ import numpy as np
 
 from primad.errors import MatrixError, NotFiniteError
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE_SHARE, RecordedJacobian
+from primad.implicit.matrix_factors import MatrixFactors
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
@@ -38,46 +39,6 @@ class FactorsKey(NamedTuple):
 
 FACTORS = Cache(16)
 """Factors of Jacobians at solutions: tangents and cotangents of one solution take the same."""
-
-
-class MatrixFactors:
-    """The factors of a matrix, sparse or not.
-
-    Args:
-        matrix: NumPy's array, or SciPy's sparse one.
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        if matrix.dtype == np.float16:  # LAPACK and SuperLU have none
-            matrix = matrix.astype(np.float32)
-        self.matrix = matrix
-        if isinstance(matrix, np.ndarray):
-            from scipy.linalg import lapack  # loads when it is called
-
-            getrf, self._getrs = lapack.get_lapack_funcs(("getrf", "getrs"), (matrix,))
-            *self._dense, place = getrf(matrix)
-            if place > 0:
-                raise np.linalg.LinAlgError(f"pivot {place} is 0")
-        else:
-            from scipy.sparse.linalg import splu
-
-            try:
-                self._sparse = splu(matrix.tocsc())
-            except RuntimeError as error:  # what SciPy raises of a singular matrix
-                raise np.linalg.LinAlgError(str(error)) from None
-
-    @property
-    def held(self) -> tuple[Any, ...]:
-        """What takes memory."""
-        return tuple(self._dense) if isinstance(self.matrix, np.ndarray) else (self._sparse.L.data, self._sparse.U.data)
-
-    def solve(self, b: Array, transposed: bool = False) -> Array:
-        """Return the solution with the matrix, or with the transposed one."""
-        if isinstance(self.matrix, np.ndarray):
-            found = self._getrs(*self._dense, b, trans=int(transposed))[0]
-        else:
-            found = self._sparse.solve(b.astype(self.matrix.dtype, copy=False), "T" if transposed else "N")
-        return np.asarray(found, b.dtype)
 
 
 class ImplicitEquation:

@@ -10,7 +10,8 @@ import numpy as np
 from primad.errors import DomainError, ShapeError
 from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.implicit.constrained import by_slsqp
-from primad.implicit.equations import Array, ImplicitEquation, MatrixFactors
+from primad.implicit.equations import Array, ImplicitEquation
+from primad.implicit.matrix_factors import MatrixFactors
 
 MOST_STEPS = 100
 """Newton's steps from the start, at most. Chosen: those that converge take ten."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from primad.errors import DomainError, MatrixError, NotFiniteError, ShapeError
 from primad.functional.derived_calls import Call
-from primad.implicit.equations import FACTORS, Array, ImplicitEquation, MatrixFactors
+from primad.implicit.equations import FACTORS, Array, ImplicitEquation
+from primad.implicit.matrix_factors import MatrixFactors
 from primad.implicit.solution_ops import linear_solution
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram

@@ -10,6 +10,7 @@ from scipy import integrate, optimize, sparse
 
 import primad
 from primad import optimize as ours
+from primad.optimize.scipy_solvers import scipy_integration
 
 N = 12
 
@@ -48,6 +49,24 @@ def test_stiff_systems_get_a_sparse_jacobian(method: str, monkeypatch: pytest.Mo
     np.testing.assert_allclose(J.toarray(), primad.jacobian(brusselator, 1)(0.0, start())[:, :], atol=1e-12)
     plain = theirs(lambda t, u: brusselator(t, u), (0.0, 0.05), start(), method=method, rtol=1e-6)
     np.testing.assert_allclose(found.y[:, -1], plain.y[:, -1], rtol=1e-4)
+
+
+class Derived(integrate.BDF):
+    """A class of a user's."""
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau", integrate.BDF, Derived])
+def test_matrices_of_stiff_systems_are_ordered(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps are those of the method itself; a class of a user's gets the Jacobian, and factors as it likes."""
+    counted = []
+    kept = scipy_integration.sparse_factors
+    monkeypatch.setattr(scipy_integration, "sparse_factors", lambda A: counted.append(A.shape) or kept(A))
+    found = ours.solve_ivp(brusselator, (0.0, 0.05), start(), method)
+    jacobian = primad.jit(lambda t, u: primad.jacobian(brusselator, 1)(t, u).sparse("csc"))
+    plain = integrate.solve_ivp(brusselator, (0.0, 0.05), start(), method, jac=jacobian)
+    assert (found.nfev, found.njev, found.nlu) == (plain.nfev, plain.njev, plain.nlu)
+    np.testing.assert_allclose(found.y, plain.y, rtol=1e-9)
+    assert len(counted) == (0 if method is Derived else found.nlu)
 
 
 def test_constraints_of_many_parameters_are_sparse() -> None:

@@ -10,12 +10,14 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError, suggestion
+from primad.implicit.matrix_factors import sparse_factors
 from primad.ir.array_types import ArrayType, is_complex
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector
 from primad.optimize.real_coordinates import RealCoordinates
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, check_args, parameters, spread
 from primad.recording import tree
+from primad.recording.foreign import is_sparse
 from primad.recording.tracing import type_of
 from primad.system.tracebacks import entrance
 
@@ -91,7 +93,7 @@ def solve_ivp(
         )
     args = () if args is None else args
     check_args("solve_ivp", args)
-    name = method if isinstance(method, str) else method.__name__
+    name = method if isinstance(method, str) else _name_of(method)
     y0 = parameters(y0, "solve_ivp")
     states = States.of(y0, name in EXPLICIT)
     given = dict(options)
@@ -116,7 +118,9 @@ def solve_ivp(
         listed = events if isinstance(events, (tuple, list)) else (events,)
         given["events"] = [_event(states, event, args) for event in listed]
     start = states.vector(y0)
-    found = integrate.solve_ivp(slope, t_span, start, method=method, t_eval=t_eval, dense_output=dense_output, **given)
+    scipys = getattr(integrate, name, None)
+    solver = _ordering(scipys) if name in SPARSE and method in (name, scipys) else method
+    found = integrate.solve_ivp(slope, t_span, start, method=solver, t_eval=t_eval, dense_output=dense_output, **given)
     found.y = states.trees(np.reshape(found.y, (start.size, -1)))  # without times, SciPy's is a list
     if found.y_events is not None:
         found.y_events = [states.trees(np.reshape(each, (-1, start.size)).T) for each in found.y_events]
@@ -124,6 +128,28 @@ def solve_ivp(
         inner = found.sol
         found.sol = lambda t: states.trees(inner(t))
     return found
+
+
+def _name_of(method: type) -> str:
+    """Return the name of the one of SciPy's methods that a class is, or is derived from."""
+    names = [each.__name__ for each in method.__mro__]
+    return next((name for name in names if name in (*IMPLICIT, *EXPLICIT)), names[0])
+
+
+def _ordering(solver: Any) -> Any:
+    """Return one of SciPy's methods that factors sparse matrices in an order in which the factors have few entries."""
+
+    class Ordering(solver):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            if is_sparse(self.J):
+                self.lu = self._factors
+
+        def _factors(self, matrix: Any) -> Any:
+            self.nlu += 1
+            return sparse_factors(matrix)
+
+    return Ordering
 
 
 @dataclass(frozen=True)

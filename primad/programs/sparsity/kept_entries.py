@@ -60,7 +60,10 @@ class KeptEntries:
         given = {along.inputs[i] if i >= 0 else self._programs.choices[~i]: (i, x) for i, x in known.items()}
         constants = Constants({node: KnownValue(x, frozenset([i]), True) for node, (i, x) in given.items()})
         found = Found(self._entries(along, constants), self._symmetric, self._programs.side, self._programs.costs)
-        uses = [_Use(i, False) for i in constants.contents], [_Use(i, True) for i in constants.zeros - constants.contents]
+        uses = (
+            [_Use(i, False) for i in constants.contents],
+            [_Use(i, True) for i in constants.zeros - constants.contents],
+        )
         used = {use: use.digest(known) for each in uses for use in each}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         return found, True

@@ -1,0 +1,71 @@
+"""Factors of sparse matrices solve, and have few entries where the order can be that of a symmetric matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from primad.implicit.matrix_factors import MatrixFactors, sparse_factors
+
+RNG = np.random.default_rng(0)
+
+
+def grid(n: int, lean: float = 0.0) -> Any:
+    line = sparse.diags_array(
+        [np.full(n - 1, -1.0 - lean), np.full(n, 2.1 + lean), np.full(n - 1, -1.0)], offsets=[-1, 0, 1]
+    )
+    return sparse.kron(line, sparse.eye_array(n)) + sparse.kron(sparse.eye_array(n), line)
+
+
+def drawn(n: int) -> Any:
+    return sparse.random_array((n, n), density=4 / n, rng=RNG)
+
+
+def saddle(n: int) -> Any:
+    rows = sparse.eye_array(20, n) + sparse.eye_array(20, n, k=1)
+    return sparse.block_array([[sparse.diags_array(np.arange(1.0, n + 1)), rows.T], [rows, None]])
+
+
+MATRICES = {
+    "a grid": (grid(20), True),
+    "a grid with wind": (grid(20, 3.0), True),
+    "complex": (grid(12) + 1j * sparse.eye_array(144), True),
+    "single precision": (grid(12).astype(np.float32), True),
+    "an element more": (grid(12) + sparse.coo_array(([1.0], ([3], [100])), (144, 144)), True),
+    "small on the diagonal": (grid(12) - (4.2 - 1e-9) * sparse.eye_array(144) + sparse.eye_array(144, k=3), False),
+    "rows in another order": (sparse.csr_array(grid(12))[RNG.permutation(144)], False),
+    "drawn": (drawn(200) + 3 * sparse.eye_array(200), False),
+    "a saddle": (saddle(100), False),
+    "upper triangle": (sparse.triu(grid(12)), False),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_factors_solve(name: str) -> None:
+    matrix, _ = MATRICES[name]
+    found, dense = MatrixFactors(matrix), matrix.toarray()
+    wanted = RNG.normal(size=len(dense)).astype(dense.dtype)
+    near = 1e-3 if dense.dtype == np.float32 else 1e-7
+    np.testing.assert_allclose(found.solve(dense @ wanted), wanted, rtol=near, atol=near)
+    np.testing.assert_allclose(found.solve(dense.T @ wanted, transposed=True), wanted, rtol=near, atol=near)
+    assert found.held_bytes >= sparse.csc_array(matrix).data.nbytes
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_mirrored_places_are_ordered_as_those_of_a_symmetric_matrix(name: str) -> None:
+    matrix, mirrored = MATRICES[name]
+    ours, scipys = sparse_factors(matrix), splu(matrix.tocsc())
+    if mirrored:
+        assert ours.nnz < scipys.nnz
+    elif name != "small on the diagonal":
+        assert ours.nnz == scipys.nnz
+
+
+def test_singular_matrices_are_refused() -> None:
+    for matrix in (sparse.csc_array(np.ones((3, 3))), sparse.csc_array((3, 3)), np.ones((3, 3)) * 0):
+        with pytest.raises(np.linalg.LinAlgError):
+            MatrixFactors(matrix)
