@@ -263,7 +263,7 @@ OWN = {
     "of known ops": (True, lambda x: x * x + 1.0, np.float64),
     "with a wider number within": (False, lambda x: (x.astype(np.float64) * 2.0).astype(np.float32), np.float32),
     "with numbers of 16 bits within": (False, lambda x: x.astype(np.float16).astype(x.dtype), np.float32),
-    "with an op that is not written": (False, lambda x: ops.polygamma(x, n=1), np.float64),
+    "with an op that is not written": (False, lambda x: ops.airy(x, n=1), np.float64),
     "with an op of whole numbers": (False, lambda x: ops.power(whole(x), whole(x) + 1).astype(x.dtype), np.float64),
     "with an op that cannot be recorded": (False, lambda x: opaque(x) + 1.0, np.float64),
 }

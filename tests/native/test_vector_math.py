@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import mpmath
@@ -15,6 +15,7 @@ import primad
 from primad import ops
 from primad.native.emit import vector_functions
 from primad.native.emit.elementwise_loop import pointwise
+from primad.native.emit.op_table import reason
 from primad.native.emit.vector_math import OWN
 from primad.native.llvm import compiler as native
 from primad.native.llvm import vectors
@@ -22,6 +23,7 @@ from primad.native.llvm.builder import module
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View
 from primad.native.module.program_text import kernel_of
+from primad.native.special.polygammas import polygamma, start_of
 from primad.simplify import simplify
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
@@ -127,6 +129,39 @@ def test_angles_of_points_are_within_three_ulp(dtype: Any) -> None:
     with mpmath.workprec(1200):
         exact = [mpmath.atan2(mpmath.mpf(float(a)), mpmath.mpf(float(b))) for a, b in zip(y, x, strict=True)]
     assert max(ulps(value, want, dtype) for value, want in zip(found, exact, strict=True)) <= 3
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_derivatives_of_digamma_are_accurate(n: int, monkeypatch: Any) -> None:
+    """Beside and between poles, about where the series takes over, and as NumPy's at poles and at the ends."""
+    rng = np.random.default_rng(14)
+    start = start_of(n)
+    sizes = np.concatenate([10 ** rng.uniform(-20, 6, 20), rng.uniform(0, 2 * start, 20), [0.5, 1.5, 1e-13]])
+    near = np.arange(1, 20) * (1 + rng.uniform(-1e-9, 1e-9, 19))
+    ends = [start, np.nextafter(start, 0), start - 1e-9, 1e-300, 5e-324, -5e-324, -1e-300]
+    x = np.concatenate([sizes, -sizes[sizes < 1e3], near, -near, ends])
+    at_ends = np.array([0.0, -0.0, -1.0, -3.0, -1e17, math.inf, -math.inf, math.nan])
+    with np.errstate(all="ignore"):
+        plain, slopes = (ops.polygamma.numpy(np.append(x, at_ends), n=order) for order in (n, n + 1))
+    found = applied(lambda v, values: polygamma.emit(v, *values, n=n), np.append(x, at_ends))
+    for width in WIDTHS:
+        monkeypatch.setattr(vectors, "WIDTH_BYTES", width)
+        again = applied(lambda v, values: polygamma.emit(v, *values, n=n), np.append(x, at_ends))
+        np.testing.assert_allclose(again, found, rtol=1e-14)
+    np.testing.assert_array_equal(found[x.size :], plain[x.size :])
+    with mpmath.workdps(40):
+        for a, value, other, slope in zip(map(mpmath.mpf, x.tolist()), found, plain, slopes, strict=False):
+            tiny = abs(a) < 1e-30
+            exact = (-1) ** (n + 1) * mpmath.factorial(n) / a ** (n + 1) if tiny else mpmath.psi(n, a)
+            condition = n + 2 if tiny else 1 + abs(float(a * slope / exact))
+            assert ulps(value, exact, np.float64) <= 6 * condition, float(a)
+            assert ulps(other, exact, np.float64) <= 20 * condition, float(a)
+
+
+def test_orders_whose_powers_overflow_are_left_to_numpy() -> None:
+    assert [bool(reason(primad.trace(partial(ops.polygamma, n=n))(1.5).nodes[-1])) for n in (0, 1, 8, 9)] == [
+        False, False, False, True,
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("any_width")

@@ -16,6 +16,7 @@ from primad.native.emit import vector_functions
 from primad.native.emit.emit_context import Emit, Pointwise, times
 from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
+from primad.native.special.polygammas import polygamma
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
 from primad.system.deferred import Deferred
@@ -316,7 +317,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
             "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
-    ops.polygamma: exported("psi"),
+    ops.polygamma: polygamma,
     ops.scaled_erfc: exported("erfcx"),
     ops.dawsn: exported("dawsn"),
     ops.bessel_i: exported("i0", "i1", of_order="iv"),

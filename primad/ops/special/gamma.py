@@ -9,19 +9,15 @@ from primad.ops.elementwise.elementary import cos, sin
 from primad.ops.elementwise.selection import select
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
-from primad.ops.special.series import polygamma_change
+from primad.ops.special.series import polygamma_at, polygamma_change
 from primad.system.deferred import special
 
 __all__ = ["beta", "betaln", "binom", "gamma", "gammaln", "poch", "polygamma", "polygamma_gap", "rgamma"]
 
 
-def _polygamma(x: Any, *, n: int) -> Any:
-    return special.polygamma(n, x).astype(getattr(x, "dtype", float))
-
-
 polygamma: Primitive = elementwise(
     "polygamma",
-    numpy=_polygamma,
+    numpy=polygamma_at,
     partials=[lambda out, x, *, n: polygamma(x, n=n + 1)],
     meaning=lambda numbers, x, *, n: numbers.polygamma(n, x),
     doc="Derivative of order n + 1 of log Γ; n = 0 is the digamma function.",

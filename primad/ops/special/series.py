@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,6 +132,33 @@ FAR = PSI._replace(start=16)
 """The same numbers, from where on the rest is as small in derivatives of zeta functions, and in logarithms of Γ."""
 
 
+def cotangents(n: int) -> list[int]:
+    """Return the polynomial P for which dⁿ cot t/dtⁿ = P(cot t), lowest power first: the next is −(1 + c²) P′(c)."""
+    found = [0, 1]
+    for _ in range(n):
+        slope = [power * each for power, each in enumerate(found)][1:]
+        found = [-a - b for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    return found
+
+
+def polygamma_at(x: Any, *, n: int) -> Any:
+    """Return ψ⁽ⁿ⁾(x); of negative numbers by reflection (DLMF 5.15.6), where SciPy adds |x| powers."""
+    if n == 0:
+        return special.psi(x).astype(getattr(x, "dtype", float))
+    x, dtype = _in_double(x)
+    below = x < 0.0
+    found = special.polygamma(n, np.where(below, 1.0 - x, x))
+    if np.any(below):
+        with np.errstate(all="ignore"):
+            fraction = x - np.rint(x)
+            cot = 1.0 / np.tan(math.pi * fraction)
+            terms = [-(math.pi ** (n + 1)) * each for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
+            waves = reduce(lambda total, each: total * (cot * cot) + each, reversed(terms)) * (1.0 if n % 2 else cot)
+            waves = np.where(fraction == 0.0, math.inf * (-1) ** (n + 1), waves)
+            found = np.where(below, (-1.0) ** n * found + waves, found)
+    return np.asarray(found, dtype)
+
+
 def polygamma_change(x: Any, d: Any, *, n: int) -> Any:
     """Return ψ⁽ⁿ⁾(x + d) − ψ⁽ⁿ⁾(x).
 
@@ -140,7 +168,7 @@ def polygamma_change(x: Any, d: Any, *, n: int) -> Any:
     x, dtype = _in_double(x)
     d = np.asarray(d, np.float64)
     with np.errstate(all="ignore"):
-        plain = special.polygamma(n, x + d) - special.polygamma(n, x)
+        plain = polygamma_at(x + d, n=n) - polygamma_at(x, n=n)
         inside = (x > 0) & (x + d > 0)
         x, d = np.where(inside, x, 1.0), np.where(inside, d, 1.0)
 

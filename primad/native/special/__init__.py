@@ -1,0 +1,1 @@
+"""Special functions that are written as vectors of our own, since the C library has none of them."""

@@ -1,0 +1,109 @@
+"""Derivatives of the digamma function, in double precision: a recurrence, an asymptotic series and a reflection."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from primad.ir.node import Node
+from primad.native.emit.emit_context import Pointwise, times
+from primad.native.emit.scipy_functions import exported
+from primad.native.emit.vector_functions import function
+from primad.native.emit.vector_math import polynomial
+from primad.native.llvm.vectors import Vector
+from primad.ops.special.series import PSI, cotangents
+
+_digamma = exported("psi")
+NEXT_BERNOULLI = 43867 / 798
+"""B₁₈, in the first term that the series of ψ leaves out (DLMF 24.2): the rest is less than that term."""
+
+
+def start_of(n: int) -> int:
+    """Return the x from which on the rest of the series of ψ⁽ⁿ⁾ is less than half of the last bit (DLMF 5.15.8)."""
+    order = 2 * len(PSI.numbers) + 2
+    rest = NEXT_BERNOULLI * math.factorial(order + n - 1) / (math.factorial(order) * math.factorial(n - 1))
+    return math.ceil((rest / sys.float_info.epsilon * 2.0) ** (1.0 / order))
+
+
+def _limit(node: Node) -> str:
+    """Say where the product of the powers that the recurrence divides by is no number."""
+    n = dict(node.params)["n"]
+    if n == 0:
+        return _digamma.limit(node)
+    start = start_of(n)
+    digits = (n + 1) * math.log10(math.factorial(2 * start) // math.factorial(start))
+    return "" if digits < sys.float_info.max_10_exp else f"polygamma of order {n} is SciPy's"
+
+
+def _whole_power(v: Vector, x: str, n: int) -> str:
+    """Return xⁿ, n ≥ 1, by squares."""
+    found = x
+    for bit in f"{n:b}"[1:]:
+        found = v.op("fmul", found, found)
+        found = v.op("fmul", found, x) if bit == "1" else found
+    return found
+
+
+def _of_positive(v: Vector, x: str, n: int) -> str:
+    """Return |ψ⁽ⁿ⁾(x)| of x ≥ 0: n! Σ (x + k)⁻ⁿ⁻¹ until the asymptotic series holds, as one quotient, and that."""
+    start, one, factorial = start_of(n), v.constant(1), math.factorial
+    near = v.compare("olt", x, v.constant(start))
+    above, below = v.constant(0), one
+    for k in range(1, start):
+        power = _whole_power(v, v.op("fadd", x, v.constant(k)), n + 1)
+        above, below = v.intrinsic("fma", above, power, below), v.op("fmul", below, power)
+    first = _whole_power(v, v.op("fdiv", one, x), n + 1)  # overflows where the value does
+    steps = v.op("fmul", v.op("fadd", first, v.op("fdiv", above, below)), v.constant(factorial(n)))
+    far = v.choose(near, v.op("fadd", x, v.constant(start)), x)
+    inverse = v.op("fdiv", one, far)
+    square = v.op("fmul", inverse, inverse)
+    weights = [b * factorial(2 * k + n - 1) / factorial(2 * k) for k, b in enumerate(PSI.numbers, start=1)]
+    rest = v.intrinsic("fma", polynomial(v, square, *weights[::-1]), inverse, v.constant(factorial(n) / 2))
+    series = v.intrinsic("fma", rest, inverse, v.constant(factorial(n - 1)))
+    series = v.op("fmul", series, _whole_power(v, inverse, n))
+    return v.op("fadd", series, v.choose(near, steps, v.constant(0)))
+
+
+def _waves(v: Vector, x: str, n: int) -> str:
+    """Return minus the derivative of order n of π cot πx; where it has a pole, what SciPy says of ψ⁽ⁿ⁾."""
+    one = v.constant(1)
+    floor = v.intrinsic("floor", x)
+    fraction = v.op("fsub", x, floor)
+    nearer = v.compare("ogt", fraction, v.constant(0.5))
+    fraction = v.choose(nearer, v.op("fsub", x, v.op("fadd", floor, one)), fraction)
+    angle = v.op("fmul", fraction, v.constant(math.pi))
+    cot = v.op("fdiv", function(v, "cos", angle), function(v, "sin", angle))
+    terms = [-each * math.pi ** (n + 1) for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
+    waves = polynomial(v, v.op("fmul", cot, cot), *terms[::-1])
+    waves = waves if n % 2 else v.op("fmul", cot, waves)
+    pole = v.compare("oeq", fraction, v.constant(0))
+    return v.choose(pole, v.constant(math.inf * (-1) ** (n + 1)), waves)
+
+
+def _polygamma(v: Vector, x: str, n: int) -> str:
+    """ψ⁽ⁿ⁾(x) for x ≤ 0 is −|ψ⁽ⁿ⁾(1 − x)| less the derivative of π cot πx (DLMF 5.15.6)."""
+    below = v.compare("ole", x, v.constant(0))
+    size = _of_positive(v, v.choose(below, v.op("fsub", v.constant(1), x), x), n)
+    positive = size if n % 2 else v.op("fneg", size)
+    some = v.code.call_once("i1", f"llvm.vector.reduce.or.v{v.lanes}i1", (v.bool, below))
+
+    def with_waves() -> str:
+        return v.choose(below, v.op("fsub", _waves(v, x, n), size), positive)
+
+    return v.code.either(v.type, some, with_waves, lambda: positive)
+
+
+def _emit(v: Vector, x: str, *, n: int) -> str:
+    if n == 0:
+        return _digamma.emit(v, x, n=0)
+    wide = v.of(np.float64)
+    if wide is v:
+        return _polygamma(v, x, n)
+    return wide.changed("fptrunc", _polygamma(wide, v.changed("fpext", x, wide), n), v)
+
+
+polygamma = Pointwise(_emit, function=True, limit=_limit, times_exp=times(6))
+"""How it is written; the time is that of n = 1 and positive numbers, measured."""
