@@ -28,27 +28,47 @@ MARGIN = 12
 
 def _weights(order: int, fraction: Any) -> list[Any]:
     """Return the B-splines of an order on integers that are not 0 at a fraction of an interval (Cox and de Boor)."""
-    values: list[Any] = [1.0 + 0 * fraction]
-    for degree in range(1, order + 1):
-        raised: list[Any] = [0.0] * (degree + 1)
-        for r, value in enumerate(values):
-            raised[r] = raised[r] + value * ((r + 1 - fraction) / degree)
-            raised[r + 1] = raised[r + 1] + value * ((fraction + degree - 1 - r) / degree)
-        values = raised
+    values: list[Any] = [1.0 - fraction, fraction] if order else [1.0 + 0 * fraction]
+    for degree in range(2, order + 1):
+        falling = [value * ((r + 1 - fraction) / degree) for r, value in enumerate(values)]
+        rising = [value * ((fraction + degree - 1 - r) / degree) for r, value in enumerate(values)]
+        middle = [one + other for one, other in zip(falling[1:], rising[:-1], strict=True)]
+        values = [falling[0], *middle, rising[-1]]
     return values
 
 
-def _placed(index: Any, n: int, mode: str) -> Any:
-    """Return places within an axis for any integers, by how the axis goes on."""
+def _placed(first: Any, count: int, n: int, mode: str, near: bool) -> list[Any]:
+    """Return so many places within an axis from any integers on, by how the axis goes on.
+
+    Args:
+        first: the integers.
+        count: how many.
+        n: length of the axis.
+        mode: how it goes on.
+        near: whether no place is farther outside than `count`.
+    """
     if n == 1:
-        return index * 0
-    if mode == "grid-wrap":
-        return index % n
+        return [first * 0] * count
     if mode in ("nearest", "grid-constant"):
-        return pnp.clip(index, 0, n - 1)
-    period = 2 * n - 2 if mode == "mirror" else 2 * n
-    found = index % period
-    return pnp.where(found < n, found, period - found - (mode == "reflect"))
+        return [pnp.clip(first + r, 0, n - 1) for r in range(count)]
+    period = {"grid-wrap": n, "mirror": 2 * n - 2}.get(mode, 2 * n)
+    before = -1 if mode == "reflect" else 0  # what the element 0 is mirrored to
+
+    def turned(i: Any) -> Any:
+        """Return the equal place that is less than n, and not less by more than the period."""
+        i = i % period
+        return i if period == n else pnp.where(i < n, i, i - period)
+
+    def folded(i: Any) -> Any:
+        if period == n:
+            return pnp.where(i < n, i, i - n)
+        i = pnp.where(i < 0, before - i, i)
+        return pnp.where(i < n, i, period + before - i)
+
+    if n <= count:  # a division for each place, and not for the first of them alone
+        return [folded(turned(first + r)) for r in range(count)]
+    first = first if near and period != n else turned(first)
+    return [folded(first + r) for r in range(count)]
 
 
 def _neighbours(x: Any, n: int, order: int, mode: str) -> tuple[list[tuple[Any, Any]], Any, list[Any]]:
@@ -71,7 +91,8 @@ def _neighbours(x: Any, n: int, order: int, mode: str) -> tuple[list[tuple[Any, 
     way = mode if mode in ("nearest", "grid-constant") else spline_mode(mode)
     weights = _weights(order, fraction)
     there = [(first + r >= 0) & (first + r < n) for r in range(order + 1)] if mode == "grid-constant" else []
-    return [(_placed(first + r, n, way), weight) for r, weight in enumerate(weights)], within, there
+    found = _placed(first, order + 1, n, way, near=mode in ("constant", "wrap"))
+    return [*zip(found, weights, strict=True)], within, there
 
 
 def _sampled(name: str, x: Any, places: list[Any], order: int, mode: Any, cval: Any, prefilter: bool) -> Any:
