@@ -33,9 +33,20 @@ from primad.transforms.lowering import (
 
 
 def pull_cotangents(
-    trace: Trace, outputs: Sequence[Node], cotangents: Sequence[TracedArray], inputs: Sequence[Node]
+    trace: Trace,
+    outputs: Sequence[Node],
+    cotangents: Sequence[TracedArray],
+    inputs: Sequence[Node],
+    ends: bool = False,
 ) -> list[TracedArray | Zero]:
     """Transpose the linear map from `inputs` to `outputs`, whose nodes live in the open `trace`.
+
+    Args:
+        trace: in which it is written.
+        outputs: of the map.
+        cotangents: of the outputs.
+        inputs: of the map.
+        ends: whether no cotangent goes beyond the inputs: then zeros need not be strong where nothing multiplies them.
 
     Returns:
         the cotangents of the inputs, `Zero` where the outputs do not depend on them.
@@ -46,6 +57,7 @@ def pull_cotangents(
         if output in linear:
             pending[output] = _add(pending.get(output), cotangent)
     wanted = set(inputs)
+    weak = _moved_only(nodes, wanted) if ends else wanted
     for node in reversed(nodes):
         if node not in pending or node in wanted:
             continue
@@ -66,10 +78,20 @@ def pull_cotangents(
             contribution, operand = contributions[i], node.inputs[i]
             if isinstance(contribution, Zero):
                 continue
-            if masked and operand not in wanted:
+            if masked and operand not in weak:
                 contribution = keep_masked(node, i, cotangent, operands, contribution)
             pending[operand] = _add(pending.get(operand), contribution)
     return [pending[node] if node in pending else Zero(node.type) for node in inputs]
+
+
+def _moved_only(nodes: Sequence[Node], inputs: set[Node]) -> set[Node]:
+    """Return the nodes that linear ops make of the inputs alone, beside integers and conditions."""
+    found = {*inputs}
+    for node in nodes:
+        floats = [operand for operand in node.inputs if operand.type.is_float]
+        if floats and found.issuperset(floats) and node.op.kind == "linear":
+            found.add(node)
+    return found
 
 
 def _add(total: Any, term: Any) -> Any:
@@ -177,7 +199,8 @@ def vjp(
     moving = [tangent for tangent in tangents if isinstance(tangent, TracedArray)]
     moving += [marks[node] for node, on in zip(program.outputs, watched, strict=False) if on]
     wanted = [tangent.node for tangent in moving]
-    pulled = pull_cotangents(trace, [node for node, _ in pairs], [cotangent for _, cotangent in pairs], wanted)
+    outs, cts = [node for node, _ in pairs], [cotangent for _, cotangent in pairs]
+    pulled = pull_cotangents(trace, outs, cts, wanted, ends=True)
     results = [ct.node if isinstance(ct, TracedArray) else zero_node(trace, ct.type) for ct in pulled]
     ct_inputs = [ct.node for ct in cotangents if ct is not None and ct.node.op is INPUT]
     names = [*program.names, *(f"ct{i}" if len(ct_inputs) > 1 else "ct" for i in range(len(ct_inputs)))]
