@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import isqrt
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,9 +19,28 @@ from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import fail_in_part
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling.tile_program import TilePartition
+from primad.runtime.tiling.tileable_axes import is_computed
+from primad.system.machine import SECOND_CACHE
 from primad.system.quantities import several
 
 Planned = TypeVar("Planned", bound=Executable)
+
+PASSES = 4
+"""How often memory is passed over for the sums of a chunk that no cache holds: they are cleared, read and written while
+they are added to, and added up. Counted. The number of chunks, and so the last bits of sums, depend on it."""
+
+
+def chunks_for(partition: TilePartition, most: int) -> int:
+    """Return how many chunks tiles run in, at most: fewer where each has large sums of its own.
+
+    With c chunks on as many threads, arithmetic takes a time W/c, and their sums c·S: least at √(W/S). W is about
+    that of writing what is computed.
+    """
+    sums = sum(node.type.nbytes for node in partition.totals)
+    if most * sums <= SECOND_CACHE.size:
+        return most
+    computed = sum(node.type.nbytes for node in partition.dimension.axis if is_computed(node))
+    return max(2, min(most, isqrt(computed // (PASSES * sums))))
 
 
 class TilePlan(NamedTuple, Generic[Planned]):
@@ -76,7 +96,7 @@ class Tiles(Executable):
         self.partition = partition
         self.length = length
         self.count = -(-partition.dimension.length // length)
-        self.chunks = min(self.count, most_chunks)
+        self.chunks = min(self.count, chunks_for(partition, most_chunks))
 
     @property
     @abstractmethod
