@@ -146,6 +146,13 @@ def test_other_numbers() -> None:
     check_mirror(lambda of, x: of.sobel(x, output=float), mirror, ndimage, np.arange(12).reshape(3, 4), smooth=())
 
 
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant"])
+def test_an_image_goes_on_by_slices_of_itself(mode: str) -> None:
+    """They are copied as vectors, and transposed as such; an index would be read, and added by, one element at a time."""
+    names = {node.op.name for node in primad.trace(lambda x: mirror.convolve1d(x, ODD, 0, mode=mode))(IMAGE).nodes}
+    assert not names & {"gather", "take"}, names
+
+
 def test_an_image_of_any_size_has_as_many_ops() -> None:
     for call in (
         lambda x: mirror.map_coordinates(x, INNER), lambda x: mirror.gaussian_filter(x, 1.0),

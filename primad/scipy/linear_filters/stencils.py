@@ -45,7 +45,32 @@ def padded(x: Any, axis: int, low: int, high: int, mode: Any, cval: Any = 0.0) -
         widths = [(low, high) if i == axis else (0, 0) for i in range(x.ndim)]
         return pnp.pad(x, widths, constant_values=cval)
     places = np.pad(np.arange(x.shape[axis]), (low, high), mode)
-    return pnp.take(x, places, axis=axis)
+    runs = _runs(places)
+    if len(runs) > 3:
+        return pnp.take(x, places, axis=axis)
+    before, shape = (slice(None),) * axis, [*x.shape]
+    parts = []
+    for start, step, count in runs:
+        stop = start + step * count
+        part = x[(*before, slice(start, None if stop < 0 else stop, step) if step else slice(start, start + 1))]
+        shape[axis] = count
+        parts.append(part if step else pnp.broadcast_to(part, shape))
+    return pnp.concatenate(parts, axis=axis)
+
+
+def _runs(places: Any) -> list[tuple[int, int, int]]:
+    """Return start, step (1, 0 or −1) and length of runs that integers consist of, each as long as can be."""
+    found: list[tuple[int, int, int]] = []
+    steps = np.diff(places, append=places[-1] + 2)
+    begin = 0
+    while begin < len(places):
+        step = int(steps[begin])
+        step = step if step in (1, 0, -1) else 1
+        others = np.flatnonzero(steps[begin:] != step)
+        count = int(others[0]) + 1
+        found.append((int(places[begin]), step, count))
+        begin += count
+    return found
 
 
 def weighted(x: Any, weights: Any, axis: int, step: int = 1) -> Any:
