@@ -11,6 +11,7 @@ from primad.runtime.plan.native_steps import NativePart
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES
 from primad.runtime.tiling import middle_programs
 from primad.runtime.tiling.middle_programs import middle_plan
+from primad.scipy import ndimage
 from primad.simplify import simplify
 from primad.transforms.lowering import lower
 
@@ -113,6 +114,19 @@ def test_what_tiles_hold_stays_in_tiles():
         (lambda x: np.sum(np.exp(x - np.mean(x, axis=0))), (np.ones((200_000, 4)),)),
     ):
         assert middle_plan(lowered(function, *args)) is None
+
+
+@pytest.mark.parametrize("length", [600, 4000])
+def test_sums_over_neighbours_are_native_however_large(length):
+    """BLAS would be given copies of all windows, many times as large as what is read: of one axis, of two, of each."""
+    k = RNG.normal(size=(5, 5))
+    for function in (
+        lambda x: ndimage.convolve(x, k),
+        lambda x: ndimage.gaussian_filter(x, 2.0),
+        primad.grad(lambda x: np.sum(ndimage.uniform_filter(x, 5) ** 2)),
+    ):
+        plan = middle_plan(lowered(function, np.broadcast_to(0.0, (length, length))))
+        assert plan is not None and all(isinstance(unit, NativePart) for unit in plan.units)
 
 
 def test_the_size_of_middle_programs(monkeypatch):

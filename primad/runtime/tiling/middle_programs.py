@@ -21,6 +21,7 @@ from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.stencil_split import PASS
 from primad.native.schedule.storage import VIEWS
+from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.plan.fusion import is_pointwise
@@ -57,7 +58,9 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     if not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program):
         return None
     parts = Partition(program)
-    if not parts.is_mostly_native or parts.length > BUDGET.tile_text or parts.scratch > SPARE_WORKSPACES.largest:
+    if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
+        return None
+    if parts.scratch > SPARE_WORKSPACES.largest and not any(map(_is_slid, program.nodes)):
         return None
     units = parts.units()
     if units is None:
@@ -71,17 +74,28 @@ def _is_of_middle_size(program: Program) -> bool:
     """Say whether a program is large for one function, small enough for several, and more than loops and a product.
 
     One large product is BLAS's, on threads: what native functions save is passes over memory and calls beside products.
+    Weighing neighbours is none: copies of all windows take BLAS many times as long as the sums.
     """
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    if any(has_body(application(node)[0]) or node.op.cost(node).flops >= SHARED_FLOPS for node in steps):
+    slid = {node for node in steps if _is_slid(node)}
+    if any(has_body(application(x)[0]) or (x.op.cost(x).flops >= SHARED_FLOPS and x not in slid) for x in steps):
         return False
     work = {node: _work(node) for node in steps}
-    products = {node for node in steps if node.op.cost(node).matmul_flops}
+    products = {node for node in steps if node.op.cost(node).matmul_flops} - slid
     passes = [node for node in steps if is_computed(node) and node not in products and _is_large(node)]
     total, held = sum(work.values()), sum(node.op.cost(node).bytes for node in steps)
-    if len(passes) < FEWEST_STEPS or 2 * max([work[node] for node in products], default=0) > total:
+    if (len(passes) < FEWEST_STEPS and not slid) or 2 * max([work[node] for node in products], default=0) > total:
         return False
-    return total <= MOST_WORK and (total > ALONE_WORK or held > WORTHWHILE_BYTES)
+    return (total <= MOST_WORK or bool(slid)) and (total > ALONE_WORK or held > WORTHWHILE_BYTES)
+
+
+def _is_slid(node: Node) -> bool:
+    """Say whether an op weighs the neighbours of each element: BLAS would be given a copy that is read once."""
+    if node.op is not ops.contract or not any(operand.op is ops.windows for operand in node.inputs):
+        return False
+    x, y, out = split(dict(node.params)["labels"])
+    left, right = (operand.op is ops.windows for operand in node.inputs)
+    return (left and {*y}.isdisjoint(out)) or (right and {*x}.isdisjoint(out))
 
 
 def _is_large(node: Node) -> bool:
@@ -98,8 +112,10 @@ def _tiles_hold(program: Program) -> bool:
 def _comes_apart(program: Program) -> bool:
     """Say whether an axis that meets itself can be cut as two, in most of a program or of what comes first."""
     apart = split_axes(program)
-    if apart is None or isinstance(apart, SplitAxes):
-        return apart is not None
+    if apart is None:
+        return False
+    if isinstance(apart, SplitAxes):
+        return any(_holds(apart.program, dimension) for dimension in tileable_dimensions(apart.program))
     first = subprogram(program, needed_of(program.inputs, apart), apart)
     works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
     return 2 * works[0] > works[1] and isinstance(split_axes(first), SplitAxes)
@@ -141,7 +157,9 @@ def _live_bytes(program: Program, dimension: Tileable) -> int:
 
 
 def _work(node: Node) -> int:
-    """Return ops on elements, or an eighth of the flops: so many are an op on a vector."""
+    """Return ops on elements, or an eighth of the flops: so many are an op on a vector. Who reads windows counts them."""
+    if node.op is ops.windows:
+        return 0
     elements: int = 0 if isinstance(node.type, TupleType) else node.type.size * work_of_element(node)
     flops: int = node.op.cost(node).flops
     return max(elements, flops // 8)
