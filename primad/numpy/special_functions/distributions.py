@@ -145,9 +145,15 @@ def f_probability(dfn: Any, dfd: Any, x: Any, upper: bool) -> Any:
 @formula(special.fdtri)
 def fdtri(dfn: Any, dfd: Any, p: Any) -> Any:
     """scipy.special.fdtri: the x at which fdtr is p."""
-    found = ops.betaincinv(0.5 * dfn, 0.5 * dfd, p)
-    rest = ops.betainccinv(0.5 * dfd, 0.5 * dfn, p)
-    return dfd * found / (dfn * rest)
+    return dfd / dfn * _beta_odds(0.5 * dfn, 0.5 * dfd, p)
+
+
+def _beta_odds(a: Any, b: Any, p: Any) -> Any:
+    """Return x/(1 − x) of the x at which I_x(a, b) is p, by the smaller one of x and 1 − x: the other one is flat."""
+    low = ops.betaincinv(a, b, p)
+    small = low < 0.5
+    low, high = where(small, low, 0.5), where(small, 0.5, ops.betainccinv(b, a, p))
+    return where(small, low / (1.0 - low), (1.0 - high) / high)
 
 
 @formula(special.stdtr)
@@ -185,8 +191,7 @@ def t_quantile(df: Any, p: Any) -> Any:
     small = where(p < 0.5, p, 1.0 - p)
     half, root = 0.5 * df, 0.5 + 0.0 * df
     inner = where(small == 0.5, 0.25, small)
-    rest, square = ops.betaincinv(half, root, 2.0 * inner), ops.betainccinv(root, half, 2.0 * inner)
-    size = ops.sqrt(df * square / rest)
+    size = ops.sqrt(df / _beta_odds(half, root, 2.0 * inner))
     s, (cubic, quintic) = (p - 0.5) * ops.exp(ops.betaln(half, root)) * ops.sqrt(df), _of_series(df)
     middle = s * (1.0 + s * s * (cubic + s * s * (3.0 * cubic * cubic - quintic)))
     return where(small == 0.5, middle, where(p < 0.5, -size, size))
