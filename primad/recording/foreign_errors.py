@@ -23,7 +23,8 @@ from primad.errors import (
 )
 from primad.ir.node import Trace
 from primad.recording.plain_makers import instead_of_plain
-from primad.recording.refusals import READ, Refusal, in_primads_names, made_again, met, needs_numbers, way_out
+from primad.recording.refusals import Refusal, in_primads_names, made_again, met, needs_numbers, way_out
+from primad.recording.scipy_names import READ
 from primad.recording.user_expressions import CodePlace, Doing, doing
 
 Step = tuple[FrameType, int, int]

@@ -17,10 +17,9 @@ from primad.recording.foreign import more_than_elements
 from primad.recording.object_arrays import holds_traced
 from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
-from primad.recording.scipy_names import DERIVATIVE, LINEAR_SYSTEMS, RECORDED, SOLVED
+from primad.recording.scipy_names import LINEAR_SYSTEMS, READ, RECORDED, SOLVED, of_distribution, under_its_path
 from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
 
-READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
 _JOIN = "primad.numpy.array joins traced values to an array"
 _ANYWHERE = (
     f"a traced array needs no np.asarray; arrays made by primad.numpy may be written to; {_JOIN}; for math.sin there "
@@ -125,6 +124,21 @@ def met(frame: FrameType, text: str) -> tuple[str, str, str] | None:
     )
 
 
+def written_to() -> TracingError:
+    """Return the error for a write into a traced array; where a function of SciPy's writes, it names ours."""
+    frame = users_frame()
+    now = doing(frame)
+    if frame is not None and isinstance(now.node, ast.Call) and now.module.startswith("scipy"):
+        where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        why = "Recorded values are immutable."
+        return TracingError(f"{now.text} writes into a traced array", why, way_out(now), where=where)
+    return TracingError(
+        "a traced array was written to in place (x[i] = …)",
+        why="Recorded values are immutable; copies of them are not.",
+        fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
+    )
+
+
 def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     """Return what to write instead of an expression that asked for numbers.
 
@@ -144,7 +158,7 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     module, name = now.module, now.name_of(now.node.func)
     if module in ("math", "cmath"):
         return _of_math(name)
-    known = instead_of_plain(now, module, name) or _under_its_path(now, module, name)
+    known = instead_of_plain(now, module, name) or under_its_path(now, module, name)
     if known:
         return known
     if name in _CONVERSIONS or name in ("float64", "float32", "fromiter"):
@@ -152,22 +166,6 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     if name in ("float", "int", "complex", "item", "tolist"):
         return f"leave the conversion out; {READ}."
     return _by_module(now, module, name)
-
-
-def _under_its_path(now: Doing, module: str, name: str) -> str:
-    """Say that a function of SciPy's, or the class of an object that is called, is recorded under its path, or ""."""
-    assert isinstance(now.node, ast.Call)
-    path = next((path for path in RECORDED if module.startswith(path)), "")
-    function = now.node.func
-    called = now.value(function)
-    if called is None and isinstance(function, ast.Attribute):
-        called = now.value(function.value)
-    found = [each for each in (name, type(called).__name__) if each in RECORDED.get(path, ())]
-    if not found:
-        return ""
-    made = "call" if found[0] == name else f"make {ast.unparse(function).partition('.')[0]} by"
-    derivative = DERIVATIVE.get(path, "which is recorded")
-    return f"{made} primad.{path}.{found[0]}, {derivative} (import primad.{path}); {READ}."
 
 
 def _by_module(now: Doing, module: str, name: str) -> str:
@@ -191,8 +189,8 @@ def _by_module(now: Doing, module: str, name: str) -> str:
         return "compare what the function returns, or primad.value(x), a plain array."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
-    if module.startswith("scipy.stats"):
-        return f"call {name} of the same distribution of primad.scipy.stats (import primad.scipy.stats); {READ}."
+    if module.startswith("scipy.stats") and (known := of_distribution(now, name)):
+        return f"{known}; {READ}."
     if module.startswith("scipy.special"):
         return f"{_special(now, name)}; {READ}."
     return f"write {now.called} with functions of primad.numpy, or {CALLED_AS_IT_IS}; {READ}."

@@ -1,5 +1,13 @@
 """Functions of SciPy's modules that are recorded under primad's paths, for messages about those that are not."""
 
+from __future__ import annotations
+
+import ast
+
+from primad.recording.user_expressions import Doing
+
+READ = "primad.value(x) reads a plain number on purpose (its derivative is then zero)"
+
 RECORDED = {
     "scipy.integrate": frozenset((
         "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
@@ -39,6 +47,28 @@ RECORDED = {
     "scipy.sparse.linalg": frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve")),
 }  # fmt: skip
 """Functions and classes of SciPy's modules that `primad.scipy` has under the same path."""
+_OF_PARAMETERS = "mean var std entropy stats moment expect rvs"
+_CONTINUOUS = "logpdf pdf cdf logcdf sf logsf ppf isf median interval " + _OF_PARAMETERS
+_DISCRETE = "logpmf pmf cdf logcdf sf logsf " + _OF_PARAMETERS
+DISTRIBUTIONS = {
+    _CONTINUOUS: (
+        "arcsine beta betaprime bradford burr burr12 cauchy chi chi2 expon exponweib f fisk gamma genextreme gengamma "
+        "genlogistic gennorm genpareto gompertz gumbel_l gumbel_r halfcauchy halfgennorm halflogistic halfnorm "
+        "hypsecant invgamma invgauss invweibull johnsonsb johnsonsu laplace levy loggamma logistic loglaplace lognorm "
+        "loguniform lomax maxwell moyal nakagami norm pareto powerlaw powernorm rayleigh reciprocal t triang "
+        "truncexpon truncnorm uniform wald weibull_max weibull_min"
+    ),
+    _DISCRETE: "bernoulli binom dlaplace geom nbinom planck poisson randint",
+    "logpmf pmf " + _OF_PARAMETERS: "betabinom logser",
+    "logpdf pdf mean mode var entropy rvs": "invwishart wishart",
+    "logpdf pdf mean var cov entropy rvs": "dirichlet",
+    "logpdf pdf entropy rvs": "multivariate_normal multivariate_t vonmises",
+    "logpmf pmf cdf logcdf sf logsf mean var std rvs": "yulesimon",
+    "logpdf pdf mean var std rvs": "skewnorm",
+    "logpdf pdf rvs": "rice",
+    "logpmf pmf mean cov rvs": "multinomial",
+}
+"""Distributions that `primad.scipy.stats` has, by the methods that are recorded."""
 DERIVATIVE = {
     "scipy.optimize": "whose derivative is that of what it finds",
     "scipy.sparse.linalg": "whose derivative is that of the solution",
@@ -52,3 +82,39 @@ SOLVED = {
 """Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
 LINEAR_SYSTEMS = ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr")
 """Further functions of `scipy.sparse.linalg` that solve linear systems."""
+
+
+def under_its_path(now: Doing, module: str, name: str) -> str:
+    """Say that a function of SciPy's, or the class of an object that is called, is recorded under its path, or ""."""
+    assert isinstance(now.node, ast.Call)
+    path = next((path for path in RECORDED if module.startswith(path)), "")
+    function = now.node.func
+    called = now.value(function)
+    if called is None and isinstance(function, ast.Attribute):
+        called = now.value(function.value)
+    found = [each for each in (name, type(called).__name__) if each in RECORDED.get(path, ())]
+    if not found:
+        return ""
+    made = "call" if found[0] == name else f"make {ast.unparse(function).partition('.')[0]} by"
+    derivative = DERIVATIVE.get(path, "which is recorded")
+    return f"{made} primad.{path}.{found[0]}, {derivative} (import primad.{path}); {READ}."
+
+
+def of_distribution(now: Doing, method: str) -> str:
+    """Say that a method of a distribution of SciPy's is recorded, or which other ones are; "" of anything else."""
+    assert isinstance(now.node, ast.Call)
+    written: ast.expr = now.node.func
+    while True:  # to norm of scipy.stats.norm(0.0, 1.0).logpdf
+        owner = now.value(written)
+        owner = getattr(owner, "dist", owner)  # of a frozen one
+        name = type(owner).__name__.removesuffix("_gen").removesuffix("_frozen")
+        methods = next((methods.split() for methods, names in DISTRIBUTIONS.items() if name in names.split()), [])
+        if methods and written is now.node.func:
+            return f"call primad.scipy.stats.{name}, whose methods are recorded (import primad.scipy.stats)"
+        if method in methods:
+            return f"call {method} of primad.scipy.stats.{name}, which is recorded (import primad.scipy.stats)"
+        if methods:
+            return f"{', '.join(methods)} of primad.scipy.stats.{name} are recorded (import primad.scipy.stats)"
+        if not isinstance(written, (ast.Attribute, ast.Call)):
+            return ""
+        written = written.value if isinstance(written, ast.Attribute) else written.func

@@ -31,7 +31,7 @@ from primad.recording.protocols import (
     call_ufunc,
     called,
 )
-from primad.recording.refusals import Refusal, lost, unknown
+from primad.recording.refusals import Refusal, lost, unknown, written_to
 from primad.recording.user_expressions import CodePlace, place_of
 
 
@@ -264,11 +264,7 @@ class TracedArray(ArrayOperators):
         return refusal.error()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TracingError(
-            "a traced array was written to in place (x[i] = …)",
-            why="Recorded values are immutable; copies of them are not.",
-            fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
-        )
+        raise written_to()
 
     def __copy__(self) -> TracedArray:
         return self  # recorded values are immutable

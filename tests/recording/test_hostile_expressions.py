@@ -63,8 +63,8 @@ EXPRESSIONS: dict[str, str] = {
         r"primad\.elementwise\('tklmbda', tklmbda, \[lambda out, x, y: …, lambda out, x, y: …\]\)"
     ),
     "scipy.special.jv(x, 1)": "order as a plain number",
-    "scipy.stats.norm.cdf(x)": r"cdf of the same distribution of primad\.scipy\.stats",
-    "scipy.stats.norm.pdf(x[0])": r"pdf of the same distribution of primad\.scipy\.stats",
+    "scipy.stats.norm.cdf(x)": r"cdf of primad\.scipy\.stats\.norm",
+    "scipy.stats.norm.pdf(x[0])": r"pdf of primad\.scipy\.stats\.norm",
     "np.datetime64(x[0])": "",
     "x.astype('S')": "",
     "x.sort()": r"np\.sort\(x\)",

@@ -111,7 +111,7 @@ def elsewhere(what: str, kind: str, name: str) -> str:
 
 LISTS = "primad.numpy takes traced values in lists."
 MIRRORED = "which is recorded (import primad.scipy.linalg)"
-DISTRIBUTIONS = "of the same distribution of primad.scipy.stats (import primad.scipy.stats)"
+DISTRIBUTIONS = "of primad.scipy.stats.norm, which is recorded (import primad.scipy.stats)"
 MADE = "y = primad.numpy.array(y) before: arrays that primad.numpy makes may be written to"
 Mistake = tuple[Callable[[Any], Any], str, Callable[[Any], Any]]
 MISTAKES: dict[str, Mistake] = {

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.optimize
 import scipy.sparse
 import scipy.sparse.linalg
 import scipy.stats
 
 import primad
 import primad.numpy as pnp
+import primad.scipy.optimize
 import primad.scipy.sparse
 import primad.scipy.sparse.linalg
 import primad.scipy.stats
@@ -43,13 +45,18 @@ MADE: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
     ),
     "a frozen distribution": (
         lambda x: FROZEN.logpdf(x[0]),
-        "call logpdf of the same distribution of primad.scipy.stats",
+        "call logpdf of primad.scipy.stats.norm, which is recorded",
         lambda x: primad.scipy.stats.norm(0.0, 2.0).logpdf(x[0]),
     ),
     "a distribution frozen there": (
         lambda x: scipy.stats.norm(x[0], 2.0).logpdf(1.0),
-        "call logpdf of the same distribution of primad.scipy.stats",
+        "call logpdf of primad.scipy.stats.norm, which is recorded",
         lambda x: primad.scipy.stats.norm(x[0], 2.0).logpdf(1.0),
+    ),
+    "a fixed point": (
+        lambda x: scipy.optimize.fixed_point(lambda t: np.cos(t) * x[0], 0.5),
+        "call primad.scipy.optimize.fixed_point",
+        lambda x: primad.scipy.optimize.fixed_point(lambda t: np.cos(t) * x[0], 0.5),
     ),
     "an integral over two": (
         lambda x: scipy.integrate.dblquad(lambda t, s: np.exp(-x[0] * s * t), 0, 1, 0, 1)[0],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -14,6 +16,8 @@ import scipy.stats
 import primad
 import primad.scipy.stats as stats
 from primad import numpy as pn
+from primad.errors import PrimadError
+from primad.recording.scipy_names import DISTRIBUTIONS
 
 X = np.array([-30.0, -4.0, -0.7, 0.0, 0.3, 0.9, 1.37, 6.0, 35.0])
 Q = np.array([1e-12, 0.02, 0.3, 0.5, 0.8, 0.999])
@@ -65,7 +69,8 @@ def points(name: str) -> Any:
 def closed(name: str) -> list[str]:
     """Return the methods that are known in closed form: moments that are not are integrals."""
     ours = getattr(stats, name)
-    integrals = [m for m, of in (("mean", "mean"), ("var", "var"), ("std", "var")) if of not in ours.functions]
+    needed = {"mean": "mean", "var": "var", "std": "var", "entropy": "entropy"}
+    integrals = [method for method, of in needed.items() if of not in ours.functions]
     return [method for method in ours.recorded if method in TABULATED and method not in integrals]
 
 
@@ -111,6 +116,16 @@ def test_values_and_derivatives(name: str) -> None:
         numbers = [getattr(ours, number) for number in ("mean", "var", "entropy") if number in ours.functions]
         numbers = [number for number in numbers if np.isfinite(number(*p))]
         primad.check_grads(lambda rest: [number(*whole, *rest) for number in numbers], (rest,), order=1)
+
+
+@pytest.mark.parametrize("name", ["johnsonsb", "poisson"])
+def test_entropies_that_are_integrals_or_sums(name: str) -> None:
+    """Values are SciPy's, also of arrays of shapes; derivatives are those of differences."""
+    ours, shapes = getattr(stats, name), SHAPES[name]
+    found = primad.jit(ours.entropy)(*[np.array([shape, 1.2 * shape]) for shape in shapes])
+    theirs = [float(getattr(scipy.stats, name).entropy(*[k * shape for shape in shapes])) for k in (1.0, 1.2)]
+    np.testing.assert_allclose(found, theirs, rtol=1e-8)
+    primad.check_grads(lambda shapes: ours.entropy(*shapes), (list(shapes),), order=1)
 
 
 def test_a_tail_far_out_has_its_derivative() -> None:
@@ -216,13 +231,13 @@ def test_what_is_not_recorded_says_so() -> None:
         primad.grad(lambda q: stats.poisson.ppf(q, 3.0))(0.5)
     with pytest.raises(AttributeError, match=r"scipy.stats.exponnorm called as it is"):
         getattr(stats, "exponnorm")  # noqa: B009
-    with pytest.raises(primad.PrimadError, match=r"call logpdf of the same distribution of primad.scipy.stats"):
+    with pytest.raises(primad.PrimadError, match=r"call logpdf of primad.scipy.stats.norm,"):
         primad.grad(lambda x: scipy.stats.norm.logpdf(x))(1.0)
     with pytest.raises(TypeError, match=r"gamma.pdf takes \(a, loc, scale\)"):
         primad.grad(lambda x: stats.gamma.pdf(x))(1.0)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
     """In every method that is recorded, for each parameter alone; beyond 0 and 1 there are no quantiles."""
@@ -245,6 +260,7 @@ def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
 MEAN, COV = np.array([0.3, -0.2]), np.array([[1.3, 0.4], [0.4, 0.9]])
 PAIRS = np.array([[0.1, 0.5], [-1.0, 2.0], [3.0, 0.2]])
 SHARES, ALPHA, CHANCES = np.array([0.2, 0.5, 0.3]), np.array([1.3, 2.2, 0.7]), np.array([0.2, 0.3, 0.5])
+BODY_OF_VECTORS = {"logpdf", "pdf", "logpmf", "pmf"}
 VECTORS: list[tuple[str, str, tuple[Any, ...]]] = [
     *(("multivariate_normal", "logpdf", (PAIRS, MEAN, cov)) for cov in (COV, np.array([1.3, 0.9]), 0.7)),
     ("multivariate_normal", "pdf", (PAIRS[0], MEAN, COV)),
@@ -254,7 +270,8 @@ VECTORS: list[tuple[str, str, tuple[Any, ...]]] = [
     *(("dirichlet", method, (SHARES, ALPHA)) for method in ("logpdf", "pdf")),
     ("dirichlet", "logpdf", (SHARES[:2], ALPHA)),
     ("dirichlet", "logpdf", (np.stack([SHARES, SHARES[::-1]]).T, ALPHA)),
-    *(("dirichlet", method, (ALPHA,)) for method in ("mean", "var", "entropy")),
+    *(("dirichlet", method, (ALPHA,)) for method in ("mean", "var", "cov", "entropy")),
+    *(("multinomial", method, (5.0, np.array([0.2, 0.3, 0.5]))) for method in ("mean", "cov")),
     *(("multinomial", method, (np.array([2, 1, 4]), 7, CHANCES)) for method in ("logpmf", "pmf")),
     ("multinomial", "logpmf", (np.array([[2, 1, 4], [2, 2, 4], [0, 0, 7]]), 7, CHANCES)),
 ]
@@ -277,7 +294,7 @@ def test_distributions_of_vectors(case: int) -> None:
         return getattr(ours, method)(*args[:-1], last)
 
     np.testing.assert_allclose(primad.jit(partial(f, *before))(last), expected, rtol=1e-12)
-    if method != "entropy" and before:
+    if BODY_OF_VECTORS >= {method}:
         frozen = primad.jit(lambda last: getattr(ours(*before[1:], last), method)(before[0]))
         np.testing.assert_allclose(frozen(last), expected, rtol=1e-12)
     if np.isfinite(expected).all():
@@ -307,3 +324,28 @@ def test_points_may_be_lists_and_named() -> None:
 def test_singular_covariances_say_what_to_do() -> None:
     with pytest.raises(primad.PrimadError, match="Fix: give cov as a positive definite matrix"):
         primad.grad(lambda x: stats.multivariate_normal.logpdf(x, MEAN, COV, allow_singular=True))(MEAN)
+
+
+def test_messages_know_which_methods_are_recorded() -> None:
+    said = {name: set(methods.split()) for methods, names in DISTRIBUTIONS.items() for name in names.split()}
+    assert said == {name: set(getattr(stats, name).recorded) for name in stats.__all__}
+
+
+MESSAGES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a method": (lambda x: scipy.stats.gamma.ppf(x, 2.0), "call ppf of primad.scipy.stats.gamma,"),
+    "of vectors": (
+        lambda x: scipy.stats.multivariate_normal(x, np.eye(2)).logpdf(x),
+        "call primad.scipy.stats.multivariate_normal,",
+    ),
+    "not recorded": (lambda x: scipy.stats.rice.cdf(x, 2.0), "logpdf, pdf, rvs of primad.scipy.stats.rice are"),
+    "a fit": (lambda x: scipy.stats.norm.fit(x), "rvs of primad.scipy.stats.norm are recorded"),
+    "no such distribution": (lambda x: scipy.stats.alpha.pdf(x, 1.2), "with functions of primad.numpy"),
+    "no distribution": (lambda x: scipy.stats.zscore(x), "with functions of primad.numpy"),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_scipys_own_names_what_is_recorded(name: str) -> None:
+    call, said = MESSAGES[name]
+    with pytest.raises(PrimadError, match=re.escape(said)):
+        primad.grad(lambda x: np.sum(call(x)))(np.array([0.3, 0.4]))

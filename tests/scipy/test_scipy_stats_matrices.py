@@ -28,8 +28,8 @@ CASES: list[tuple[str, str, tuple[Any, ...]]] = [
     *((name, "logpdf", (x, None, SHAPE)) for name in WISHARTS for x in (2.0, np.array([1.0, 3.0]))),
     *((name, "pdf", (np.array([1.0, 2.0]), 2.5, np.array(0.7))) for name in WISHARTS),
     *((name, "logpdf", (MATRIX, 2.5, np.array([1.3, 0.9]))) for name in WISHARTS),
-    *((name, method, (6.5, SHAPE)) for name in WISHARTS for method in ("mean", "var", "entropy")),
-    *((name, method, (6.5, np.array(0.7))) for name in WISHARTS for method in ("mean", "var", "entropy")),
+    *((name, method, (6.5, SHAPE)) for name in WISHARTS for method in ("mean", "mode", "var", "entropy")),
+    *((name, method, (6.5, np.array(0.7))) for name in WISHARTS for method in ("mean", "mode", "var", "entropy")),
 ]
 
 

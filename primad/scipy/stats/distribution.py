@@ -113,7 +113,7 @@ class Distribution(Moments):
         tails = [name for name in ("cdf", "logcdf", "sf", "logsf") if {"cdf", "sf"} & set(self.functions)]
         quantiles = [name for name in ("ppf", "isf") if name in self.functions]
         known = {"mean": "mean", "var": "var", "std": "var", "entropy": "entropy", "median": "ppf", "interval": "ppf"}
-        found = {*self.functions, *(("mean", "var") if self.integrated else ())}
+        found = {*self.functions, *(("mean", "var", "entropy") if self.integrated else ())}
         numbers = [name for name, needed in known.items() if needed in found]
         return [*body, *tails, *quantiles, *numbers, *(("stats", "moment", "expect") if self.integrated else ()), "rvs"]
 
@@ -286,7 +286,7 @@ class Distribution(Moments):
     @of_parameters
     def entropy(self, shapes: list[Any], loc: Any, scale: Any) -> Any:
         """Return the entropy in nats; the differential one of a continuous distribution."""
-        return self.known("entropy")(*shapes) + (0.0 if self.discrete else pn.log(scale))
+        return self.number("entropy", shapes) + (0.0 if self.discrete else pn.log(scale))
 
     @of_parameters
     def median(self, shapes: list[Any], loc: Any, scale: Any) -> Any:

@@ -300,6 +300,13 @@ def _f_variance(dfn: Any, dfd: Any) -> Any:
     return where_finite(dfd > 4.0, 2.0 * dfd**2 * (dfn + half) / (dfn * half**2 * (half - 2.0)))
 
 
+def _f_entropy(dfn: Any, dfd: Any) -> Any:
+    half, rest = 0.5 * dfn, 0.5 * dfd
+    below, above, total = special.digamma(half), special.digamma(rest), special.digamma(half + rest)
+    powers = (half + rest) * (total - above) - (half - 1.0) * (below - above)
+    return special.betaln(half, rest) + powers + pn.log(dfd) - pn.log(dfn)
+
+
 f = Distribution(
     "f",
     ("dfn", "dfd"),
@@ -312,6 +319,7 @@ f = Distribution(
         "isf": lambda q, dfn, dfd: 1.0 / special.fdtri(dfd, dfn, q),
         "mean": lambda dfn, dfd: where_finite(dfd > 2.0, dfd / (dfd - 2.0)),
         "var": _f_variance,
+        "entropy": _f_entropy,
         "tail": lambda dfn, dfd: 0.5 * dfd,
     },
 )

@@ -170,6 +170,7 @@ genextreme = Distribution(
         "logcdf": lambda z, c: -pn.exp(_reduced(z, c)),
         "ppf": lambda q, c: -special.boxcox(-pn.log(q), c),
         "isf": lambda q, c: -special.boxcox(-pn.log1p(-q), c),
+        "entropy": lambda c: 1.0 + EULER * (1.0 - c),
         "tail": lambda c: _order(-c),
     },
     valid=lambda c: abs(c) < math.inf,
@@ -203,6 +204,7 @@ gompertz = Distribution(
         "logsf": lambda z, c: -c * pn.expm1(z),
         "ppf": lambda q, c: pn.log1p(-pn.log1p(-q) / c),
         "isf": lambda q, c: pn.log1p(-pn.log(q) / c),
+        "entropy": lambda c: 1.0 - pn.log(c) - special.hyperu(1.0, 1.0, c),
     },
 )
 loggamma = Distribution(

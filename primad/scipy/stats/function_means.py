@@ -123,12 +123,33 @@ def power_mean(family: Any, order: int, shapes: list[Any], origin: Any = 0.0, un
     would count there, the result is NaN.
     """
     given = [pn.asarray(p) * 1.0 for p in (*shapes, origin, unit)]
+    return _of_each(lambda *p: _power_mean(family, order, list(p[:-2]), p[-2], p[-1]), given)
+
+
+def entropy_of(family: Any, shapes: list[Any]) -> Any:
+    """Return the mean of −log p(z), elementwise in arrays of parameters."""
+
+    def of_numbers(*shapes: Any) -> Any:
+        def surprise(z: Any) -> Any:
+            return -family.log_density(z, *shapes)
+
+        mean = (sum_of(family, surprise, list(shapes))[0],) if family.discrete else parts_of(family, surprise, shapes)
+        return sum(mean)
+
+    return _of_each(of_numbers, [pn.asarray(p) * 1.0 for p in shapes])
+
+
+def _of_each(compute: Function, given: list[Any]) -> Any:
+    """Return what a function of numbers finds, elementwise in arrays of them."""
     whole = np.broadcast_shapes(*[p.shape for p in given])
-    if whole:
-        flat = [pn.reshape(pn.broadcast_to(p, whole), (-1,)) for p in given]
-        found = vmap(lambda *p: power_mean(family, order, list(p[:-2]), p[-2], p[-1]))(*flat)
-        return pn.reshape(found, whole)
-    *shapes, origin, unit = given
+    if not whole:
+        return compute(*given)
+    flat = [pn.reshape(pn.broadcast_to(p, whole), (-1,)) for p in given]
+    return pn.reshape(vmap(compute)(*flat), whole)
+
+
+def _power_mean(family: Any, order: int, shapes: list[Any], origin: Any, unit: Any) -> Any:
+    """Return the mean of a power, of parameters that are numbers."""
 
     def power(z: Any) -> Any:
         return ((z - origin) / unit) ** order

@@ -158,6 +158,13 @@ class wishart_gen(_OfMatrices):
         return pn.squeeze(defined_where(df > scale.shape[0] - 1.0, df * (scale**2 + pn.outer(diagonal, diagonal))))
 
     @recorded_method
+    def mode(self, df: Any, scale: Any) -> Any:
+        """Return the matrix of the highest density, NaN where there is none."""
+        df, scale = self._given(df, scale)
+        rest = df - scale.shape[0] - 1.0
+        return pn.squeeze(defined_where(rest >= 0.0, rest * scale))
+
+    @recorded_method
     def entropy(self, df: Any, scale: Any) -> Any:
         """Return the differential entropy in nats."""
         df, scale = self._given(df, scale)
@@ -208,6 +215,13 @@ class invwishart_gen(_OfMatrices):
         rest, diagonal = df - scale.shape[0] - 1.0, pn.diagonal(scale)
         found = (rest + 2.0) * scale**2 + rest * pn.outer(diagonal, diagonal)
         return pn.squeeze(defined_where(rest > 2.0, found / ((rest + 1.0) * rest**2 * (rest - 2.0))))
+
+    @recorded_method
+    def mode(self, df: Any, scale: Any) -> Any:
+        """Return the matrix of the highest density."""
+        df, scale = self._given(df, scale)
+        n = scale.shape[0]
+        return pn.squeeze(defined_where(df > n - 1.0, scale / (df + n + 1.0)))
 
     @recorded_method
     def entropy(self, df: Any, scale: Any) -> Any:

@@ -12,7 +12,7 @@ from primad import numpy as pn
 from primad.errors import TracingError
 from primad.numpy import special
 from primad.numpy.promotion import any_traced
-from primad.scipy.stats.function_means import REACH, central, parts_of, power_mean, sum_of
+from primad.scipy.stats.function_means import REACH, central, entropy_of, parts_of, power_mean, sum_of
 from primad.scipy.stats.recorded_methods import at_points, of_parameters
 from primad.scipy.traced_calls import is_recorded
 
@@ -53,9 +53,11 @@ class Moments:
             self.known("ppf")
 
     def number(self, name: str, shapes: list[Any]) -> Any:
-        """Return the mean or the variance of the standard form, by an integral where it is not known in closed form."""
+        """Return mean, variance or entropy of the standard form, by an integral where there is no closed form."""
         if name in self.functions or not self.integrated:
             return self.known(name)(*shapes)
+        if name == "entropy":
+            return entropy_of(self, shapes)
         if name == "mean":
             return power_mean(self, 1, shapes)
         return power_mean(self, 2, shapes, self.number("mean", shapes))

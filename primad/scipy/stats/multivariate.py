@@ -58,7 +58,7 @@ class OfVectors:
     @property
     def recorded(self) -> list[str]:
         """Names of the methods that traced values have."""
-        methods = ("logpdf", "pdf", "logpmf", "pmf", "mean", "var", "entropy", "rvs")
+        methods = ("logpdf", "pdf", "logpmf", "pmf", "mean", "mode", "var", "cov", "entropy", "rvs")
         return [name for name in methods if hasattr(type(self), name)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
@@ -163,6 +163,12 @@ class dirichlet_gen(OfVectors):
         return alpha * (total - alpha) / (total * total * (total + 1.0))
 
     @recorded_method
+    def cov(self, alpha: Any) -> Any:
+        """Return the covariances of the shares."""
+        shares = self.mean(alpha)
+        return (pn.diag(shares) - pn.outer(shares, shares)) / (pn.sum(pn.asarray(alpha)) + 1.0)
+
+    @recorded_method
     def entropy(self, alpha: Any) -> Any:
         """Return the differential entropy in nats."""
         alpha = pn.asarray(alpha) * 1.0
@@ -170,6 +176,16 @@ class dirichlet_gen(OfVectors):
         norm = pn.sum(special.gammaln(alpha)) - special.gammaln(total)
         rest = pn.sum((alpha - 1.0) * special.digamma(alpha))
         return norm + (total - alpha.shape[0]) * special.digamma(total) - rest
+
+
+def _shares(n: Any, p: Any) -> tuple[Any, Any]:
+    """Return the number of draws, and probabilities, of which the last one is what the others leave."""
+    n, p = pn.asarray(n) * 1.0, pn.asarray(p)
+    return n, pn.concatenate([p[..., :-1], 1.0 - pn.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+
+
+def _defined(n: Any, p: Any) -> Any:
+    return (n >= 0.0) & (n == pn.floor(n)) & pn.all((p >= 0.0) & (p <= 1.0), axis=-1)
 
 
 class multinomial_gen(OfVectors):
@@ -187,12 +203,23 @@ class multinomial_gen(OfVectors):
     @recorded_method
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """Return the logarithm of the probability."""
-        x, n, p = pn.asarray(x) * 1.0, pn.asarray(n) * 1.0, pn.asarray(p)
-        p = pn.concatenate([p[..., :-1], 1.0 - pn.sum(p[..., :-1], axis=-1, keepdims=True)], axis=-1)
+        x, (n, p) = pn.asarray(x) * 1.0, _shares(n, p)
         found = special.gammaln(n + 1.0) + pn.sum(special.xlogy(x, p) - special.gammaln(x + 1.0), axis=-1)
         counts = pn.all((x >= 0.0) & (x == pn.floor(x)), axis=-1) & (pn.sum(x, axis=-1) == n)
-        known = (n >= 0.0) & (n == pn.floor(n)) & pn.all((p >= 0.0) & (p <= 1.0), axis=-1)
-        return defined_where(known, pn.where(counts, found, -math.inf))
+        return defined_where(_defined(n, p), pn.where(counts, found, -math.inf))
+
+    @recorded_method
+    def mean(self, n: Any, p: Any) -> Any:
+        """Return the expected counts."""
+        n, p = _shares(n, p)
+        return defined_where(_defined(n, p)[..., None], n[..., None] * p)
+
+    @recorded_method
+    def cov(self, n: Any, p: Any) -> Any:
+        """Return the covariances of the counts."""
+        n, p = _shares(n, p)
+        each = pn.eye(p.shape[-1]) * p[..., None] - p[..., :, None] * p[..., None, :]
+        return defined_where(_defined(n, p)[..., None, None], n[..., None, None] * each)
 
     def rvs(self, n: Any, p: Any, size: Any = 1, random_state: Any = None, *, key: Any = None) -> Any:
         """Draw counts at random from a key; they have no derivative. Without a key as SciPy does.

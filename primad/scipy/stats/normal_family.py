@@ -76,6 +76,10 @@ def _nakagami_mean(nu: Any) -> Any:
     return pn.exp(special.gammaln(nu + 0.5) - special.gammaln(nu)) / pn.sqrt(nu)
 
 
+def _nakagami_entropy(nu: Any) -> Any:
+    return special.gammaln(nu) + nu - (nu - 0.5) * special.digamma(nu) - 0.5 * pn.log(nu) - LOG_2
+
+
 nakagami = Distribution(
     "nakagami",
     ("nu",),
@@ -88,6 +92,7 @@ nakagami = Distribution(
         "isf": lambda q, nu: pn.sqrt(special.gammainccinv(nu, q) / nu),
         "mean": _nakagami_mean,
         "var": lambda nu: 1.0 - _nakagami_mean(nu) ** 2,
+        "entropy": _nakagami_entropy,
     },
 )
 
@@ -196,6 +201,11 @@ def _invgauss_log_sf(z: Any, mu: Any) -> Any:
     return first + log1m_exp(first - second)
 
 
+def _invgauss_entropy(mu: Any) -> Any:
+    """Return the mean of −log p; U(1, 1, x) is eˣ·E₁(x)."""
+    return 0.5 + LOG_ROOT + 1.5 * (pn.log(mu) - special.hyperu(1.0, 1.0, 2.0 / mu))
+
+
 def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
     def mean(*mu: Any) -> Any:
         return mu[0] if mu else 1.0
@@ -217,6 +227,7 @@ def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
             "isf": scipys_quantile(name, "isf", lambda z, *mu: pn.exp(_invgauss_log_sf(z, mean(*mu))), density),
             "mean": mean,
             "var": lambda *mu: mean(*mu) ** 3,
+            "entropy": lambda *mu: _invgauss_entropy(mean(*mu)),
         },
         with_ends=without_ends,
     )
@@ -242,6 +253,16 @@ def _truncnorm_quantile(log_below: Any, log_above: Any, a: Any, b: Any) -> Any:
     return pn.where(left, inner, -inner)
 
 
+def _truncnorm_entropy(a: Any, b: Any) -> Any:
+    mass = _log_mass(a, b)
+
+    def slope(end: Any) -> Any:
+        inner = pn.where(pn.abs(end) < math.inf, end, 0.0)
+        return inner * pn.exp(norm.log_density(inner) - mass)
+
+    return 0.5 + LOG_ROOT + mass + 0.5 * (slope(a) - slope(b))
+
+
 truncnorm = Distribution(
     "truncnorm",
     ("a", "b"),
@@ -252,6 +273,7 @@ truncnorm = Distribution(
         "sf": lambda z, a, b: pn.exp(_log_mass(z, b) - _log_mass(a, b)),
         "ppf": lambda q, a, b: _truncnorm_quantile(pn.log(q), pn.log1p(-q), a, b),
         "isf": lambda q, a, b: _truncnorm_quantile(pn.log1p(-q), pn.log(q), a, b),
+        "entropy": _truncnorm_entropy,
     },
     valid=lambda a, b: a < b,
 )
@@ -285,6 +307,7 @@ levy = Distribution(
         "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
         "mean": lambda: math.inf,
         "var": lambda: math.inf,
+        "entropy": lambda: 0.5 * (1.0 + 3.0 * EULER + math.log(16.0 * math.pi)),
         "tail": lambda: 0.5,
     },
     with_ends=without_ends,
@@ -300,6 +323,7 @@ moyal = Distribution(
         "isf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfinv(q)),
         "mean": lambda: LOG_2 + EULER,
         "var": lambda: 0.5 * math.pi**2,
+        "entropy": lambda: 0.5 * (EULER + LOG_2 + 1.0) + LOG_ROOT,
     },
 )
 

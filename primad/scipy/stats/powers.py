@@ -7,7 +7,7 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
-from primad.scipy.stats.distribution import LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
+from primad.scipy.stats.distribution import EULER, LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
 from primad.scipy.stats.distributions import laplace
 
 __all__ = [
@@ -114,6 +114,12 @@ def _burr_density(z: Any, c: Any, d: Any) -> Any:
     return pn.log(c) + pn.log(d) + powers
 
 
+def _burr_entropy(c: Any, d: Any) -> Any:
+    """Return the mean of −log p: zᶜ/(1 + zᶜ) is a number of the beta distribution (d, 1)."""
+    total = (d + 1.0) * (special.digamma(d + 1.0) + EULER)
+    return total - (d - 1.0 / c) * (special.digamma(d) + EULER) - pn.log(c) - pn.log(d)
+
+
 burr = Distribution(
     "burr",
     ("c", "d"),
@@ -125,6 +131,7 @@ burr = Distribution(
         "logcdf": lambda z, c, d: -d * special.softplus(-c * pn.log(z)),
         "ppf": lambda q, c, d: pn.exp(-_log_odds(-pn.log(q) / d) / c),
         "isf": lambda q, c, d: pn.exp(-_log_odds(-pn.log1p(-q) / d) / c),
+        "entropy": _burr_entropy,
         "tail": lambda c, d: c,
     },
 )
@@ -133,6 +140,11 @@ burr = Distribution(
 def _burr12_density(z: Any, c: Any, d: Any) -> Any:
     powers = special.xlogy(c - 1.0, z) - (d + 1.0) * special.softplus(c * pn.log(z))
     return pn.log(c) + pn.log(d) + powers
+
+
+def _burr12_entropy(c: Any, d: Any) -> Any:
+    """Return the mean of −log p: 1/(1 + zᶜ) is a number of the beta distribution (d, 1)."""
+    return 1.0 + 1.0 / d + (1.0 - 1.0 / c) * (special.digamma(d) + EULER) - pn.log(c) - pn.log(d)
 
 
 burr12 = Distribution(
@@ -146,6 +158,7 @@ burr12 = Distribution(
         "logsf": lambda z, c, d: -d * special.softplus(c * pn.log(z)),
         "ppf": lambda q, c, d: pn.exp(_log_odds(-pn.log1p(-q) / d) / c),
         "isf": lambda q, c, d: pn.exp(_log_odds(-pn.log(q) / d) / c),
+        "entropy": _burr12_entropy,
         "tail": lambda c, d: c * d,
     },
 )
@@ -153,6 +166,11 @@ burr12 = Distribution(
 
 def _betaprime_variance(a: Any, b: Any) -> Any:
     return where_finite(b > 2.0, a * (a + b - 1.0) / ((b - 2.0) * (b - 1.0) ** 2))
+
+
+def _betaprime_entropy(a: Any, b: Any) -> Any:
+    below, above, total = special.digamma(a), special.digamma(b), special.digamma(a + b)
+    return special.betaln(a, b) - (a - 1.0) * (below - above) + (a + b) * (total - above)
 
 
 betaprime = Distribution(
@@ -167,6 +185,7 @@ betaprime = Distribution(
         "isf": lambda q, a, b: a / (b * special.fdtri(2.0 * b, 2.0 * a, q)),
         "mean": lambda a, b: where_finite(b > 1.0, a / (b - 1.0)),
         "var": _betaprime_variance,
+        "entropy": _betaprime_entropy,
         "tail": lambda a, b: b,
     },
 )
@@ -274,5 +293,6 @@ truncexpon = Distribution(
         "sf": lambda z, b: pn.exp(-z) * pn.expm1(z - b) / pn.expm1(-b),
         "ppf": lambda q, b: -pn.log1p(q * pn.expm1(-b)),
         "isf": lambda q, b: -pn.log1p((1.0 - q) * pn.expm1(-b)),
+        "entropy": lambda b: 1.0 - b / pn.expm1(b) + log1m_exp(b),
     },
 )

@@ -69,7 +69,7 @@ def other_method(distribution: str, name: str) -> Callable[..., Any]:
         if any_traced([*args, *kwargs.values()]):
             raise TracingError(
                 f"scipy.stats.{distribution}.{name} of traced values",
-                why="It is not recorded: its derivatives in the parameters are not known in closed form here.",
+                why="It is not recorded here: SciPy's own computes on plain numbers.",
                 fix="take a method that is recorded, such as logpdf or logpmf; draws are quantiles of uniform numbers, "
                 "ppf(u, …), where it is recorded.",
             )
