@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from primad import ops
-from primad.numpy.elementwise.ufuncs import defined_where, where
+from primad.numpy.elementwise.ufuncs import absolute, defined_where, where
 from primad.numpy.special_functions.formulas import formula
 from primad.ops.record.primitive import full
 from primad.system.deferred import special
@@ -175,7 +175,25 @@ def ellipj(u: Any, m: Any) -> tuple[Any, Any, Any, Any]:
 
 @formula(special.agm)
 def agm(a: Any, b: Any) -> Any:
-    """scipy.special.agm: the arithmetic-geometric mean of numbers of one sign (DLMF 19.8.6)."""
+    """scipy.special.agm: the arithmetic-geometric mean of numbers of one sign (DLMF 19.8.6).
+
+    It is that of two means after three steps, whose squares neither overflow nor vanish. The smaller number counts by
+    its logarithm, in which derivatives have the size of the mean.
+    """
+    large, small = absolute(a), absolute(b)
+    large, small = where(large > small, large, small), where(large > small, small, large)
+    unit = ops.stop_gradient(where((large == 0.0) | ~(large < math.inf), 1.0, large))
+    high, ratio = large / unit, small / unit
+    far = ratio < FAR
+    below = where(far, ops.log(small) - ops.log(unit), ops.log(where(far, 1.0, ratio)))
+    low = where(far, 0.0, ratio)
+    for _ in range(3):
+        below = 0.5 * (below + ops.log(high))
+        high, low = 0.5 * (high + low), ops.exp(below)
     zero, one = full(0.0, a), full(1.0, a)
-    found = math.pi / ops.power_integral(zero, a * a, b * b, one, power=0.0, powers=THIRD["f"])
-    return defined_where(a * b >= 0.0, ops.sign(a + b) * found)
+    found = math.pi / ops.power_integral(zero, high * high, low * low, one, power=0.0, powers=THIRD["f"])
+    return defined_where(a * b >= 0.0, ops.sign(a + b) * found * unit)
+
+
+FAR = 1e-290
+"""Below it a ratio may have lost digits. Derived from the least normal number of 64 bits."""
