@@ -10,6 +10,7 @@ import scipy.interpolate
 
 import primad
 from primad import numpy as pn
+from primad.errors import MatrixError
 from primad.scipy.interpolate import RBFInterpolator
 
 DRAWN = np.random.default_rng(7)
@@ -100,3 +101,22 @@ def test_errors_say_what_to_do() -> None:
         primad.grad(lambda x: RBFInterpolator(Y, D, neighbors=4)(x[None])[0])(X[0])
     with pytest.warns(UserWarning, match="degree"):
         primad.trace(lambda d: RBFInterpolator(Y, d, kernel="quintic", degree=1)(X))(D)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_points_that_are_given_twice_are_refused_or_nan(kernel: str) -> None:
+    """SciPy finds a pivot of 0 by chance; smoothed values may be given twice, as there."""
+    twice, options = np.concatenate([Y, Y[3:5]]), {"kernel": kernel, "epsilon": 2.0}
+    values = np.concatenate([D, D[3:5]])
+    with pytest.raises(MatrixError, match="a point is given twice"):
+        primad.grad(lambda y: RBFInterpolator(y, values, **options)(X)[0])(twice)
+    assert np.isnan(primad.jit(lambda y: RBFInterpolator(y, values, **options)(X))(twice)).all()
+    smooth = primad.jit(lambda y: RBFInterpolator(y, values, smoothing=0.1, **options)(X))(twice)
+    expected = scipy.interpolate.RBFInterpolator(twice, values, smoothing=0.1, **options)(X)
+    np.testing.assert_allclose(smooth, expected, rtol=1e-8, atol=1e-10)
+
+
+def test_points_on_a_line_have_no_polynomial_of_degree_1() -> None:
+    line = Y[:, :1] * np.array([1.0, 2.0])
+    with pytest.raises(MatrixError, match="degree 1 are not distinct"):
+        primad.jit(lambda d: RBFInterpolator(line, d)(X))(D)

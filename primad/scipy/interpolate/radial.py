@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import DomainError, NotDifferentiableError, ShapeError, warn
+from primad.errors import DomainError, MatrixError, NotDifferentiableError, ShapeError, TracingError, warn
 from primad.functional.recorded_values import stop_gradient
 from primad.functional.rules.custom_rules import custom_jvp
 from primad.numpy import special
+from primad.numpy.elementwise.ufuncs import defined_where
+from primad.numpy.shapes.ordering import values_of
 from primad.scipy.interpolate.piecewise import in_double, own
 from primad.scipy.traced_calls import is_recorded
 from primad.system.tracebacks import entrance
@@ -70,6 +72,8 @@ class RBFInterpolator:
         ShapeError: if shapes do not fit, or there are fewer points than the polynomial has terms.
         DomainError: for an unknown kernel, a degree below −1, or no epsilon where one is needed.
         NotDifferentiableError: for neighbors of traced arrays.
+        MatrixError: for a point that is given twice, without smoothing, and points on which the polynomial is not
+            unique; under `jit` with traced points all values are NaN then.
 
     Example:
         >>> import numpy as np, primad
@@ -130,9 +134,37 @@ class RBFInterpolator:
         terms = self._monomials((self.y - middle) / width)
         corner = np.zeros((terms.shape[1], terms.shape[1]))
         matrix = pnp.block([[self._of_itself(count), terms], [terms.T, corner]])
+        matrix = defined_where(self._is_regular(terms), matrix)
         values = pnp.reshape(self.d, (count, -1))
         right = pnp.concatenate([values, pnp.zeros((terms.shape[1], values.shape[1]), values.dtype)])
         return middle, width, pnp.linalg.solve(matrix, right)
+
+    def _is_regular(self, terms: Any) -> Any:
+        """Say whether all points count once, which is plain where they are known; raise where that would divide by 0.
+
+        A solver finds a pivot of 0 by chance only: up to rounding it is another small number.
+        """
+        exact = pnp.broadcast_to(self.smoothing == 0.0, self.y.shape[:1])
+        same = pnp.all(self.y[:, None, :] == self.y[None, :, :], axis=-1) & exact[:, None] & exact[None, :]
+        regular = pnp.logical_not(pnp.any(same & ~np.eye(len(self.y), dtype=bool)))
+        try:
+            twice, rank = not values_of(regular, "two equal points"), np.linalg.matrix_rank(values_of(terms, "a rank"))
+        except TracingError as error:
+            if error.only_types:
+                return regular
+            raise
+        if twice:
+            raise MatrixError(
+                "RBFInterpolator: a point is given twice, so the matrix is singular",
+                fix="give each point once, such as the mean of its values, or smoothing > 0.",
+            )
+        if terms.shape[1] and rank < terms.shape[1]:
+            raise MatrixError(
+                f"RBFInterpolator: points on which polynomials of degree {self.degree} are not distinct, so the matrix "
+                "is singular",
+                fix="give a lower degree (−1 for none), or points that do not lie on one line or plane.",
+            )
+        return regular
 
     def _of_itself(self, count: int) -> Any:
         """Return the kernels between data points, and the smoothing; what is 0 of distances has no derivative."""
