@@ -10,7 +10,8 @@ READ = "primad.value(x) reads a plain number on purpose (its derivative is then 
 
 RECORDED = {
     "scipy.integrate": frozenset((
-        "cumulative_simpson", "cumulative_trapezoid", "odeint", "quad", "simpson", "solve_ivp", "trapezoid",
+        "cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "odeint", "quad", "romb", "simpson", "solve_ivp",
+        "trapezoid",
     )),
     "scipy.interpolate": frozenset((
         "Akima1DInterpolator", "BSpline", "CubicHermiteSpline", "CubicSpline", "PPoly", "PchipInterpolator",

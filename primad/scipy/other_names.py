@@ -131,6 +131,91 @@ UNRECORDED = {
         "It is an older form of RBFInterpolator, which is recorded.": r"Rbf",
         "Its form is another one of what BSpline, PPoly and RegularGridInterpolator record.": r"BPoly|Nd\w+",
     },
+    "scipy.fft": {
+        "It chooses who computes: scipy.fft.register_backend(primad.scipy.fft) has SciPy's own functions recorded.": (
+            r"(register|skip|set|set_global)_backend"
+        ),
+    },
+    "scipy.integrate": {
+        "It is an integral over several variables: quad of a function that calls quad is recorded.": (
+            r"dblquad|tplquad|nquad|cubature|qmc_quad"
+        ),
+        "It is another rule for one integral: quad and fixed_quad are recorded.": r"quad_vec|tanhsinh",
+        "It is a sum until terms are small: primad.while_loop is recorded.": r"nsum",
+        "It makes plain numbers: nodes and weights.": r"newton_cotes|lebedev_rule",
+        "It is an object that steps: solve_ivp and odeint are recorded.": (
+            r"BDF|DOP853|LSODA|RK23|RK45|Radau|OdeSolver|DenseOutput|OdeSolution|(complex_)?ode"
+        ),
+        "It solves a system of equations for the values on a mesh: optimize.root of such a system is recorded.": (
+            r"solve_bvp"
+        ),
+        "It is a class of warnings: take SciPy's own.": r"\w+Warning",
+    },
+    "scipy.optimize": {
+        "It is another way to a minimum: minimize and minimize_scalar are recorded, which start where it ended.": (
+            r"fmin\w*|brent|golden|bracket|basinhopping|brute|differential_evolution|direct|dual_annealing|shgo"
+        ),
+        "It is another way to a root: root is recorded.": (
+            r"anderson|broyden[12]|diagbroyden|excitingmixing|linearmixing|newton_krylov|\w+(Jacobian|First)"
+        ),
+        "It is least squares by another name, or with another constraint: least_squares and minimize are recorded.": (
+            r"leastsq|lsq_linear|nnls|isotonic_regression"
+        ),
+        "Its result jumps: it chooses, or has whole numbers.": r"milp|linear_sum_assignment|quadratic_assignment",
+        "It approximates derivatives, which are exact here: primad.check_grads compares both.": (
+            r"approx_fprime|check_grad"
+        ),
+        "It takes part in a solver, or is its result: take SciPy's own.": (
+            r"BFGS|SR1|HessianUpdateStrategy|LbfgsInvHessProduct|Bounds|(Non)?[lL]inearConstraint|line_search|"
+            r"OptimizeResult|RootResults|linprog_verbose_callback|show_options|NoConvergence|OptimizeWarning"
+        ),
+        "It is a test function of one line, and its derivatives.": r"rosen\w*",
+    },
+    "scipy.stats": {
+        "It is a test, whose statistic is made of means and of sorted numbers, and whose p-value is a distribution "
+        "function: these are recorded.": (
+            r"\w*test\w*|\w+_(exact|1samp|2samp|ksamp|ind|rel|hsd|oneway|contingency)|ansari|bartlett|\w*anderson\w*|"
+            r"brunnermunzel|(friedman)?chisquare|combine_pvalues|cramervonmises|dunnett|alexandergovern|epps_singleton_2samp|"
+            r"false_discovery_control|fligner|goodness_of_fit|jarque_bera|kruskal|levene|logrank|mannwhitneyu|mood|"
+            r"multiscale_graphcorr|power_divergence|ranksums|shapiro|wilcoxon|f_oneway|ttest_ind_from_stats"
+        ),
+        "It is a statistic of a sample, of few lines of what is recorded: np.mean, np.var, np.sort, np.quantile.": (
+            r"[ghp]mean|g?zscore|zmap|skew|kurtosis|moment|sem|t(mean|var|std|sem|min|max)|trim_mean|variation|"
+            r"circ(mean|std|var)|describe|iqr|median_abs_deviation|kstat(var)?|lmoment|expectile|directional_stats|gstd|"
+            r"differential_entropy|entropy|quantile|scoreatpercentile|percentileofscore|obrientransform|\w+_distance\w*"
+        ),
+        "It is a line or a correlation and its test: np.cov, np.corrcoef and np.linalg.lstsq are recorded.": (
+            r"pearsonr|linregress|kendalltau|spearmanrh?o?|pointbiserialr|siegelslopes|theilslopes|weightedtau|somersd|"
+            r"chatterjeexi"
+        ),
+        "It ranks, counts or leaves out by what the values are.": (
+            r"rankdata|tiecorrect|sigmaclip|trim1|trimboth|binned_statistic\w*|cumfreq|relfreq|ecdf|mode"
+        ),
+        "It draws at random: rvs of what is recorded takes keys.": (r"bootstrap|\w+Method|power|sobol_indices"),
+        "It fits, or draws a plot for a fit: scipy.optimize.minimize of a sum of logpdf is recorded.": (
+            r"fit|bayes_mvs|mvsdist|probplot|ppcc_\w+|(boxcox|yeojohnson)(_\w+)?"
+        ),
+        "It is SciPy's newer form of distributions: norm, uniform, logistic and binom are recorded.": (
+            r"Normal|Uniform|Logistic|Binomial|Mixture|make_distribution|order_statistic|truncate|abs|exp|log"
+        ),
+        "It makes distributions of your own: write the density with the functions that are recorded.": (
+            r"rv_(continuous|discrete|histogram)|Covariance|CensoredData"
+        ),
+        "It is a mean of densities: np.mean(norm.pdf(x[:, None], data, h), axis=1).": r"gaussian_kde",
+        "It is a class of warnings or errors: take SciPy's own.": r"\w+Warning|FitError",
+    },
+    "scipy.sparse.linalg": {
+        "It is another way to the solution of a linear system: spsolve and cg are recorded.": (
+            r"bicg|cgs|gcrotmk|lgmres|lsmr|lsqr|qmr|tfqmr|spsolve_triangular|spilu|inv"
+        ),
+        "It is a function of the matrix, or has its spectrum: scipy.linalg's of A.toarray() is recorded.": (
+            r"expm|expm_multiply|funm_multiply_krylov|matrix_power|norm|eigs|eigsh|svds|lobpcg"
+        ),
+        "It is an estimate, or finds out what the entries are.": r"onenormest|is_sptriangular|spbandwidth",
+        "It is a class, or a setting: take SciPy's own.": (
+            r"Arpack\w+|LaplacianNd|LinearOperator|aslinearoperator|MatrixRankWarning|SuperLU|use_solver"
+        ),
+    },
 }
 """Why functions of SciPy's modules are not recorded: by patterns of names, of which the first that fits holds."""
 

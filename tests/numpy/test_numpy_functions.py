@@ -38,7 +38,10 @@ OWN, WRITERS = (
     {name: reason for reason, names in table.items() for name in names.split() if name in NAMES}
     for table in (NOTHING_TO_RECORD, WRITING)
 )
-PATHS = ("scipy.linalg", "scipy.interpolate", "scipy.signal", "scipy.ndimage")
+PATHS = (
+    "scipy.linalg", "scipy.interpolate", "scipy.integrate", "scipy.optimize", "scipy.signal", "scipy.ndimage",
+    "scipy.fft", "scipy.sparse.linalg",
+)  # fmt: skip
 """Modules of SciPy's that are mirrored, and of whose functions all others are refused with a reason."""
 SAY_NOTHING = {"out", "order", "subok", "like", "device", "copy", "casting", "signature", "args", "kwargs", "kind"}
 """Options of NumPy's that are about memory, or that say how and not what."""
@@ -152,12 +155,17 @@ def of_path(path: str) -> list[str]:
         lines.append(f"| `{name}` | works{limited} | {said[:1].upper() + said[1:]} |")
     if own:
         lines.append(f"| {', '.join(f'`{name}`' for name in own)} | SciPy's own | They take plain numbers. |")
-    refused = {name: why_not(name, path) for name in names_of(path) if name not in mirror.__all__}
+    return [*lines, *_refused(path, [name for name in names_of(path) if name not in mirror.__all__])]
+
+
+def _refused(path: str, names: list[str]) -> list[str]:
+    """Return the rows of what one of SciPy's modules has beside what is recorded: one for each reason."""
+    refused, lines = {name: why_not(name, path) for name in names}, []
     assert "" not in refused.values(), [name for name, reason in refused.items() if not reason]
     for reason in UNRECORDED[path]:
-        names = [name for name in refused if refused[name] == reason]
-        assert names, reason
-        lines.append(f"| {', '.join(f'`{name}`' for name in names)} | refused | {reason} |")
+        found = [name for name in refused if refused[name] == reason]
+        assert found, reason
+        lines.append(f"| {', '.join(f'`{name}`' for name in found)} | refused | {reason} |")
     return lines
 
 
@@ -196,7 +204,8 @@ def distributions() -> list[str]:
         shapes = f"Of {', '.join(shapes)}: " if shapes else ""
         lines.append(f"| `{name}` | works | {shapes}{', '.join(found.recorded)}. |")
     rest = ", ".join(f"`{name}`" for name in names if name not in recorded)
-    return [*lines, f"| {rest} | refused | Write the density with the functions that are recorded. |"]
+    lines.append(f"| {rest} | refused | Write the density with the functions that are recorded. |")
+    return [*lines, *_refused("scipy.stats", [name for name in names_of("scipy.stats") if name not in names])]
 
 
 def test_functions_of_scipy_that_are_refused_say_so() -> None:
@@ -213,11 +222,11 @@ def test_no_reason_holds_for_all_names(path: str) -> None:
     assert why_not("never_heard_of", path) == ""
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", [*PATHS, "scipy.stats"])
 def test_functions_under_scipys_paths_that_are_refused_say_why(path: str) -> None:
     mirror = importlib.import_module(f"primad.{path}")
     for name in set(names_of(path)) - set(mirror.__all__):
-        with pytest.raises(AttributeError, match=re.escape(why_not(name, path))):
+        with pytest.raises(AttributeError, match=re.escape(why_not(name, path) or "called as it is")):
             getattr(mirror, name)
 
 

@@ -103,3 +103,29 @@ def test_what_is_refused_names_a_way() -> None:
 def test_rules_record_as_much_for_many_samples_as_for_few(name: str) -> None:
     few, many = (primad.trace(getattr(mirror, name))(np.ones(count)) for count in (9, 901))
     assert len(many.nodes) == len(few.nodes)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 17])
+def test_romberg_of_samples(count: int) -> None:
+    y = np.random.default_rng(count).normal(size=(count, 2))
+    found = primad.jit(lambda y, dx: mirror.romb(y, dx, axis=0))(y, 0.3)
+    np.testing.assert_allclose(found, integrate.romb(y, 0.3, axis=0), rtol=1e-13)
+    primad.check_grads(lambda y, dx: mirror.romb(y, dx, axis=0), (y, 0.3), order=2)
+    with pytest.raises(primad.ShapeError, match="one more than a power of two"):
+        primad.grad(lambda y: mirror.romb(y))(np.ones(count + 5))
+    with pytest.raises(primad.NotDifferentiableError, match="leave show out"):
+        primad.grad(lambda y: mirror.romb(y, show=True))(np.ones(3))
+
+
+def test_quadrature_at_fixed_points() -> None:
+    """In the ends, in what the function depends on, and of several functions at once."""
+
+    def f(x: Any, k: Any) -> Any:
+        return np.exp(-k * x) * np.array([[1.0], [2.0]])
+
+    found = primad.jit(lambda a, b, k: mirror.fixed_quad(f, a, b, (k,), n=7)[0])(0.2, 1.7, 1.3)
+    np.testing.assert_allclose(found, integrate.fixed_quad(f, 0.2, 1.7, (1.3,), n=7)[0], rtol=1e-14)
+    primad.check_grads(lambda a, b, k: mirror.fixed_quad(f, a, b, (k,))[0], (0.2, 1.7, 1.3), order=2)
+    assert mirror.fixed_quad(np.exp, 0.0, 1.0) == integrate.fixed_quad(np.exp, 0.0, 1.0)
+    with pytest.raises(primad.TracingError, match=r"primad.scipy.integrate.fixed_quad"):
+        primad.jit(lambda a: integrate.fixed_quad(np.exp, a, 1.0)[0])(0.0)

@@ -1,4 +1,4 @@
-"""Integrals of sampled functions: rules that are linear in the samples, for even and uneven points."""
+"""Integrals of sampled functions, and of functions at fixed points: rules that are linear in the samples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.scipy.traced_calls import is_recorded
+from primad.scipy.traced_calls import as_args, is_recorded, refuse
 from primad.system.tracebacks import entrance
 
-__all__ = ["cumulative_simpson", "cumulative_trapezoid", "simpson", "trapezoid"]
+__all__ = ["cumulative_simpson", "cumulative_trapezoid", "fixed_quad", "romb", "simpson", "trapezoid"]
 
 
 def _own(name: str) -> Any:
@@ -183,3 +183,73 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
         pnp.concatenate([seconds[..., :1], seconds], axis=-1),
     )
     return _cumulative(parts, initial, axis, True)
+
+
+@entrance
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Integrate 2ᵏ + 1 evenly spaced samples by Romberg's rule, as SciPy does; recorded in samples and distance.
+
+    Args:
+        y: samples.
+        dx: how far apart.
+        axis: along which.
+        show: whether to print the table, of plain samples.
+
+    Returns:
+        the integral.
+
+    Raises:
+        ShapeError: for another number of samples.
+        NotDifferentiableError: for show with traced samples.
+
+    Example:
+        >>> import numpy as np, primad, primad.scipy.integrate
+        >>> print(primad.grad(lambda y: primad.scipy.integrate.romb(y, dx=3.0))(np.ones(3)))
+        [1. 4. 1.]
+    """
+    if not is_recorded((y, dx)):
+        return _own("romb")(y, dx, axis, show)
+    refuse("integrate.romb", show=show)
+    y, _ = _moved("romb", y, None, 1.0, axis)
+    count = y.shape[-1] - 1
+    if count < 1 or count & (count - 1):
+        raise ShapeError(f"romb: {count + 1} samples", fix="give one more than a power of two.")
+    table = [0.5 * count * (y[..., 0] + y[..., -1])]
+    step = count
+    while step > 1:
+        half = step // 2
+        row = [0.5 * table[0] + half * pnp.sum(y[..., half::step], axis=-1)]
+        for order, before in enumerate(table, 1):
+            row.append(row[-1] + (row[-1] - before) / (4.0**order - 1.0))
+        table, step = row, half
+    return dx * table[-1]
+
+
+@entrance
+def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
+    """Integrate a function by the Gauss-Legendre rule of n points, as SciPy does; recorded in all it depends on.
+
+    Args:
+        func: (x, *args) -> values along the last axis, at an array of points.
+        a: the lower end.
+        b: the upper end.
+        args: further arguments of func.
+        n: how many points.
+
+    Returns:
+        the integral, and None.
+
+    Example:
+        >>> import primad, primad.scipy.integrate
+        >>> integral = lambda k: primad.scipy.integrate.fixed_quad(lambda x: k * x**3, 0.0, 2.0)[0]
+        >>> float(round(primad.grad(integral)(1.0), 12))
+        4.0
+    """
+    args = as_args(args)
+    if not is_recorded((a, b, args), lambda: func(0.5 * (a + b) + np.zeros(n), *args)):
+        found: tuple[Any, None] = _own("fixed_quad")(func, a, b, args, n)
+        return found
+    places, weights = import_module("scipy.special").roots_legendre(n)
+    half = 0.5 * (b - a)
+    values = func(half * (places + 1.0) + a, *args)
+    return half * pnp.sum(weights * values, axis=-1), None
