@@ -6,7 +6,8 @@ from typing import Any
 
 from primad import ops
 from primad.numpy.elementwise.ufuncs import where
-from primad.numpy.special_functions.formulas import formula
+from primad.numpy.special_functions.formulas import SERIES, TERMS, formula
+from primad.ops.record.primitive import full
 from primad.system.deferred import special
 
 __all__ = [
@@ -170,9 +171,17 @@ def t_probability(df: Any, t: Any) -> Any:
     half, root = 0.5 * df, 0.5 + 0.0 * df
     outer = lower_beta(half, root, df / where(far, df + square, 2.0 * df))
     tail = 0.5 * where(far, outer, ops.betaincc(root, half, where(ratio == 0.0, 0.25, ratio)))
-    cubic, quintic = _of_series(df)
-    series = t * (1.0 - square * (cubic - square * quintic)) * ops.exp(-ops.betaln(half, root))
-    return where(ratio == 0.0, 0.5 + series / ops.sqrt(df), where(t < 0.0, tail, 1.0 - tail))
+    near = square * (1.0 + 1.0 / df) < SERIES  # an even function of t² has derivatives of odd orders that cancel
+    series = where(near, t, 0.0) * _over_density(df, where(near, square, 0.0)) * ops.exp(-ops.betaln(half, root))
+    return where(near, 0.5 + series / ops.sqrt(df), where(t < 0.0, tail, 1.0 - tail))
+
+
+def _over_density(df: Any, square: Any) -> Any:
+    """Return the integral of the density from 0 to t, over t times the density at 0, by its power series in t²."""
+    total = full(1.0 / (2 * TERMS + 1), square)
+    for k in range(TERMS - 1, -1, -1):
+        total = 1.0 / (2 * k + 1) - square * (0.5 * (df + 1.0) + k) / (df * (k + 1)) * total
+    return total
 
 
 def _of_series(df: Any) -> tuple[Any, Any]:
@@ -187,14 +196,23 @@ def stdtrit(df: Any, p: Any) -> Any:
 
 
 def t_quantile(df: Any, p: Any) -> Any:
-    """Return the t at which stdtr is p."""
-    small = where(p < 0.5, p, 1.0 - p)
+    """Return the t at which stdtr is p.
+
+    Near the middle it is the power series that inverts that of stdtr; of the first terms left out, the third derivative
+    is as small as rounding.
+    """
     half, root = 0.5 * df, 0.5 + 0.0 * df
-    inner = where(small == 0.5, 0.25, small)
-    size = ops.sqrt(df / _beta_odds(half, root, 2.0 * inner))
     s, (cubic, quintic) = (p - 0.5) * ops.exp(ops.betaln(half, root)) * ops.sqrt(df), _of_series(df)
+    near = s * s * cubic < MIDDLE
+    small = where(p < 0.5, p, 1.0 - p)
+    inner = where(near, 0.25, small)
+    size = ops.sqrt(df / _beta_odds(half, root, 2.0 * inner))
     middle = s * (1.0 + s * s * (cubic + s * s * (3.0 * cubic * cubic - quintic)))
-    return where(small == 0.5, middle, where(p < 0.5, -size, size))
+    return where(near, middle, where(p < 0.5, -size, size))
+
+
+MIDDLE = 1e-9
+"""Below it the cube of a series is its next term squared: 1e-18 of the value. Derived from 2⁻⁵²."""
 
 
 @formula(special.ndtri_exp)

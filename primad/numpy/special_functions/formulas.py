@@ -101,8 +101,10 @@ def huber(delta: Any, r: Any) -> Any:
 @formula(special.pseudo_huber)
 def pseudo_huber(delta: Any, r: Any) -> Any:
     """scipy.special.pseudo_huber: delta²·(√(1 + (r/delta)²) − 1), without cancellation; ∞ for negative delta."""
-    positive = where(delta > 0, delta, 1.0)
-    found = r * (r / positive) * positive / (hypot(r / positive, 1.0) + 1.0)
+    positive, small = where(delta > 0, delta, 1.0), delta < absolute(r)
+    ratio = where(small, 1.0, r / positive)
+    found = r * ratio * positive / (hypot(ratio, 1.0) + 1.0)
+    found = where(small, positive * (hypot(positive, where(small, r, 1.0)) - positive), found)
     beside = where(delta == 0, delta * absolute(r), where(r == 0, 0.0, found))  # it is linear near delta = 0
     return where(delta < 0, math.inf, where(delta > 0, found, beside))
 

@@ -1,0 +1,51 @@
+"""Special functions where formulas change, and where numbers are tiny, huge, or cancel."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+from scipy import special
+
+import primad
+import primad.scipy.special as recorded
+
+
+def test_students_distribution_near_the_middle() -> None:
+    """Derivatives of all orders, in t by those of the density, and the quantile's by those of the inverse function."""
+    t, df = np.array([0.0, 2e-15, -1e-8, 0.1, 0.2, -0.23]), 4.27
+    height = math.gamma(0.5 * (df + 1)) / math.gamma(0.5 * df) / math.sqrt(math.pi * df)
+    base, power = 1 + t * t / df, 0.5 * (df + 1)
+    f = height * base**-power
+    first = -f * 2 * power * t / (df * base)
+    second = f * (-2 * power / (df * base) + 4 * power * (power + 1) * t * t / (df * base) ** 2)
+    slopes = [primad.derivative(lambda t: recorded.stdtr(df, t), order)(t) for order in (1, 3)]
+    np.testing.assert_allclose(slopes, [f, second], rtol=1e-11)
+    p = special.stdtr(df, t)
+    back = [primad.derivative(lambda p: recorded.stdtrit(df, p), order)(p) for order in (1, 3)]
+    np.testing.assert_allclose(back, [1 / f, 3 * first**2 / f**5 - second / f**4], rtol=1e-8)
+
+
+def test_pseudo_huber_of_widths_on_both_sides_of_the_residual() -> None:
+    widths = np.array([2e-15, 0.1, 0.5, 3.0])
+    found = primad.derivative(lambda d: recorded.pseudo_huber(d, 0.5), 3)(widths)
+    exact = [float(mpmath.diff(lambda d: d * mpmath.sqrt(d**2 + 0.25) - d**2, d, 3)) for d in widths]
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+def test_arithmetic_geometric_means_of_all_sizes() -> None:
+    """The value, and what Euler's theorem says of derivatives: a·∂/∂a + b·∂/∂b is the value itself."""
+    a, b = np.array([[1e-305, 0.7], [3.0, 8e-223], [5e180, 2.0], [1.0, 2.0], [-1e-200, -1e-190]]).T
+    found, along = primad.jvp(lambda s: recorded.agm(s * a, s * b), (1.0,), (1.0,))
+    np.testing.assert_allclose(found, special.agm(a, b), rtol=1e-14)
+    np.testing.assert_allclose(along, special.agm(a, b), rtol=1e-13)
+
+
+def test_quantiles_of_f_far_out_have_derivatives() -> None:
+    """Those of the distribution function at the quantile add up to none along a quantile."""
+    q = np.array([1e-50, 1e-12, 0.3, 0.97])
+    x, ones = special.fdtri(3.5, 6.0, q), np.ones(4)
+    slopes = [primad.derivative(recorded.fdtri, argnums=i)(3.5 * ones, 6.0 * ones, q) for i in range(3)]
+    of_x = [primad.derivative(recorded.fdtr, argnums=i)(3.5 * ones, 6.0 * ones, x) for i in range(3)]
+    np.testing.assert_allclose(slopes, [-of_x[0] / of_x[2], -of_x[1] / of_x[2], 1 / of_x[2]], rtol=1e-10)
