@@ -14,13 +14,22 @@ from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, n
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_
-from primad.numpy.special_functions import distributions, elliptic, families, formulas, members, others
+from primad.numpy.special_functions import (
+    distributions,
+    elliptic,
+    families,
+    formulas,
+    members,
+    others,
+    spherical_harmonics,
+)
 from primad.numpy.special_functions.distributions import *
 from primad.numpy.special_functions.elliptic import *
 from primad.numpy.special_functions.families import *
 from primad.numpy.special_functions.formulas import *
 from primad.numpy.special_functions.members import *
 from primad.numpy.special_functions.others import *
+from primad.numpy.special_functions.spherical_harmonics import *
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
@@ -223,6 +232,7 @@ __all__ = [
     *formulas.__all__,
     *members.__all__,
     *others.__all__,
+    *spherical_harmonics.__all__,
 ]
 
 

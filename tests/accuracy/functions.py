@@ -11,11 +11,12 @@ FUNCTIONS: dict[str, Entry] = {**ELEMENTARY, **DISTRIBUTIONS, **BESSEL, **OTHERS
 """By name, with the number of the result of functions that have several."""
 
 LEFT_OUT: dict[str, str] = {
-    **dict.fromkeys(("hankel1", "hankel1e", "hankel2", "hankel2e"), "its parts are `jv` and `yv`"),
+    **dict.fromkeys(("hankel1", "hankel1e", "hankel2", "hankel2e", "h1vp", "h2vp"), "its parts are `jv` and `yv`"),
     "wofz": "a complex number: `erfcx` and `voigt_profile` are parts of it",
     "kelvin": "its parts are `ber`, `bei`, `ker`, `kei` and their derivatives",
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), "a function of several numbers along an axis"),
     **dict.fromkeys(("gammasgn", "round"), "constant between its jumps"),
+    "sph_harm_y": "a complex number: its parts are `eval_gegenbauer` and powers of sine and cosine",
     "radian": "a linear function",
     "psi": "another name of `digamma`",
 }

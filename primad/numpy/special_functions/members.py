@@ -189,6 +189,20 @@ FUNCTIONS |= {
     )
 }  # fmt: skip
 
+
+def _hankel_derivative(name: str, kind: int) -> Any:
+    """Return a derivative of any order of a Hankel function: its parts are those of J and Y."""
+
+    def function(v: Any, z: Any, n: int = 1) -> Any:
+        return ops.complex_of(FUNCTIONS["jvp"](v, z, n), kind * FUNCTIONS["yvp"](v, z, n))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"scipy.special.{name} for one plain order and n: the derivative of order n of hankel{name[1]}."
+    return implements(getattr(special, name))(function)
+
+
+FUNCTIONS |= {"h1vp": _hankel_derivative("h1vp", 1), "h2vp": _hankel_derivative("h2vp", -1)}
+
 __all__ = sorted(FUNCTIONS)
 
 
