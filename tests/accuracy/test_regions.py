@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
+import pytest
 from scipy import special
 
 import primad
@@ -49,3 +51,23 @@ def test_quantiles_of_f_far_out_have_derivatives() -> None:
     slopes = [primad.derivative(recorded.fdtri, argnums=i)(3.5 * ones, 6.0 * ones, q) for i in range(3)]
     of_x = [primad.derivative(recorded.fdtr, argnums=i)(3.5 * ones, 6.0 * ones, x) for i in range(3)]
     np.testing.assert_allclose(slopes, [-of_x[0] / of_x[2], -of_x[1] / of_x[2], 1 / of_x[2]], rtol=1e-10)
+
+
+@pytest.mark.parametrize("v", [0, 2.5])
+@pytest.mark.parametrize("name", ["ive", "kve"])
+def test_scaled_bessel_functions_far_out_have_derivatives(name: str, v: float) -> None:
+    """By mpmath, beyond and below where a series is summed; differences of orders cancel there."""
+    x = np.array([3.0, 24.0, 26.0, 700.0, 6e4])
+
+    def exact(t: Any) -> Any:
+        return mpmath.exp(-t) * mpmath.besseli(v, t) if name == "ive" else mpmath.exp(t) * mpmath.besselk(v, t)
+
+    with mpmath.workdps(60):
+        expected = [float(mpmath.diff(exact, mpmath.mpf(at), 3)) for at in x]
+    found = primad.derivative(lambda t: getattr(recorded, name)(v, t), 3)(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_scaled_bessel_functions_of_negative_numbers_are_mirrored() -> None:
+    found = primad.derivative(recorded.i1e, 2)(np.array([-300.0, 300.0, -2.0, 2.0]))
+    np.testing.assert_allclose(found[::2], -found[1::2], rtol=1e-12)

@@ -83,20 +83,20 @@ ARGUMENTS: dict[str, tuple[float, ...]] = {
         "inv_boxcox", "inv_boxcox1p", "kl_div", "poch", "pseudo_huber", "rel_entr", "xlog1py", "xlogy",
     ), (1.3, 0.4)),
     **dict.fromkeys(("betainc", "betaincc", "betaincinv", "betainccinv"), (1.3, 0.7, 0.4)),
-    "binom": (7.0, 2.5), "multigammaln": (2.3,),
+    "binom": (7.0, 2.5), "multigammaln": (2.3,), "sph_harm_y": (0.7, 0.4),
 }  # fmt: skip
 """Of functions whose arguments are all traced."""
 LAST: dict[str, tuple[int, ...]] = {"diric": (5,), "multigammaln": (3,)}
 """Plain parameters that come last."""
 PLAIN: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(("expn", "iv", "jn", "jv", "kn", "kv", "yn", "yv", "polygamma"), (2,)),
-    **{"eval_jacobi": (3, 0.5, 1.0), "lpmv": (1, 2), "eval_sh_jacobi": (3, 2.0, 1.0)},
+    **{"eval_jacobi": (3, 0.5, 1.0), "lpmv": (1, 2), "sph_harm_y": (2, 1), "eval_sh_jacobi": (3, 2.0, 1.0)},
     **dict.fromkeys(("bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"), (2, 7)),
 }
 """Plain parameters of functions that do not take the usual ones."""
 USUAL = (2, 1.5, 2.5)
 PYTHON: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("jvp", "yvp", "ivp", "kvp"), (2, 0.7, 2)),
+    **dict.fromkeys(("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"), (2, 0.7, 2)),
     **dict.fromkeys(("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"), (2, 0.7, True)),
 }
 

@@ -11,10 +11,11 @@ from primad.ops.record.primitive import Primitive
 from primad.ops.special.members.bessel_like import BESSEL_LIKE
 from primad.ops.special.members.entry import FunctionFamily
 from primad.ops.special.members.hypergeometric import HYPERGEOMETRIC
+from primad.ops.special.members.scaled_bessel import SCALED_BESSEL
 
 __all__ = ["member"]
 
-MEMBERS: dict[str, FunctionFamily] = {**BESSEL_LIKE, **HYPERGEOMETRIC}
+MEMBERS: dict[str, FunctionFamily] = {**BESSEL_LIKE, **HYPERGEOMETRIC, **SCALED_BESSEL}
 """The families by name."""
 
 

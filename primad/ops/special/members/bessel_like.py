@@ -7,9 +7,6 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from primad.ops.elementwise.discrete import sign
 from primad.ops.special.bessel import airy, bessel_i, bessel_j, bessel_k, bessel_y
 from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
@@ -118,16 +115,6 @@ BESSEL_LIKE: dict[str, FunctionFamily] = {
     "spherical_kn": FunctionFamily(
         lambda x, n: special.spherical_kn(n, x), _spherical("spherical_kn", -1.0, -1.0),
         lambda m, x, n: _half(m, "besselk", x, n), Tried.POSITIVE, ((0,), (2,)),
-    ),
-    "ive": FunctionFamily(
-        lambda x, v: np.where(x == np.inf, 0.0, special.ive(v, x)),
-        lambda of, out, x, v: 0.5 * (of("ive", x, v - 1) + of("ive", x, v + 1)) - sign(x) * out,
-        lambda m, x, v: m.exp(-x) * m.besseli(v, x), Tried.POSITIVE, ((0,), (1,), (0.5,)),
-    ),
-    "kve": FunctionFamily(
-        lambda x, v: np.where(x == np.inf, 0.0, special.kve(v, x)),
-        lambda of, out, x, v: out - 0.5 * (of("kve", x, v - 1) + of("kve", x, v + 1)),
-        lambda m, x, v: m.exp(x) * m.besselk(v, x), Tried.POSITIVE, ((0,), (1,), (1.5,)),
     ),
     "kelvin": FunctionFamily(
         _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), Tried.POSITIVE,
