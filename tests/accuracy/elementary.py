@@ -19,6 +19,21 @@ def _sign(m: Any, x: Any, found: Any) -> Any:
     return found if x >= 0 else -found
 
 
+def _beta(m: Any, a: Any, b: Any) -> Any:
+    with m.extradps(_cancelling(m, a, b)):
+        return m.beta(a, b)
+
+
+def _betaln(m: Any, a: Any, b: Any) -> Any:
+    with m.extradps(_cancelling(m, a, b)):
+        return m.re(m.loggamma(a) + m.loggamma(b) - m.loggamma(a + b))
+
+
+def _cancelling(m: Any, a: Any, b: Any) -> int:
+    """Return how many digits logarithms of gamma functions have before the point, which cancel."""
+    return 10 + max(0, int(0.31 * max(m.mag(a), m.mag(b))))
+
+
 def _erfinv(m: Any, x: Any) -> Any:
     return m.erfinv(x) if abs(x) < 0.5 else _sign(m, x, tails.erfc_inverse(m, 1 - abs(x)))
 
@@ -115,10 +130,8 @@ ELEMENTARY: dict[str, Entry] = {
         lambda m, d, a: m.log(m.pi) * d * (d - 1) / 4 + sum([m.loggamma(a - m.mpf(j) / 2) for j in range(d)]),
         ((1,), (2,)), call=lambda s, d, a: s.multigammaln(a, d),
     ),
-    "beta": Entry((GAMMA, GAMMA), lambda m, a, b: m.beta(a, b)),
-    "betaln": Entry(
-        (GAMMA, GAMMA), lambda m, a, b: m.re(m.loggamma(a) + m.loggamma(b) - m.loggamma(a + b))
-    ),
+    "beta": Entry((GAMMA, GAMMA), _beta),
+    "betaln": Entry((GAMMA, GAMMA), _betaln),
     "binom": Entry((grids.SHAPE, grids.SHAPE), lambda m, n, k: m.binomial(n, k)),
     "comb": Entry((grids.SHAPE, grids.SHAPE), lambda m, n, k: m.binomial(n, k) if k <= n else m.nan),
     "poch": Entry((grids.SHAPE, grids.SHAPE), lambda m, x, n: m.rf(x, n)),

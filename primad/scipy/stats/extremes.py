@@ -8,6 +8,7 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.special_functions.formulas import log1p_over
+from primad.numpy.special_functions.members import FUNCTIONS
 from primad.scipy.stats.distribution import (
     EULER,
     LOG_2,
@@ -204,7 +205,7 @@ gompertz = Distribution(
         "logsf": lambda z, c: -c * pn.expm1(z),
         "ppf": lambda q, c: pn.log1p(-pn.log1p(-q) / c),
         "isf": lambda q, c: pn.log1p(-pn.log(q) / c),
-        "entropy": lambda c: 1.0 - pn.log(c) - special.hyperu(1.0, 1.0, c),
+        "entropy": lambda c: 1.0 - pn.log(c) - FUNCTIONS["hyperu"](1.0, 1.0, c),
     },
 )
 loggamma = Distribution(

@@ -133,8 +133,9 @@ def entropy_of(family: Any, shapes: list[Any]) -> Any:
         def surprise(z: Any) -> Any:
             return -family.log_density(z, *shapes)
 
-        mean = (sum_of(family, surprise, list(shapes))[0],) if family.discrete else parts_of(family, surprise, shapes)
-        return sum(mean)
+        if family.discrete:
+            return sum_of(family, surprise, list(shapes))[0]
+        return sum(parts_of(family, surprise, list(shapes)))
 
     return _of_each(of_numbers, [pn.asarray(p) * 1.0 for p in shapes])
 

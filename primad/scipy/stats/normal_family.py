@@ -203,7 +203,7 @@ def _invgauss_log_sf(z: Any, mu: Any) -> Any:
 
 def _invgauss_entropy(mu: Any) -> Any:
     """Return the mean of −log p; U(1, 1, x) is eˣ·E₁(x)."""
-    return 0.5 + LOG_ROOT + 1.5 * (pn.log(mu) - special.hyperu(1.0, 1.0, 2.0 / mu))
+    return 0.5 + LOG_ROOT + 1.5 * (pn.log(mu) - FUNCTIONS["hyperu"](1.0, 1.0, 2.0 / mu))
 
 
 def _invgauss(name: str, shapes: tuple[str, ...]) -> Distribution:
