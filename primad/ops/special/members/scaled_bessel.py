@@ -11,8 +11,8 @@ from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
 
 FAR, TERMS = 25.0, 40
-"""From which x on, for orders of moderate size, and with how many terms asymptotic series are summed: the least term of
-those in 1/x is exp(−2·25), and the 40th is 1e-20. Derived."""
+"""The values of x, of orders of moderate size, from which on asymptotic series are summed, and how many terms they have.
+Chosen: the least term of a series in 1/x is exp(−2·25) then, and the 40th one 1e-20."""
 
 
 def _far(x: Any, v: float, n: int, sign: float) -> Any:
