@@ -1,13 +1,10 @@
 """Fixtures that several files use."""
 
-import atexit
 import contextlib
 import gc
 import importlib
 import os
-import shutil
 import signal
-import tempfile
 
 import pytest
 
@@ -79,12 +76,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 # No test depends on what earlier runs left.
 os.environ["PRIMAD_CACHE"] = "0"
-
-# Where the shell asks for no bytecode, every process that a test starts would compile the whole package, which takes a
-# second. All of them, and the workers of a run, share a folder that goes with the run.
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    os.environ["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(prefix="primad-tests-")
-    atexit.register(shutil.rmtree, os.environ["PYTHONPYCACHEPREFIX"], ignore_errors=True)
 
 
 @pytest.fixture(params=WIDTHS, ids="{} bytes".format)

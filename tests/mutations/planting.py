@@ -25,7 +25,7 @@ from tests.mutations.choosing import Batch
 from tests.mutations.covered_lines import ROOT
 from tests.mutations.slips import Slip
 
-LEFT_OUT = (".git", ".venv*", ".mutations", "docs", ".mypy_cache", ".ruff_cache", ".hypothesis")
+LEFT_OUT = (".git", ".venv*", ".mutations", "docs", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 IMPORTED = (
     "pytest", "hypothesis", "numpy", "scipy.special", "scipy.linalg", "scipy.optimize", "scipy.integrate", "sympy",
     "mpmath", "optree", "safetensors.numpy", "threadpoolctl", "llvmlite.binding", "rich.console", "typer",
