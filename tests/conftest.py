@@ -7,6 +7,7 @@ import os
 import signal
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 # The workers of a run share the processors. With threads of its own in each, BLAS waits for them in loops that take
 # five times as long as the products. What depends on those threads sets the number itself.
@@ -61,10 +62,31 @@ def _leave_out_earlier_files():
     gc.freeze()
 
 
+MENTIONED_SECONDS = 0.005
+"""How long, in seconds, what `--durations` lists takes at least: pytest's own `--durations-min`."""
+
 # Tests ask `explain` for what it says, not for how sure it is of a time. Every process measures the machine, for each
 # dtype, by products that take two seconds in code that LLVM made in haste.
 explained.MEASURED_SECONDS = 0.01
 machine_speeds._least = lambda call, runs, least=machine_speeds._least: least(call, runs // 5 or 1)
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """Report a test once to another process where nothing is to be said of making and clearing up what it needs.
+
+    Each report, and each word that a test begins or ends, takes both processes a tenth of a millisecond.
+    """
+    if not hasattr(item.config, "workerinput") or item.config.option.verbose > 0:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if (
+            report.when == "call"
+            or report.outcome != "passed"
+            or report.sections
+            or report.duration > MENTIONED_SECONDS
+        ):
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.hookimpl(optionalhook=True)
