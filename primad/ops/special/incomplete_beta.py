@@ -47,6 +47,10 @@ def _distribution(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int] = (0,
 
 
 def _density(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int]) -> Any:
+    weight = x ** (a - 1) * (1 - x) ** (b - 1) / numbers.beta(a, b)
+    if not any(n):
+        return weight
+
     def change(shape: Any, order: int) -> Any:
         return numbers.psi(order, shape) - numbers.psi(order, a + b)
 
@@ -55,8 +59,7 @@ def _density(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int]) -> Any:
     cumulants = {
         (j, k): -numbers.psi(j + k - 1, a + b) if j and k else change(a if j else b, j + k - 1) for j, k in orders
     }
-    found = beta_tails.bell_polynomials(*logs, cumulants, n)[n]
-    return found * x ** (a - 1) * (1 - x) ** (b - 1) / numbers.beta(a, b)
+    return beta_tails.bell_polynomials(*logs, cumulants, n)[n] * weight
 
 
 def _quantile(numbers: Any, a: Any, b: Any, p: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import DIRECTIONS, LOCAL, without
-from primad.ir.node import LITERAL, literal_value
+from primad.ir.node import LITERAL, Node, literal_value
 from primad.ir.program import Program
 from primad.ops.record.fields import LawClass
 from primad.ops.record.primitive import Primitive
@@ -75,7 +75,7 @@ def _whole(values: Sequence[Any]) -> list[Any]:
 def _at_special_values(trial: Trial, values: Sequence[Any], pools: Pools, most: int) -> int:
     """Try laws on operands of the types of some values; return how often one was applied."""
     op, params = trial.op, trial.example.params
-    applied: list[tuple[str, LawClass, bool]] = []
+    applied: list[tuple[str, Sequence[Node], LawClass, bool]] = []
 
     def build(*arrays: Any) -> list[Any]:
         found = []
@@ -84,8 +84,7 @@ def _at_special_values(trial: Trial, values: Sequence[Any], pools: Pools, most: 
             for name, promise, rewrite in rewriters(op, nodes):
                 after = rewrite(nodes[0].trace, nodes, params)
                 if after is not None:
-                    what = f"{trial.where()}, {name}: {', '.join(map(described, nodes))}"
-                    applied.append((what, promise, may_overflow(nodes)))
+                    applied.append((name, nodes, promise, may_overflow(nodes)))
                     found += [op(*chosen, **params), TracedArray(after)]
         return found
 
@@ -97,15 +96,16 @@ def _at_special_values(trial: Trial, values: Sequence[Any], pools: Pools, most: 
     with without(LOCAL, DIRECTIONS), np.errstate(all="ignore"):
         program = trace(build)(*[ArrayType(x.shape, x.dtype) for x in given])
     for promise, pool in pools:
-        tried = promise in {held for _, held, _ in applied} and (op.axes.pointwise or pool is not DISTANT)
+        tried = promise in {held for _, _, held, _ in applied} and (op.axes.pointwise or pool is not DISTANT)
         for _ in range(ROUNDS if tried else 0):
             drawn = _drawn(trial.choose, given, pool)
             with np.errstate(all="ignore"):
                 found = _on_arrays_of_their_own(program, drawn)
-            inputs = {"inputs": [x.tolist() for x in drawn]}
-            for (what, held, overflows), before, after in zip(applied, found[::2], found[1::2], strict=True):
-                if held == promise:
-                    agree(what, held, before, after, inputs, overflows or pool is DISTANT)
+            for (name, nodes, held, overflows), before, after in zip(applied, found[::2], found[1::2], strict=True):
+                if held == promise and not agree(held, before, after, overflows or pool is DISTANT):
+                    what = f"{trial.where()}, {name}: {', '.join(map(described, nodes))}"
+                    inputs = {"inputs": [x.tolist() for x in drawn]}
+                    raise Wrong(what, np.asarray(before).tolist(), np.asarray(after).tolist(), inputs)
     return len(applied)
 
 
@@ -139,15 +139,14 @@ def _drawn(choose: Choices, given: Sequence[Any], pool: Sequence[float]) -> list
     return found
 
 
-def agree(what: str, promise: LawClass, before: Any, after: Any, inputs: dict[str, Any], distant: bool = False) -> None:
-    """Raise unless two sides of a law are equal as it promises.
+def agree(promise: LawClass, before: Any, after: Any, distant: bool = False) -> bool:
+    """Say whether two sides of a law are equal as it promises.
 
     A real law keeps infinities and NaN; it may overflow where the op does, and not where that gives a number.
     """
     before, after = np.asarray(before), np.asarray(after)
     same = before.shape == after.shape and before.dtype == after.dtype
-    if not (same and _equal(promise, before, after, distant)):
-        raise Wrong(what, before.tolist(), after.tolist(), inputs)
+    return same and _equal(promise, before, after, distant)
 
 
 def _equal(promise: LawClass, x: Any, y: Any, distant: bool) -> bool:

@@ -59,8 +59,12 @@ class Precise:
         return self.context.diff(function, at, orders) if any(orders) else function(*at)
 
     def root(self, function: Callable[[Any], Any], start: float) -> Any:
-        """Return the zero of a function that is near a float."""
-        return self.context.findroot(function, self.context.mpf(float(start)))
+        """Return the zero of a function of which a float is nearly all digits.
+
+        Secants through points as near each other as that has so many digits more in each step.
+        """
+        near = self.context.mpf(float(start))
+        return self.context.findroot(function, (near, near + self.context.ldexp(abs(near) or 1, -50)))
 
     def number(self, value: Any) -> Any:
         """Return the number that a scalar stands for."""
