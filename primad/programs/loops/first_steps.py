@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from primad.ir.node import Leaf, Node, params_key
+from primad.ir.node import LITERAL, Leaf, Node, params_key
 
 
 class FirstSteps:
@@ -88,7 +88,8 @@ class FirstSteps:
         for k, (x, before, y) in enumerate(zip(node.inputs, other.inputs, last.inputs, strict=True)):
             made = self._place.get(y)
             if made is None:
-                alike = x is y or (before is not y and k not in node.op.static_operands and self._alike(x, y))
+                fixed = k in node.op.static_operands and LITERAL in (x.op, y.op)
+                alike = x is y or (before is not y and not fixed and self._alike(x, y))
                 if x in self._place or not (alike or (before is not y and self._equal(x, y))):
                     return False
                 outside.add(x)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from primad.ir.node import Leaf, Node, params_key
+from primad.ir.node import LITERAL, Leaf, Node, params_key
 from primad.ir.program import Program
 from primad.programs.loops import repeated_runs
 from primad.programs.loops.repeated_runs import FEWEST_STEPS
 from primad.system.quantities import several
 
 
-def unrolled_loops(program: Program) -> list[str]:
-    """Return a sentence for each loop in Python that a program holds step by step, with its first line."""
+def unrolled_loops(program: Program, refused: Mapping[str, str] | None = None) -> list[str]:
+    """Return a sentence for each loop in Python that a program holds step by step, with its first line.
+
+    Args:
+        program: any program.
+        refused: what is known to be in the way of loops whose arrays change their lengths, by their lines.
+    """
     if len(program.nodes) < repeated_runs.FEWEST_NODES:
         return []
     of: dict[str, list[Node]] = {}
@@ -33,7 +38,7 @@ def unrolled_loops(program: Program) -> list[str]:
         last = max(last, nodes[-1].index)
     found = [(line, _repeated(nodes)) for line, nodes in groups if len(nodes) >= repeated_runs.FEWEST_NODES]
     return [
-        f"{several(len(steps[0]), 'step')} of a loop in Python ({line}) stay unrolled: {_reason(steps)}"
+        f"{several(len(steps[0]), 'step')} of a loop in Python ({line}) stay unrolled: {_reason(steps, refused or {})}"
         for line, steps in found
     ]
 
@@ -49,19 +54,21 @@ def _repeated(nodes: Sequence[Node]) -> list[list[Node]]:
     return [applied for applied in often if len(applied) == fewest]
 
 
-def _reason(steps: Sequence[Sequence[Node]]) -> str:
+def _reason(steps: Sequence[Sequence[Node]], known: Mapping[str, str]) -> str:
     """Say why applications of ops are no steps of one loop, and what to change."""
     for applied in steps:
         before, after = applied[len(applied) // 2 - 1 : len(applied) // 2 + 1]
         if before.type != after.type:
+            why = "".join([f", and {reason}" for reason in known.values()])
             return (
-                f"arrays change their shapes from step to step ({before.type}, then {after.type}); arrays of one "
+                f"arrays change their shapes from step to step ({before.type}, then {after.type}){why}; arrays of one "
                 "length, with np.where for what is not used, are a loop."
             )
         one, other = dict(params_key(before.params)), dict(params_key(after.params))
         if one != other:
             names = " and ".join(sorted({*one, *other} - {name for name in one if one[name] == other.get(name)}))
             return f"{before.op.name} has another {names} in each; primad.scan over an array of them is one."
-        if any(before.inputs[k] is not after.inputs[k] for k in before.op.static_operands):
+        numbers = [(x.inputs[k], y.inputs[k]) for x, y in [(before, after)] for k in x.op.static_operands]
+        if any(x is not y and LITERAL in (x.op, y.op) for x, y in numbers):
             return f"{before.op.name} has another constant in each; primad.scan over an array of them is one."
     return "steps differ in what they compute, or in what they take from those before; primad.scan is a loop."

@@ -9,21 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.node import LITERAL, Node, Trace, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines, subprogram
-from primad.ir.replay import newest, reapplied, rebuild, replay
+from primad.ir.replay import rebuild, replay
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.joined_carries import JoinedCarries
 from primad.programs.loops.loop_diagnostics import unrolled_loops
-from primad.programs.loops.repeated_runs import FEWEST_STEPS, Period, period_of, same_value
+from primad.programs.loops.repeated_runs import FEWEST_STEPS, Period, period_of
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
-from primad.programs.loops.stacked_rows import concatenated, stacked_rows
-from primad.recording.traced_array import TracedArray
+from primad.programs.loops.stacked_rows import concatenated
+from primad.programs.rolling.frames import Frames, NoFrames
+from primad.programs.rolling.grown_arrays import one_by_one
+from primad.programs.rolling.moved_parts import lengthened
+from primad.programs.rolling.node_sequences import is_one_number, same_value
+from primad.recording.traced_array import TracedArray, lift
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
 from primad.system.quantities import several, size
@@ -43,21 +49,30 @@ def rolled(program: Program) -> Program:
     Its notes say which runs there are, and why one stays unrolled.
     """
     notes: list[str] = []
+    refused: dict[str, str] = {}
     for _ in range(MOST_ROLLED):
-        period = period_of(program)
+        source, period = program, period_of(program)
+        if period is None:
+            source = one_by_one(program)
+            period = period_of(source, changing=True)
         if period is None:
             break
-        line = nearest_line(program.lines, period.nodes[period.start])
+        line = nearest_line(source.lines, period.nodes[period.start])
         at = f" ({line})" if line else ""
-        run = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{at}, which Python unrolled,"
-        rolling = _Rolling(program, period)
+        lengths = " on arrays of other lengths" if period.changing else ""
+        steps = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{lengths}"
+        run = f"{steps}{at}, which Python unrolled,"
+        rolling = _Rolling(source, period, [bool(node.params) for node in program.inputs])
         made = rolling.program()
+        if made is None and period.changing:
+            refused[line or ""] = rolling.refused
+            break
         if made is None:
             program.notes = (*notes, f"{run} stay so: {rolling.refused}")
             return program
         notes.append(f"{run} are one scan")
         program = made
-    program.notes = (*notes, *unrolled_loops(program))
+    program.notes = (*notes, *unrolled_loops(program, refused))
     return program
 
 
@@ -70,12 +85,18 @@ class _Rolling:
     Values that a step takes from the steps before are carried: a node of the step and how many steps ago it was
     computed.
 
+    Args:
+        program: the program.
+        period: the run.
+        weak: which inputs were Python numbers.
+
     Attributes:
         refused: why there is no loop.
     """
 
-    def __init__(self, program: Program, period: Period) -> None:
+    def __init__(self, program: Program, period: Period, weak: Sequence[bool]) -> None:
         self.source = program
+        self.weak = weak
         self.period = period
         self.refused = ""
         self.place = {node: i for i, node in enumerate(period.nodes)}
@@ -91,18 +112,28 @@ class _Rolling:
         """Return the program with the loop; None if it has to stay as it is, or had better."""
         self._find_operands()
         users = self._used_outside()
+        try:
+            self.frames = Frames(self.period, {r for _, r, _ in users})
+        except NoFrames as why:
+            self.refused = str(why)
+            return None
         carried = [self.period.nodes[self.first[r]] for r, _ in self.carried]
         stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
         if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
             self.refused = "a step takes what an op with several results computed in the one before"
             return None
         large = sum(node.type.nbytes for node in carried) > SMALL
-        if large and self.period.length * self.period.steps <= MOST_OPS and self._run_in_tiles():
+        if (
+            large
+            and not self.period.changing
+            and self.period.length * self.period.steps <= MOST_OPS
+            and self._run_in_tiles()
+        ):
             self.refused = f"they carry more than {size(SMALL)}, and up to {MOST_OPS} ops run in tiles"
             return None
         source = self.source
         trace = Trace(origin=source.trace.origin)
-        mapping = {node: trace.input(node.type, weak=bool(node.params)) for node in source.inputs}
+        mapping = {x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, self.weak, strict=True)}
         inputs = list(mapping.values())
         try:
             self._replay(mapping, trace, lambda node: self.place.get(node, -1) < self.period.start)
@@ -167,7 +198,8 @@ class _Rolling:
         at = self.place.get(x, -1)
         if at < period.start:
             each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
-            if not all(same_value(x, other) for other in each):
+            same = is_one_number if period.changing else same_value
+            if not all(x is other or same(x, other) for other in each):
                 self.rows[each] = None
                 self.row_of[i - period.start, k] = each
         elif at < period.start + ahead:
@@ -200,15 +232,22 @@ class _Rolling:
     def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
         """Build the loop, and return its results."""
         period = self.period
-        rows = [stacked_rows([mapping.get(x, x) for x in each], trace) for each in self.rows]
+        frames = self.frames
+        users: dict[tuple[Node, ...], list[Node]] = {}
+        for (r, _), each in self.row_of.items():
+            users.setdefault(each, []).append(period.nodes[self.first[r]])
+        alike = {each: frames.fixed(each, used, mapping, trace) for each, used in users.items()}
+        fixed = {each: node for each, node in alike.items() if node is not None}
+        several = [each for each in self.rows if each not in fixed]
+        rows = [frames.rows(each, mapping, trace) for each in several]
+        rows += [lift(np.array(each), trace) for each in frames.numbers]
         body = Trace(origin=trace.origin)
-        types = [period.nodes[self.first[r]].type for r, _ in self.carried]
+        types = [frames.type(r) for r, _ in self.carried]
         carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
-        row = {
-            each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in zip(self.rows, rows, strict=True)
-        }
+        each_row = zip((*several, *frames.numbers), rows, strict=True)
+        row = {each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in each_row}
         inputs = [*carry.values(), *row.values()]
-        own = self._step(mapping, body, carry, row)
+        own = self._step(mapping, body, carry, {**fixed, **row})
         after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
         program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
         program.lines = body.lines
@@ -220,10 +259,7 @@ class _Rolling:
         body.close()
         start = joined.joined(start, trace)
         given = [TracedArray(x) for x in (*start, *rows)]
-        closed = [
-            TracedArray(node if node.op is not LITERAL else trace.literal(literal_value(node), node.type))
-            for node in sources
-        ]
+        closed = [TracedArray(rebuild(node, {}, trace) if node.op in (LITERAL, CAPTURED) else node) for node in sources]
         form = Form(len(start), len(rows), period.steps, False, False)
         found = list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
         parts = joined.parts([x.node for x in found[: len(start)]])
@@ -234,7 +270,8 @@ class _Rolling:
         """Return what is carried into the first step: zeros where no step takes it."""
         if node is None:
             return _filled(trace.literal(type.dtype.type(0).item(), ArrayType((), type.dtype)), type)
-        return trace.literal(literal_value(node), node.type) if node.op is LITERAL else mapping.get(node, node)
+        given = rebuild(node, {}, trace) if node.op is LITERAL else mapping.get(node, node)
+        return lengthened(TracedArray(given), type).node
 
     def _step(
         self, mapping: dict[Node, Node], body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
@@ -246,18 +283,22 @@ class _Rolling:
         def operand(i: int, k: int, x: Node) -> Node:
             at, start = self.place.get(x, -1), self.period.start
             if (i - start, k) in self.row_of:
-                given = row[self.row_of[i - start, k]]
-                return given if given.type == x.type else _filled(given, x.type)
+                each = self.row_of[i - start, k]
+                type = self.frames.type_of(each)
+                return row[each] if row[each].type == type else _filled(row[each], type)
             if (i - start, k) in self.carry_of:
                 return carry[self.carry_of[i - start, k]]
             if at >= start:
                 return own[at - start]
-            return body.literal(literal_value(x), x.type) if x.op is LITERAL else mapping.get(x, x)
+            if x.op is not LITERAL:
+                return mapping.get(x, x)
+            steps = self.period.nodes[i : self.period.end : self.period.length]
+            return body.literal(literal_value(x), self.frames.type_of([node.inputs[k] for node in steps]))
 
         for i in self.first:
             node = self.period.nodes[i]
             operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
-            made = reapplied(node, operands, newest(operands, body))
+            made = self.frames.computed(i - self.period.start, operands, body, row)
             own.append(made)
             if node in source.lines:
                 body.lines.setdefault(made, source.lines[node])
@@ -270,7 +311,7 @@ class _Rolling:
         for node, r, step in users:
             ago = self.period.steps - step
             value = after[r, ago] if (r, ago) in after else stacked[r][step]
-            mapping[node] = value.node
+            mapping[node] = self.frames.cut(value, node.type).node
 
 
 def _filled(number: Node, type: ArrayType) -> Node:

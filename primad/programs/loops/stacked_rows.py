@@ -43,7 +43,7 @@ def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
 def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:
     """Return arrays one behind the other along an axis; parts of one array, or of a few by turns, go there together."""
     numbers: dict[object, int] = {}
-    kinds = [numbers.setdefault((_views(node)[0], node.type), len(numbers)) for node in pieces]
+    kinds = [numbers.setdefault((views_of(node)[0], node.type), len(numbers)) for node in pieces]
     found: list[TracedArray] = []
     i = 0
     while i < len(pieces):
@@ -159,7 +159,7 @@ def _steps(part: Array) -> tuple[int, ...]:
 
 def _parts_of(each: Sequence[Node]) -> _Parts | None:
     """Return values as parts of one array; None if they are not."""
-    chains = [_views(node) for node in each]
+    chains = [views_of(node) for node in each]
     source = chains[0][0]
     if not source.type.shape or any(root is not source for root, _ in chains):
         return None
@@ -178,7 +178,7 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
     return _Parts(source, shape, strides, np.stack(np.unravel_index(offsets, source.type.shape), axis=-1))
 
 
-def _views(node: Node) -> tuple[Node, list[Node]]:
+def views_of(node: Node) -> tuple[Node, list[Node]]:
     """Return the array whose elements a value is made of, and the linear views that lead from it to the value."""
     views: list[Node] = []
     while not isinstance(node.op, Leaf) and node.op.memory.views and node.op.kind == "linear":

@@ -1,0 +1,1 @@
+"""What is found of loops in Python, and what steps that change compute with."""

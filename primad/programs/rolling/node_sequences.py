@@ -1,0 +1,175 @@
+"""The nodes of a program as arrays of numbers, in which what repeats itself is found fast.
+
+Two nodes match if they are the same op on operands that match too. Where a run may change from step to step, lengths
+count for nothing, and neither do params that are integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.ir.array_types import TupleType
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value, param_key, params_key
+
+FIRST_LOOK = 256
+"""Nodes that are compared at once; four times as many each time that all are equal. Chosen: wrong guesses end early."""
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class _Numbers(dict[Node, int]):
+    """The numbers of nodes; others get negative ones when they are first asked for."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        super().__init__(zip(nodes, range(len(nodes)), strict=True))
+        self.others: list[Node] = []
+
+    def __missing__(self, node: Node) -> int:
+        self.others.append(node)
+        number = self[node] = -len(self.others)
+        return number
+
+
+class NodeSequence:
+    """The nodes of a program in order, in arrays of numbers.
+
+    Args:
+        nodes: those that are neither leaves nor rows of them or of the sources.
+        changing: whether lengths and params of integers count for nothing.
+
+    Attributes:
+        nodes, changing: the same.
+        kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
+        count: how many operands each has.
+        operands: where these were made, a negative number for one from outside; those of all nodes in a row.
+        first: where those of each node begin.
+    """
+
+    def __init__(self, nodes: Sequence[Node], changing: bool) -> None:
+        self.nodes, self.changing = nodes, changing
+        self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
+        self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
+        self.first = np.cumsum(self.count) - self.count
+        self._numbers = _Numbers(self.nodes)
+        flat = [self._numbers[x] for node in self.nodes for x in node.inputs]
+        self.operands = np.array(flat, np.int64)
+
+    def taken(self, i: int) -> list[int]:
+        """Return where the operands of a node were made."""
+        found: list[int] = self.operands[self.first[i] : self.first[i] + self.count[i]].tolist()
+        return found
+
+    def node(self, number: int) -> Node:
+        """Return the node that has a number."""
+        return self.nodes[number] if number >= 0 else self._numbers.others[-1 - number]
+
+    def are_rows(self, i: int, k: int, x: int, y: int) -> bool:
+        """Say whether two values from outside are one, or can be rows of what a node takes as an operand."""
+        if x == y:
+            return True
+        if max(x, y) >= 0:
+            return False
+        one, other = self.node(x), self.node(y)
+        if k in self.nodes[i].op.static_operands and LITERAL in (one.op, other.op):  # rules look at the number
+            return self.changing and is_one_number(one, other)
+        return are_alike(one, other, self.changing)
+
+    def equal(self, at: Places, lag: int, anchor: int) -> Any:
+        """Say of nodes whether each does the same as the one that stands so many places before.
+
+        Each node is also compared with its counterpart in the period that begins at the anchor: an operand must be
+        invariant of the loop in both or in neither.
+        """
+        like = anchor + (at - anchor) % lag
+        found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])
+        for k in range(int(self.count[at].max(initial=0))):
+            i = np.flatnonzero(found & (self.count[at] > k))
+            here, there = (self.operands[self.first[nodes] + k] for nodes in (at[i], at[i] - lag))
+            other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
+            good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
+            for j in np.flatnonzero((here < 0) & (there < 0) & ~good).tolist():
+                good[j] = self.are_rows(int(at[i[j]]), k, int(here[j]), int(there[j]))
+            shared = np.where((here >= 0) & (here == there), here, -1)
+            good &= shared == np.where((other >= 0) & (other == before), other, -1)
+            found[i[~good]] = False
+        return found
+
+    def count_equal(self, begin: int, end: int, lag: int, anchor: int) -> int:
+        """Count the nodes that are equal (see `equal`) one after the other, from a place towards another."""
+        direction, total = (1, end - begin) if end > begin else (-1, begin - end)
+        done, look = 0, FIRST_LOOK
+        while done < total:
+            at = begin + direction * np.arange(done, min(done + look, total))
+            equal = self.equal(at, lag, anchor)
+            if not equal.all():
+                return done + int(np.argmin(equal))
+            done, look = done + len(at), 4 * look
+        return total
+
+
+def _kinds(nodes: Sequence[Node], changing: bool) -> list[int]:
+    """Return the kinds of nodes (see `NodeSequence`). Most have params and types that others have too, as objects."""
+    kinds: dict[object, int] = {}
+    quick: dict[object, int] = {}
+    found = []
+    for node in nodes:
+        same = node.op, id(node.params), id(node.type), len(node.inputs)
+        kind = quick.get(same)
+        if kind is None:
+            params = _forms(node.params) if changing else params_key(node.params)
+            key = node.op, params, _form(node.type) if changing else node.type, len(node.inputs)
+            kind = quick[same] = kinds.setdefault(key, len(kinds))
+        found.append(kind)
+    return found
+
+
+def _forms(params: Params) -> Any:
+    """Return what params are but for the integers among them."""
+    found: list[tuple[str, Any]] = []
+    for name, value in params:
+        if type(value) is tuple and all(type(item) is int for item in value):
+            found.append((name, len(value)))
+        else:
+            found.append((name, int if type(value) is int else param_key(value)))
+    return tuple(found)
+
+
+def _form(type: Any) -> Any:
+    """Return what a type is but for lengths."""
+    return type if isinstance(type, TupleType) else (type.dtype, type.ndim)
+
+
+def are_alike(x: Node, y: Node, changing: bool = False) -> bool:
+    """Say whether two values from outside can be rows of one array: numbers, captured arrays, or views of one array."""
+    if x.type != y.type and not (changing and _form(x.type) == _form(y.type)):
+        return False
+    if x.op in (LITERAL, CAPTURED) or y.op in (LITERAL, CAPTURED):
+        return x.op is y.op
+    return x.op is y.op and bool(x.inputs) and root_of(x) is root_of(y)
+
+
+def root_of(node: Node) -> Node:
+    """Return the array whose elements a value shows."""
+    while not isinstance(node.op, Leaf) and node.op.memory.views and not isinstance(node.inputs[0].type, TupleType):
+        (node,) = node.inputs
+    return node
+
+
+def is_joined(node: Node) -> bool:
+    """Say whether a value is some operands one behind the other."""
+    return not isinstance(node.op, Leaf) and node.op.indexing.joins
+
+
+def same_value(x: Node, y: Node) -> bool:
+    """Say whether two values from outside of a run are one."""
+    return x is y or (x.type == y.type and is_one_number(x, y))
+
+
+def is_one_number(x: Node, y: Node) -> bool:
+    """Say whether two values are the same number, of arrays of any lengths."""
+    if x.op is not LITERAL or y.op is not LITERAL:
+        return False
+    return x.type.dtype == y.type.dtype and bool(param_key(literal_value(x)) == param_key(literal_value(y)))

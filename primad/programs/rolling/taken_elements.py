@@ -1,0 +1,85 @@
+"""Elements that the steps of a loop take from outside, more or less of them in each: those of one array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value
+from primad.numpy.shapes.shaping import reshape
+from primad.programs.loops.stacked_rows import Array, views_of
+from primad.programs.rolling.moved_parts import chosen
+from primad.recording.traced_array import TracedArray, lift
+
+Axes = tuple[int, ...]
+
+
+class Elements(NamedTuple):
+    """Elements of an array.
+
+    Attributes:
+        source: the array.
+        places: which elements these are, in row-major order; -1 where there is none.
+    """
+
+    source: Node | Array
+    places: Array
+
+    def longest(self) -> Array | None:
+        """Return the places of one row of which all others are a part; None if there is none."""
+        last = self.places.max(0)
+        same = self.places == last
+        if not isinstance(self.source, Node):
+            bits = np.frombuffer(self.source.tobytes(), f"V{self.source.itemsize}")
+            same |= bits[self.places] == bits[last]
+        return last if (same | (self.places < 0)).all() else None
+
+    def taken(self, places: Array, mapping: Mapping[Node, Node], trace: Trace) -> Node:
+        """Return elements at some of the places, zeros where there is none."""
+        inside = places >= 0
+        if not isinstance(self.source, Node):
+            return lift(np.where(inside, self.source[places], self.source.dtype.type(0)), trace)
+        line = reshape(TracedArray(mapping.get(self.source, self.source)), (self.source.type.size,))
+        found = ops.gather(line, TracedArray(lift(np.where(inside, places, 0), trace)), axis=0, batch=0)
+        return found.node if inside.all() else chosen(TracedArray(lift(inside, trace)), found, 0, trace).node
+
+
+def taken_elements(each: Sequence[Node], type: ArrayType) -> Elements | None:
+    """Return of which array others of more or less elements are, as arrays of one type; None if there is no such one."""
+    if each[0].op is LITERAL or not changing_axes(each):
+        return None
+    if each[0].op is CAPTURED:
+        arrays = [leaf_value(x) for x in each]
+        begins = np.cumsum([0, *[x.size for x in arrays]])
+        source: Node | Array = np.concatenate([x.ravel() for x in arrays])
+        parts = [begin + np.arange(x.size).reshape(x.shape) for begin, x in zip(begins, arrays, strict=False)]
+    else:
+        chains = [views_of(x) for x in each]
+        source = chains[0][0]
+        if any(root is not source for root, _ in chains):
+            return None
+        whole = np.arange(source.type.size).reshape(source.type.shape)
+        parts = [_seen(whole, views) for _, views in chains]
+    places = np.full((len(each), *type.shape), -1)
+    for row, part in zip(places, parts, strict=True):
+        row[tuple([slice(n) for n in part.shape])] = part
+    return Elements(source, places)
+
+
+def _seen(array: Array, views: Sequence[Node]) -> Array:
+    """Return what views show of an array."""
+    for view in views:
+        array = view.op.numpy(array, **dict(view.params))
+    return array
+
+
+def changing_axes(each: Sequence[Node]) -> Axes:
+    """Return the axes along which values have other lengths in other steps."""
+    first = each[0].type
+    if isinstance(first, TupleType) or all(x.type is first or x.type.shape == first.shape for x in each):
+        return ()
+    return tuple([axis for axis, n in enumerate(first.shape) if any(x.type.shape[axis] != n for x in each)])
