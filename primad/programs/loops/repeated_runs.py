@@ -147,7 +147,10 @@ def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, e
     carried = _carried_bytes(sequence, start, end, lag)
     at = -len(first) % lag
     # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
-    late = 0 if carried[at] <= HARDLY_MORE * carried.min() else (int(np.argmin(carried)) - at) % lag
+    # What changing steps carry is cleared behind its end, and so is what moves: they begin where something moves.
+    few = carried <= HARDLY_MORE * carried.min()
+    moves = [r for r in np.flatnonzero(few).tolist() if changing and not nodes[start + r].op.axes.pointwise]
+    late = moves[0] if moves else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
     own = set(first)
     alone = [node for node in nodes[:start] if node not in own]
     steps = (len(first) - late + end - start) // lag

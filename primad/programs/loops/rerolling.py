@@ -29,6 +29,7 @@ from primad.programs.rolling.frames import Frames, NoFrames
 from primad.programs.rolling.grown_arrays import one_by_one
 from primad.programs.rolling.moved_parts import lengthened
 from primad.programs.rolling.node_sequences import is_one_number, same_value
+from primad.programs.rolling.taken_elements import is_repeated
 from primad.recording.traced_array import TracedArray, lift
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
@@ -236,12 +237,12 @@ class _Rolling:
         users: dict[tuple[Node, ...], list[Node]] = {}
         for (r, _), each in self.row_of.items():
             users.setdefault(each, []).append(period.nodes[self.first[r]])
-        alike = {each: frames.fixed(each, used, mapping, trace) for each, used in users.items()}
+        body = Trace(origin=trace.origin)
+        alike = {each: frames.fixed(each, used, mapping, trace, body) for each, used in users.items()}
         fixed = {each: node for each, node in alike.items() if node is not None}
         several = [each for each in self.rows if each not in fixed]
         rows = [frames.rows(each, mapping, trace) for each in several]
         rows += [lift(np.array(each), trace) for each in frames.numbers]
-        body = Trace(origin=trace.origin)
         types = [frames.type(r) for r, _ in self.carried]
         carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
         each_row = zip((*several, *frames.numbers), rows, strict=True)
@@ -291,7 +292,8 @@ class _Rolling:
             if at >= start:
                 return own[at - start]
             if x.op is not LITERAL:
-                return mapping.get(x, x)
+                given = mapping.get(x, x)
+                return body.build(given.op, given.inputs, given.params) if is_repeated(given) else given
             steps = self.period.nodes[i : self.period.end : self.period.length]
             return body.literal(literal_value(x), self.frames.type_of([node.inputs[k] for node in steps]))
 

@@ -20,7 +20,7 @@ from primad.programs.loops.repeated_runs import Period
 from primad.programs.loops.stacked_rows import stacked_rows
 from primad.programs.rolling.moved_parts import Move, Number, chosen, lengthened, moved, places, spread
 from primad.programs.rolling.node_sequences import is_joined
-from primad.programs.rolling.taken_elements import Axes, changing_axes, taken_elements
+from primad.programs.rolling.taken_elements import Axes, changing_axes, is_repeated, taken_elements
 from primad.recording.traced_array import TracedArray
 from primad.transforms.dimensions import axis_map
 
@@ -117,12 +117,28 @@ class Frames:
         return self._framed(each[0].type, changing_axes(each))
 
     def fixed(
-        self, each: Sequence[Node], users: Sequence[Node], mapping: Mapping[Node, Node], trace: Trace
+        self, each: Sequence[Node], users: Sequence[Node], mapping: Mapping[Node, Node], trace: Trace, body: Trace
     ) -> Node | None:
         """Return an array of which the steps take more or less from its beginning; None if they take no such thing.
 
         It is not 0 behind what a step takes: only for users that compute on single elements.
+
+        Args:
+            each: what the steps take.
+            users: the nodes of a step that take it.
+            mapping: what became of the nodes before the run.
+            trace: where the array is made.
+            body: the trace of the step, where what is repeated is made: a step takes what it is made of.
         """
+        axes = changing_axes(each)
+        alike = all(x.op is each[0].op and x.inputs == each[0].inputs for x in each)
+        if axes and alike and all(node.op.axes.pointwise for node in users) and is_repeated(each[0]):
+            (x,) = each[0].inputs
+            map = axis_map(each[0])
+            lengths = {map.results[0][axis]: self._longest for axis in axes}
+            change = map.change(lengths, [x.type], [each[0].type])
+            params = named(each[0].op.axes.adapt(change, **dict(each[0].params)))
+            return body.build(each[0].op, (mapping.get(x, x),), params) if _is_made(each[0], axes) else None
         parts = taken_elements(each, self.type_of(each)) if all(node.op.axes.pointwise for node in users) else None
         longest = None if parts is None else parts.longest()
         return None if parts is None or longest is None else parts.taken(longest, mapping, trace)

@@ -9,11 +9,12 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, leaf_value
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
 from primad.numpy.shapes.shaping import reshape
 from primad.programs.loops.stacked_rows import Array, views_of
 from primad.programs.rolling.moved_parts import chosen
 from primad.recording.traced_array import TracedArray, lift
+from primad.transforms.dimensions import axis_map
 
 Axes = tuple[int, ...]
 
@@ -49,7 +50,7 @@ class Elements(NamedTuple):
 
 
 def taken_elements(each: Sequence[Node], type: ArrayType) -> Elements | None:
-    """Return of which array others of more or less elements are, as arrays of one type; None if there is no such one."""
+    """Return of which array others are more or less elements, in rows of one type; None if there is no such array."""
     if each[0].op is LITERAL or not changing_axes(each):
         return None
     if each[0].op is CAPTURED:
@@ -68,6 +69,15 @@ def taken_elements(each: Sequence[Node], type: ArrayType) -> Elements | None:
     for row, part in zip(places, parts, strict=True):
         row[tuple([slice(n) for n in part.shape])] = part
     return Elements(source, places)
+
+
+def is_repeated(node: Node) -> bool:
+    """Say whether a value is what another one is, again and again along further axes."""
+    if isinstance(node.op, Leaf) or not node.op.memory.views or node.op.axes.map is None or len(node.inputs) != 1:
+        return False
+    found = axis_map(node)
+    roles = {found.role(label) for label in found.results[0]} if len(found.results) == 1 else {"mixed"}
+    return "made" in roles and roles <= {"made", "mapped"}
 
 
 def _seen(array: Array, views: Sequence[Node]) -> Array:
