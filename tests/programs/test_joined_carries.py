@@ -79,6 +79,8 @@ def test_arrays_that_steps_join_are_carried_whole(f: Any, carried: Any) -> None:
         assert loop["length"] == STEPS
         joined = [node for node in loop["of"].program.nodes if node.op.name == "concatenate"]
         assert len(joined) == 1 and joined[0] in loop["of"].program.outputs
+        taken = loop["of"].program.in_types[loop["carry"] :]
+        assert all(type.shape == () for type in taken), "the ends that stay are parts of what is carried"
 
 
 def test_the_inside_of_a_grid() -> None:
@@ -90,6 +92,7 @@ def test_the_inside_of_a_grid() -> None:
 
     (loop,) = check(f, np.random.default_rng(0).normal(size=(20, 24)) / 3)
     assert [type.shape for type in loop["of"].program.in_types[: loop["carry"]]] == [(20, 24)]
+    assert all(type.shape == () for type in loop["of"].program.in_types[loop["carry"] :])
 
 
 def test_what_differs_from_step_to_step_is_joined_in_the_step() -> None:

@@ -7,7 +7,7 @@ instead: then what a step computes is computed in its place, and nothing is copi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from primad import ops
 from primad.ir.node import LITERAL, Leaf, Node, Trace
@@ -25,15 +25,17 @@ class JoinedCarries:
     Args:
         program: a step; its first inputs and outputs are what it carries.
         start: what is carried into the first step.
+        trace: that of the loop.
     """
 
-    def __init__(self, program: Program, start: Sequence[Node]) -> None:
+    def __init__(self, program: Program, start: Sequence[Node], trace: Trace) -> None:
         self._source, self._start = program, start
         self._before, self._after = program.inputs[: len(start)], program.outputs[: len(start)]
         self._inside: dict[Node, tuple[Node, tuple[int, ...]]] = {}  # of a part, what it is joined to, and where
         self._find_carried_twice()
         self._wholes = self._joined_first()
         self._kept = [x for x in self._before if x not in self._inside]
+        self._stay = self._find_what_stays(trace)
 
     def _find_carried_twice(self) -> None:
         """Note what is carried and is a part of something else that is, after each step and before the first."""
@@ -61,28 +63,43 @@ class JoinedCarries:
                     wholes[node] = None
         return [node for node in wholes if node not in self._inside]
 
+    def _find_what_stays(self, trace: Trace) -> dict[Node, tuple[Node, tuple[int, ...]]]:
+        """Return what is closed over and is the same part of a carried array before and after each step.
+
+        As the ends of an array whose inside is written: reverse mode would sum its cotangents from step to step.
+        """
+        found = {}
+        after = {**dict(zip(self._before, self._after, strict=True)), **{x: x for x in self._wholes}}
+        for whole, array in zip((*self._kept, *self._wholes), self.joined(self._start, trace), strict=True):
+            for x, at in _places(after[whole]):
+                if x.trace is not self._source.trace and not isinstance(x.op, Leaf) and _slice(array, at, x) is x:
+                    found[x] = whole, at
+        return found
+
     def program(self) -> Program:
         """Return a step that carries what is no part of a joined array, and then these."""
         source = self._source
-        if not self._inside:
+        if not self._inside and not self._stay:
             return source
         trace = Trace(origin=source.trace.origin)
         mapping = {x: trace.input(x.type) for x in (*self._kept, *self._wholes, *source.inputs[len(self._before) :])}
         inputs = list(mapping.values())
         for x in (*self._before, *self._inside):
             self._part(x, mapping)
+        stay = {x: _slice(mapping[whole], at, x) for x, (whole, at) in self._stay.items()}
+        mapping.update(stay)
         replay(source.nodes, mapping, trace)
         carry_lines(source, mapping, trace)
         outputs = [mapping.get(x, x) for x in source.outputs]
-        after = self.joined(outputs[: len(self._after)], trace)
+        after = self.joined(outputs[: len(self._after)], trace, stay)
         made = Program(trace, inputs, [*after, *outputs[len(self._after) :]], label=source.label)
         made.lines = trace.lines
         trace.close()
         return made
 
-    def joined(self, values: Sequence[Node], trace: Trace) -> list[Node]:
-        """Return what is carried, of the values of what the given step carries."""
-        mapping = dict(zip(self._before, values, strict=True))
+    def joined(self, values: Sequence[Node], trace: Trace, stay: Mapping[Node, Node] | None = None) -> list[Node]:
+        """Return what is carried, of the values of what the given step carries, and of parts that stay."""
+        mapping = {**dict(zip(self._before, values, strict=True)), **(stay or {})}
         needed = needed_between(mapping, self._wholes)
         replay([node for node in self._source.nodes if node in needed], mapping, trace)
         return [mapping[x] for x in (*self._kept, *self._wholes)]

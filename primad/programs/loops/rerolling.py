@@ -255,7 +255,7 @@ class _Rolling:
         start = [
             self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
         ]
-        joined = JoinedCarries(program, start)
+        joined = JoinedCarries(program, start, trace)
         of, sources = with_scalars(joined.program())
         body.close()
         start = joined.joined(start, trace)
