@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import signal
+from importlib.metadata import version
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -14,13 +15,15 @@ from _pytest.runner import runtestprotocol
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Two of primad's own, also on machines with more, as what a run holds in memory grows with them; fewer where there are.
 os.environ.setdefault("PRIMAD_NUM_THREADS", str(min(2, os.cpu_count() or 1)))
-# XLA takes most of the time of the tests of JAX to make code fast that runs once: by optimisation, and where it knows
-# other ways (it ends the process at a flag that it does not know) by lowering each fusion through MLIR, which takes three
-# times as long as LLVM, and in as many modules as there may be processors.
-_FLAGS = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true"]
-if version("jaxlib").startswith("0.10."):
-    _FLAGS += ["--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1"]
-os.environ.setdefault("XLA_FLAGS", " ".join(_FLAGS))
+# XLA takes most of the time of the tests of JAX to make code fast that runs once: by optimisation, and where its version
+# knows other ways (it ends the process at a flag that it does not know) by lowering each fusion through MLIR, three times
+# as slow as LLVM, and in as many modules as there may be processors.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+    + " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    * version("jaxlib").startswith("0.10."),
+)
 
 from primad.explanation import explained, machine_speeds
 from primad.native.llvm import vectors
