@@ -13,11 +13,11 @@ from _pytest.runner import runtestprotocol
 # The workers of a run share the processors. With threads of its own in each, BLAS waits for them in loops that take
 # five times as long as the products. What depends on those threads sets the number itself.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Two of primad's own, also on machines with more, as what a run holds in memory grows with them; fewer where there are.
+# Two of primad's own, also on machines with more: what a run holds in memory grows with them.
 os.environ.setdefault("PRIMAD_NUM_THREADS", str(min(2, os.cpu_count() or 1)))
-# XLA takes most of the time of the tests of JAX to make code fast that runs once: by optimisation, and where its version
-# knows other ways (it ends the process at a flag that it does not know) by lowering each fusion through MLIR, three times
-# as slow as LLVM, and in as many modules as there may be processors.
+# XLA takes most of the time of the tests of JAX to make code fast that runs once: by optimisation, and, where its
+# version knows other ways (it ends the process at a flag that it does not know), by lowering each fusion through MLIR,
+# three times as slow as LLVM, and in as many modules as there may be processors.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

@@ -148,7 +148,7 @@ def test_other_numbers() -> None:
 
 @pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant"])
 def test_an_image_goes_on_by_slices_of_itself(mode: str) -> None:
-    """They are copied as vectors, and transposed as such; an index would be read, and added by, one element at a time."""
+    """They are copied as vectors, and transposed as such; by an index it would be one element at a time."""
     names = {node.op.name for node in primad.trace(lambda x: mirror.convolve1d(x, ODD, 0, mode=mode))(IMAGE).nodes}
     assert not names & {"gather", "take"}, names
 

@@ -157,7 +157,7 @@ def _live_bytes(program: Program, dimension: Tileable) -> int:
 
 
 def _work(node: Node) -> int:
-    """Return ops on elements, or an eighth of the flops: so many are an op on a vector. Who reads windows counts them."""
+    """Return ops on elements, or an eighth of the flops: an op on a vector. Who reads windows counts them."""
     if node.op is ops.windows:
         return 0
     elements: int = 0 if isinstance(node.type, TupleType) else node.type.size * work_of_element(node)

@@ -11,7 +11,7 @@ from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
 
 FAR, TERMS = 25.0, 40
-"""The values of x, of orders of moderate size, from which on asymptotic series are summed, and how many terms they have.
+"""The values of x, of orders of moderate size, from which asymptotic series are summed, and how many terms they have.
 Chosen: the least term of a series in 1/x is exp(−2·25) then, and the 40th one 1e-20."""
 
 
