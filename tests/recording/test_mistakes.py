@@ -311,7 +311,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a shift": (
         lambda x: x << 1,
-        "a shift of bits needs integers, got float64[3]",
+        "a shift of bits needs integers, got float64[3]\n  Fix: cast to int64.",
         lambda x: x * 2,
     ),
     "statistics": (

@@ -17,7 +17,7 @@ from primad.ops.special.series import PSI, cotangents
 
 _digamma = exported("psi")
 NEXT_BERNOULLI = 43867 / 798
-"""B₁₈, in the first term that the series of ψ leaves out (DLMF 24.2): the rest is less than that term."""
+"""The number B₁₈, of the first term that the series of ψ leaves out: the rest is less than that term. Given: DLMF 24.2."""
 
 
 def start_of(n: int) -> int:

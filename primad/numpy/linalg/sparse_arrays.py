@@ -65,7 +65,7 @@ class SparsePlaces:
 
     @cached_property
     def _numbered(self) -> tuple[Any, Any] | None:
-        """SciPy's array of these places, and which entry each of its own is: None if they have its order.
+        """SciPy's array of these places, and which entry each of its own is, which is None if they have its order.
 
         None where two entries are at one place, or there is no such order.
         """

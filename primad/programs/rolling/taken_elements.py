@@ -19,7 +19,7 @@ from primad.transforms.dimensions import axis_map
 Axes = tuple[int, ...]
 
 
-class Elements(NamedTuple):
+class TakenElements(NamedTuple):
     """Elements of an array.
 
     Attributes:
@@ -49,7 +49,7 @@ class Elements(NamedTuple):
         return found.node if inside.all() else chosen(TracedArray(lift(inside, trace)), found, 0, trace).node
 
 
-def taken_elements(each: Sequence[Node], type: ArrayType) -> Elements | None:
+def taken_elements(each: Sequence[Node], type: ArrayType) -> TakenElements | None:
     """Return of which array others are more or less elements, in rows of one type; None if there is no such array."""
     if each[0].op is LITERAL or not changing_axes(each):
         return None
@@ -68,7 +68,7 @@ def taken_elements(each: Sequence[Node], type: ArrayType) -> Elements | None:
     places = np.full((len(each), *type.shape), -1)
     for row, part in zip(places, parts, strict=True):
         row[tuple([slice(n) for n in part.shape])] = part
-    return Elements(source, places)
+    return TakenElements(source, places)
 
 
 def is_repeated(node: Node) -> bool:

@@ -27,7 +27,7 @@ Planned = TypeVar("Planned", bound=Executable)
 
 PASSES = 4
 """How often memory is passed over for the sums of a chunk that no cache holds: they are cleared, read and written while
-they are added to, and added up. Counted. The number of chunks, and so the last bits of sums, depend on it."""
+they are added to, and added up. Estimated: these times are counted. The number of chunks, and so the last bits of sums, depend on it."""
 
 
 def chunks_for(partition: TilePartition, most: int) -> int:
