@@ -17,7 +17,7 @@ from primad.ops.special.series import PSI, cotangents
 
 _digamma = exported("psi")
 NEXT_BERNOULLI = 43867 / 798
-"""The number B₁₈, of the first term that the series of ψ leaves out: the rest is less than that term. Given: DLMF 24.2."""
+"""The number B₁₈, of the first term that the series of ψ leaves out: the rest is less than it. Given: DLMF 24.2."""
 
 
 def start_of(n: int) -> int:

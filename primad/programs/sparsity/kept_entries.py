@@ -32,7 +32,7 @@ class KeptEntries:
 
     def __init__(self, programs: MatrixPrograms, symmetric: bool) -> None:
         self._programs, self._symmetric = programs, symmetric
-        self._found: list[tuple[frozenset[int], dict[_Reading, bytes], Found]] = []
+        self._found: list[tuple[frozenset[int], dict[_ConstantUse, bytes], Found]] = []
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -48,7 +48,7 @@ class KeptEntries:
         """
         known = {**known, **{~i: x for i, x in enumerate(chosen)}}
         along = self._programs.chooses if chosen else self._programs.followed
-        digests: dict[_Reading, bytes] = {}
+        digests: dict[_ConstantUse, bytes] = {}
         for names, used, found in self._found:
             if names != known.keys():
                 continue
@@ -61,8 +61,8 @@ class KeptEntries:
         constants = Constants({node: KnownValue(x, frozenset([i]), True) for node, (i, x) in given.items()})
         found = Found(self._entries(along, constants), self._symmetric, self._programs.side, self._programs.costs)
         uses = (
-            [_Reading(i, False) for i in constants.contents],
-            [_Reading(i, True) for i in constants.zeros - constants.contents],
+            [_ConstantUse(i, False) for i in constants.contents],
+            [_ConstantUse(i, True) for i in constants.zeros - constants.contents],
         )
         used = {use: use.digest(known) for each in uses for use in each}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
@@ -88,7 +88,7 @@ class KeptEntries:
         return starts, columns, self._programs.shape
 
 
-class _Reading(NamedTuple):
+class _ConstantUse(NamedTuple):
     """What is looked at of a known array.
 
     Attributes:

@@ -26,8 +26,9 @@ from primad.system.quantities import several
 Planned = TypeVar("Planned", bound=Executable)
 
 PASSES = 4
-"""How often memory is passed over for the sums of a chunk that no cache holds: they are cleared, read and written while
-they are added to, and added up. Estimated: these times are counted. The number of chunks, and so the last bits of sums, depend on it."""
+"""How many times memory is passed over for the sums of a chunk that no cache holds: they are cleared, read and written
+while they are added to, and added up. Estimated, by counting these. The number of chunks, and so the last bits of sums,
+depend on it."""
 
 
 def chunks_for(partition: TilePartition, most: int) -> int:
