@@ -133,6 +133,17 @@ def test_a_tail_far_out_has_its_derivative() -> None:
     assert slope == pytest.approx(-40.0249688472, rel=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("name", "method", "x"), [("levy", "logcdf", 1e-4), ("moyal", "logcdf", -9.0), ("maxwell", "logsf", 50.0)]
+)
+def test_logarithms_of_tails_that_are_no_numbers_have_derivatives(name: str, method: str, x: float) -> None:
+    """By definition they are the density over the tail, with a sign."""
+    ours, sign = getattr(stats, name), 1.0 if method == "logcdf" else -1.0
+    value, density = primad.jit(lambda x: (getattr(ours, method)(x), ours.logpdf(x)))(x)
+    assert -1e6 < value < -1e3
+    np.testing.assert_allclose(primad.grad(getattr(ours, method))(x), sign * np.exp(density - value), rtol=1e-9)
+
+
 @pytest.mark.parametrize("c", [-1e-9, 0.0, 1e-9, 0.04])
 @pytest.mark.parametrize("name", ["genextreme", "genpareto"])
 def test_shapes_near_zero_have_the_derivatives_of_the_limit(name: str, c: float) -> None:

@@ -63,6 +63,7 @@ maxwell = Distribution(
     functions={
         "cdf": lambda z: special.gammainc(1.5, 0.5 * z * z),
         "sf": lambda z: special.gammaincc(1.5, 0.5 * z * z),
+        "logsf": lambda z: LOG_2 + pn.logaddexp(special.log_ndtr(-z), pn.log(z) - 0.5 * z * z - LOG_ROOT),
         "ppf": lambda q: pn.sqrt(2.0 * special.gammaincinv(1.5, q)),
         "isf": lambda q: pn.sqrt(2.0 * special.gammainccinv(1.5, q)),
         "mean": lambda: 2.0 * math.sqrt(2.0 / math.pi),
@@ -303,6 +304,7 @@ levy = Distribution(
     functions={
         "cdf": lambda z: special.erfc(pn.sqrt(0.5 / z)),
         "sf": lambda z: special.erf(pn.sqrt(0.5 / z)),
+        "logcdf": lambda z: LOG_2 + special.log_ndtr(-1.0 / pn.sqrt(z)),
         "ppf": lambda q: 0.5 / special.erfcinv(q) ** 2,
         "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
         "mean": lambda: math.inf,
@@ -319,6 +321,7 @@ moyal = Distribution(
     functions={
         "cdf": lambda z: special.erfc(pn.exp(-0.5 * z) * math.sqrt(0.5)),
         "sf": lambda z: special.erf(pn.exp(-0.5 * z) * math.sqrt(0.5)),
+        "logcdf": lambda z: LOG_2 + special.log_ndtr(-pn.exp(-0.5 * z)),
         "ppf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfcinv(q)),
         "isf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfinv(q)),
         "mean": lambda: LOG_2 + EULER,
