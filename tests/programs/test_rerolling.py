@@ -346,6 +346,20 @@ def test_delays_with_a_constant_history(delay: int) -> None:
             np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-8, atol=1e-10)
 
 
+def test_the_last_step_is_one_of_the_loop() -> None:
+    """A sum takes the sign of what steps leave: the last of them has an op less, and is computed as all others are."""
+
+    def turns(a: Any) -> Any:
+        f, cost = a * 0.5, np.outer(a, np.sin(a))
+        for n in range(14):
+            g = -np.log(1.0 + np.exp(f[:, None] - cost).sum(0)) - 0.1 * (n + 1)
+            f = -np.log(1.0 + np.exp(g - cost).sum(1))
+        return np.sum(f) + np.sum(g)
+
+    (form,) = check(turns, np.array([0.3, 0.5, 0.7]))
+    assert form["length"] == 14
+
+
 def test_two_loops_and_what_is_between() -> None:
     def both(a: Any) -> Any:
         for _ in range(40):

@@ -19,6 +19,7 @@ import numpy as np
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.programs.loops.first_steps import FirstSteps
+from primad.programs.rolling.last_step import LastStep
 from primad.programs.rolling.node_sequences import NodeSequence, Places, are_alike, is_joined, root_of, same_value
 
 FEWEST_NODES = 250
@@ -154,7 +155,9 @@ def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, e
     own = set(first)
     alone = [node for node in nodes[:start] if node not in own]
     steps = (len(first) - late + end - start) // lag
-    return Period([*alone, *first, *nodes[start:]], len(alone) + late, lag, steps, changing)
+    every, begin = [*alone, *first, *nodes[start:]], len(alone) + late
+    longer = None if changing or steps < FEWEST_STEPS else LastStep(every, begin, begin + steps * lag, lag).among()
+    return Period(longer or every, begin, lag, steps + (longer is not None), changing)
 
 
 def _joins_early(sequence: NodeSequence, start: int, end: int, lag: int) -> list[Node] | None:
