@@ -47,7 +47,7 @@ class MatrixFactors:
     def held_bytes(self) -> int:
         """Bytes of the factors; those of sparse ones have an index each."""
         if isinstance(self.matrix, np.ndarray):
-            return sum(x.nbytes for x in self._dense)
+            return sum(int(x.nbytes) for x in self._dense)
         index = np.dtype(np.intc).itemsize
         return int(self._sparse.nnz) * (self.matrix.dtype.itemsize + index)
 

@@ -112,4 +112,4 @@ def _is_moved(node: Node, known: Sequence[KnownValue], value: Array) -> bool:
     if len(known) != 1 or not known[0].is_moved:
         return False
     scaled = node.op.axes.pointwise and node.op.linear_groups(1) == [(0,)]
-    return node.op.memory.views or (scaled and np.count_nonzero(value) == np.count_nonzero(known[0].value))
+    return node.op.memory.views or bool(scaled and np.count_nonzero(value) == np.count_nonzero(known[0].value))

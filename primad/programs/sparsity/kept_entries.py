@@ -105,4 +105,4 @@ class _ConstantUse(NamedTuple):
         if not self.of_zeros:
             return hashlib.sha256(np.ascontiguousarray(x).data).digest() + str(x.dtype).encode()
         counts = x != 0
-        return b"" if counts.all() else hashlib.sha256(np.packbits(counts)).digest()
+        return b"" if counts.all() else hashlib.sha256(np.packbits(counts).data).digest()

@@ -83,14 +83,28 @@ MATRICES: dict[str, SparseMatrix] = {
     "banded 9072": SparseMatrix(False, banded, 9072),
     "bundle 49": SparseMatrix(False, lambda np: bundle(np, 49, 7776, 31843), 9 * 49 + 3 * 7776),
 }
+CONTROLLERS = {"predictive control 65": 20}
+"""Steps of a course, whose cost takes unknowns by matrices that are arguments: their zeros count at a point only."""
 PROGRAMS = {"luksan-vlcek 400": 400, "power flow 118": 118, "power flow 10000": 10_000}
 """Nonlinear programs, whose derivatives a solver waits for before it starts."""
 NETWORKS = {"network 50": 50, "network 200": 200}
 """Species of reaction networks, of which the gradient in all rates is wanted."""
-STIFF = {"stiff solve 32": 32}
+STIFF = {"stiff solve 32": 32, "stiff solve 256": 256}
 """Points along the sides of a square on which two substances react, until t = 11.5."""
 FIELDS = {"stiff gradient 5": 5, "stiff gradient 8": 8, "stiff gradient 10": 10}
 """The same, of which the gradient in both rates and the diffusion at all points is wanted."""
+
+
+def controlled(np: Any, steps: int) -> tuple[Callable[..., Any], Any]:
+    """Return what a course costs, of increments, a slack variable and three numbers at each step, and its arguments."""
+    rows = numpy.eye(5 + 3 * steps)
+
+    def cost(z: Any, increments: Any, states: Any, weights: Any) -> Any:
+        x = (states @ z).reshape(-1, 3)
+        seen = np.sin(x[:, 0]) * x[:, 1] + np.exp(0.1 * x[:, 2]) * x[:, 0] * x[:, 1]
+        return seen @ weights @ seen + np.sum((increments @ z) ** 2) + 1e4 * z[4] ** 2
+
+    return cost, (numpy.sin(numpy.arange(1.0, len(rows) + 1)), rows[:4], rows[5:], numpy.eye(steps))
 
 
 def network(np: Any, species: int) -> tuple[Callable[..., Any], Any, Any]:

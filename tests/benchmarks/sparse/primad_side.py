@@ -6,9 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from functions import FIELDS, MATRICES, NETWORKS, PROGRAMS, STIFF, brusselator, network, points_of, reacting, start_of
+from functions import (
+    CONTROLLERS,
+    FIELDS,
+    MATRICES,
+    NETWORKS,
+    PROGRAMS,
+    STIFF,
+    brusselator,
+    controlled,
+    network,
+    points_of,
+    reacting,
+    start_of,
+)
 from scipy import integrate
-from timing import Measured, digest, spent
+from timing import MOST_DENSE, Measured, digest, spent, stiff_digest
 
 import primad
 import primad.numpy as pnp
@@ -43,6 +56,16 @@ def matrix(name: str) -> Measured:
     }  # fmt: skip
 
 
+def controller(name: str) -> Measured:
+    """Measure the entries of a Hessian that may not be zero, everywhere and at a point, and what these take."""
+    cost, given = controlled(np, CONTROLLERS[name])
+    lazy = primad.hessian(cost)(*given)
+    find, found = spent(lambda: lazy.pattern(local=True))
+    lazy.sparse(local=True)
+    each, _ = spent(lambda: primad.hessian(cost)(given[0] + 1, *given[1:]).sparse(local=True), 12)
+    return {"entries": lazy.pattern().nnz, "local entries": found.nnz, "find": find, "each": each}
+
+
 def program(name: str) -> Measured:
     """Measure what a solver waits for: until all was computed once, and each call of the derivatives."""
     make, size = nonlinear_programs.PROGRAMS[name]
@@ -66,7 +89,7 @@ def reaction_network(name: str) -> Measured:
 
 
 def stiff(name: str) -> Measured:
-    """Measure a stiff solution, and the same with a Jacobian that is written by hand."""
+    """Measure a stiff solution, and that of a small system with a Jacobian that is written by hand, and a dense one."""
     n = STIFF[name]
     slope, start = brusselator(np, n), start_of(n)
     given = by_hand(n)
@@ -74,11 +97,16 @@ def stiff(name: str) -> Measured:
     def run(method: Callable[..., Any], **more: Any) -> Any:
         return method(lambda t, y: slope(y), (0.0, 11.5), start, "BDF", t_eval=[11.5], rtol=1e-6, atol=1e-6, **more)
 
-    first, _ = spent(lambda: run(optimize.solve_ivp))
-    each, found = spent(lambda: run(optimize.solve_ivp), 2)
-    hand, other = spent(lambda: run(integrate.solve_ivp, jac=lambda t, y: given(y)), 2)
+    first, found = spent(lambda: run(optimize.solve_ivp))
+    measured = {"each": first, "digest": stiff_digest(found.y)}
+    if len(start) > MOST_DENSE:
+        return measured
+    measured["each"], _ = spent(lambda: run(optimize.solve_ivp), 2)
+    measured["by hand"], other = spent(lambda: run(integrate.solve_ivp, jac=lambda t, y: given(y)), 2)
+    matrix = primad.jit(lambda y: primad.jacobian(slope)(y)[:, :])
+    measured["dense"], _ = spent(lambda: run(integrate.solve_ivp, jac=lambda t, y: matrix(y)))
     np.testing.assert_allclose(found.y, other.y, rtol=1e-3)
-    return {"first": first, "each": each, "by hand": hand}
+    return {"first": first, **measured}
 
 
 def by_hand(n: int) -> Callable[[Any], Any]:
@@ -119,5 +147,5 @@ def fields(name: str) -> Measured:
 
 KINDS = {
     **dict.fromkeys(MATRICES, matrix), **dict.fromkeys(PROGRAMS, program), **dict.fromkeys(NETWORKS, reaction_network),
-    **dict.fromkeys(STIFF, stiff), **dict.fromkeys(FIELDS, fields),
+    **dict.fromkeys(STIFF, stiff), **dict.fromkeys(FIELDS, fields), **dict.fromkeys(CONTROLLERS, controller),
 }  # fmt: skip

@@ -12,6 +12,15 @@ Measured = dict[str, float]
 """Seconds, and numbers of entries and directions, by name."""
 
 
+MOST_DENSE = 5000
+"""Unknowns of systems that are solved with a dense Jacobian too. Chosen: of more that takes minutes."""
+
+
+def stiff_digest(y: Any) -> float:
+    """Return a number that tells solutions apart, as exactly as they were computed."""
+    return float(np.round(np.sum(np.asarray(y)) / np.size(y), 4))
+
+
 def spent(work: Callable[[], Any], times: int = 1) -> tuple[float, Any]:
     """Return the least processor time of something, and what it gave at last."""
     best, found = float("inf"), None
