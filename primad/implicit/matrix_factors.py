@@ -49,7 +49,7 @@ class MatrixFactors:
         if isinstance(self.matrix, np.ndarray):
             return sum(int(x.nbytes) for x in self._dense)
         index = np.dtype(np.intc).itemsize
-        return int(self._sparse.nnz) * (self.matrix.dtype.itemsize + index)
+        return int(self._sparse.nnz * (self.matrix.dtype.itemsize + index))
 
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Return the solution with the matrix, or with the transposed one."""
