@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,20 @@ def test_entries_are_written_into_an_array_that_is_there(format: str) -> None:
     turned = primad.jacobian(vectors)(X).T.sparse(format)
     assert primad.jacobian(vectors)(2 * X).T.sparse(format, turned) is turned
     np.testing.assert_allclose(turned.toarray(), np.asarray(primad.jacobian(vectors)(2 * X)).T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("matrix", [primad.hessian, primad.jacobian])
+def test_entries_are_written_without_another_array_for_them(format: str, matrix: Any) -> None:
+    of = matrix(SCALARS["Rosenbrock"] if matrix is primad.hessian else lambda x: np.roll(x, 1) * x * np.roll(x, -1))
+    x = np.linspace(0.0, 1.0, 50_000)
+    out = of(x).sparse(format)
+    of(x).sparse(out=out)
+    tracemalloc.start()
+    of(x).sparse(out=out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < out.data.nbytes  # the argument is copied, and places are compared
 
 
 def test_arrays_that_do_not_fit_are_refused() -> None:

@@ -75,7 +75,8 @@ class EntrySums(NamedTuple):
 
     def by_columns(self, order: Array) -> EntrySums:
         """Return the same for entries in another order."""
-        return EntrySums(self.places[:, order], None if self.weights is None else self.weights[:, order])
+        places, *weights = [np.take(x, order, axis=1) for x in (self.places, self.weights) if x is not None]
+        return EntrySums(places, *(weights or [None]))
 
 
 class _Stencil(NamedTuple):
