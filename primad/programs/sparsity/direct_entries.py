@@ -75,8 +75,8 @@ class EntrySums(NamedTuple):
 
     def by_columns(self, order: Array) -> EntrySums:
         """Return the same for entries in another order."""
-        places, *weights = [np.take(x, order, axis=1) for x in (self.places, self.weights) if x is not None]
-        return EntrySums(places, *(weights or [None]))
+        weights = None if self.weights is None else np.take(self.weights, order, axis=1)
+        return EntrySums(np.take(self.places, order, axis=1), weights)
 
 
 class _Stencil(NamedTuple):
