@@ -67,7 +67,7 @@ class SparsePlaces:
     def _numbered(self) -> tuple[Any, Any] | None:
         """SciPy's array of these places, and which entry each of its own is, which is None if they have its order.
 
-        None where two entries are at one place, or there is no such order.
+        There are none of both where two entries are at one place, and where the format has no order.
         """
         from scipy.sparse import coo_array  # loads when it is called
 
