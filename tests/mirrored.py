@@ -71,35 +71,43 @@ def check_mirror(
             return call(ours, *every)
 
         given = [np.asarray(args[i]) for i in traced]
-        found = primad.jit(some, backend="reference")(*given)
-        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=rtol * size)
         if len(traced) > 1:
+            _same(primad.jit(some, backend="reference")(*given), wanted, rtol * size)
             continue
-        rows = primad.jit(primad.vmap(some), backend="reference")(np.stack([given[0], given[0]]))
-        np.testing.assert_allclose(rows, np.stack([wanted, wanted]), rtol=0, atol=rtol * size)
-        if smooth is not None and traced[0] not in smooth:
-            continue
-        ahead = rng.normal(size=given[0].shape)
-        ends = []
-        for sign in (1, -1):
-            every = list(args)
-            every[traced[0]] = given[0] + sign * STEP * ahead
-            ends.append(np.asarray(call(scipys, *every)))
-        difference = (ends[0] - ends[1]) / (2 * STEP)
-        along = primad.jvp(some, (given[0],), (ahead,))[1]
-        scale = np.max(np.abs(difference), initial=1.0, where=np.isfinite(difference))
-        np.testing.assert_allclose(along, np.where(np.isfinite(wanted), difference, along), rtol=0, atol=slope * scale)
-        weights = np.where(np.isfinite(wanted), rng.normal(size=wanted.shape), 0.0)
+        (x,), is_smooth = given, smooth is None or traced[0] in smooth
+        ahead = rng.normal(size=x.shape) if is_smooth else None
+        weights = np.where(np.isfinite(wanted), rng.normal(size=wanted.shape), 0.0) if is_smooth else None
 
         def weighed(x: Any, some: Any = some, weights: Any = weights) -> Any:
             values = some(x)
             values = values.real + 2 * values.imag if wanted.dtype.kind == "c" else values
             return np.sum(np.where(np.isfinite(wanted), values, 0.0) * weights)
 
-        back = primad.grad(weighed)(given[0])
+        def asked(x: Any, stack: Any, ahead: Any, some: Any = some, weighed: Any = weighed) -> Any:
+            derivatives = (primad.jvp(some, (x,), (ahead,))[1], primad.grad(weighed)(x)) if ahead is not None else ()
+            return some(x), primad.vmap(some)(stack), *derivatives
+
+        found, rows, *derivatives = primad.jit(asked, backend="reference")(x, np.stack([x, x]), ahead)
+        _same(found, wanted, rtol * size)
+        np.testing.assert_allclose(rows, np.stack([wanted, wanted]), rtol=0, atol=rtol * size)
+        if not is_smooth:
+            continue
+        along, back = derivatives
+        ends = []
+        for sign in (1, -1):
+            every = list(args)
+            every[traced[0]] = x + sign * STEP * ahead
+            ends.append(np.asarray(call(scipys, *every)))
+        difference = (ends[0] - ends[1]) / (2 * STEP)
+        scale = np.max(np.abs(difference), initial=1.0, where=np.isfinite(difference))
+        np.testing.assert_allclose(along, np.where(np.isfinite(wanted), difference, along), rtol=0, atol=slope * scale)
         linear = np.where(np.isfinite(wanted), along, 0.0)
         linear = linear.real + 2 * linear.imag if wanted.dtype.kind == "c" else linear
         np.testing.assert_allclose(
             np.sum(back * ahead), np.sum(linear * weights), rtol=1e-9, atol=1e-10 * scale * max(1.0, np.abs(back).max())
         )
+
+
+def _same(found: Any, wanted: Any, atol: float) -> None:
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=atol)
