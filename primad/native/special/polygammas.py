@@ -24,7 +24,7 @@ def start_of(n: int) -> int:
     """Return the x from which on the rest of the series of ψ⁽ⁿ⁾ is less than half of the last bit (DLMF 5.15.8)."""
     order = 2 * len(PSI.numbers) + 2
     rest = NEXT_BERNOULLI * math.factorial(order + n - 1) / (math.factorial(order) * math.factorial(n - 1))
-    return math.ceil((rest / sys.float_info.epsilon * 2.0) ** (1.0 / order))
+    return math.ceil(math.pow(rest / sys.float_info.epsilon * 2.0, 1.0 / order))
 
 
 def _limit(node: Node) -> str:

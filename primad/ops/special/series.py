@@ -147,13 +147,15 @@ def polygamma_at(x: Any, *, n: int) -> Any:
         return special.psi(x).astype(getattr(x, "dtype", float))
     x, dtype = _in_double(x)
     below = x < 0.0
-    found = special.polygamma(n, np.where(below, 1.0 - x, x))
+    found: Any = special.polygamma(n, np.where(below, 1.0 - x, x))
     if np.any(below):
         with np.errstate(all="ignore"):
             fraction = x - np.rint(x)
             cot = 1.0 / np.tan(math.pi * fraction)
             terms = [-(math.pi ** (n + 1)) * each for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
-            waves = reduce(lambda total, each: total * (cot * cot) + each, reversed(terms)) * (1.0 if n % 2 else cot)
+            waves: Any = reduce(lambda total, each: total * (cot * cot) + each, reversed(terms)) * (
+                1.0 if n % 2 else cot
+            )
             waves = np.where(fraction == 0.0, math.inf * (-1) ** (n + 1), waves)
             found = np.where(below, (-1.0) ** n * found + waves, found)
     return np.asarray(found, dtype)
