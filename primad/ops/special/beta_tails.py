@@ -141,11 +141,21 @@ def _side(a: Any, b: Any, x: Any, y: Any, n: Orders) -> Any:
     odds = np.log(q) - np.log(p)
     peak = np.maximum(np.log(near) - np.log(far) + odds, 0.0)
 
+    log_p = np.log(p)
+
     def logs(v: Any) -> tuple[Any, Any]:
-        """Return by how much the logarithms of the near and of the far power's base have grown."""
-        beyond = np.where(v < 300.0, np.log1p(p * np.expm1(np.minimum(v, 300.0))), np.logaddexp(0.0, np.log(p) + v))
-        shrunk = q * np.expm1(-v)  # near −1 it has lost p, which is what is left there
-        return -np.where(shrunk > -0.5, np.log1p(np.maximum(shrunk, -0.5)), np.log(p + q * np.exp(-v))), -beyond
+        """Return by how much the logarithms of the near and of the far power's base have grown.
+
+        These are −log(p + q e⁻ᵛ) and −log(q + p eᵛ).
+        """
+        decay, lost = np.exp(-v), np.expm1(-v)
+        shrunk = q * lost  # near −1 it has lost p, which is what is left there
+        rest = np.where(shrunk > -0.5, 1.0 + shrunk, p + q * decay)
+        rounding = np.where((shrunk > -0.5) & (rest < 1.0), shrunk / (rest - 1.0), 1.0)  # of 1 + shrunk
+        grown = np.where(rest < 1.0, np.log(rest) * rounding, shrunk)
+        far = log_p + v
+        beyond = np.where(v < 300.0, -p * lost / decay, np.exp(np.minimum(far, 300.0)))
+        return -grown, -np.where((v < 300.0) | (far < 300.0), np.log1p(beyond), far)
 
     def exponent(v: Any) -> Any:
         grown, fallen = logs(v)
