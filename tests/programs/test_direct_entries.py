@@ -24,6 +24,41 @@ def reaction(x: Any) -> Any:
     return np.stack([u * u * v + spread, 3.4 * u - u * u * v]).ravel()
 
 
+CELLS = RNG.integers(0, 20, size=(30, 3))
+"""Of a mesh, or pairs and triples of a graph; an element may be in one twice."""
+FRAMES = RNG.normal(size=(30, 2, 2))
+SIGHTS = np.stack([RNG.integers(0, 4, size=25), RNG.integers(0, 4, size=25)])
+
+
+CROWD = RNG.integers(0, 3, size=(200, 2))
+
+
+def elastic(x: Any) -> Any:
+    corners = x.reshape(20, 2)[CELLS]
+    F = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2) @ FRAMES
+    return np.sum(np.log(1.0 + np.sum(F * F, axis=(1, 2)) + np.linalg.det(F) ** 2))
+
+
+def springs(x: Any) -> Any:
+    ends = x.reshape(-1, 2)
+    return np.sum((np.linalg.norm(ends[CELLS[:, 0]] - ends[CELLS[:, 1]], axis=1) - 0.9) ** 2)
+
+
+def sights(x: Any) -> Any:
+    """What cameras of seven numbers see of points of three."""
+    camera, point = x[:28].reshape(4, 7)[SIGHTS[0]], x[28:].reshape(4, 3)[SIGHTS[1]]
+    turned = np.cross(camera[:, :3], point) + point * np.sin(camera[:, 3:4]) + camera[:, 4:]
+    return (turned[:, :2] / (2.0 + turned[:, 2:] ** 2)).ravel()
+
+
+def flows(x: Any) -> Any:
+    """What flows into the nodes of a network along its branches."""
+    size, angle = x[:20], x[20:]
+    begin, end = CELLS[:, 0], CELLS[:, 1]
+    flow = size[begin] * size[end] * np.sin(angle[begin] - angle[end])
+    return primad.numpy.bincount(begin, flow, 20) - primad.numpy.bincount(end, flow, 20)
+
+
 Case = tuple[Callable[..., Any], Callable[[Any], Any], bool]
 CASES: dict[str, Case] = {
     "chain": (primad.hessian, rosenbrock, True),
@@ -40,14 +75,24 @@ CASES: dict[str, Case] = {
     "quotient": (primad.jacobian, lambda x: x[1:] / x[:-1] / 3, True),
     "strides": (primad.jacobian, lambda x: x[::2] * x[1::2] + np.repeat(x[:2], 10), True),
     "subtracted": (primad.jacobian, lambda x: np.pad(x[1:] ** 2, 1)[1:] - np.pad(np.sin(x[1:]), 1)[:-1], True),
-    "scaled behind a move": (primad.jacobian, lambda x: (lambda y: y[1:] + y[1:] - y[:-1])(x**2), False),
+    "scaled behind a move": (primad.jacobian, lambda x: (lambda y: y[1:] + y[1:] - y[:-1])(x**2), True),
     "added in rows": (primad.jacobian, lambda x: np.sum(np.stack([x[1:] ** 2, x[:-1]]), axis=0), True),
     "cancelled": (primad.jacobian, lambda x: (lambda y: y[1:] - y[:-1])(x**2) + 0 * x[1:], True),
-    "points": (primad.jacobian, lambda x: np.linalg.norm(x.reshape(-1, 4), axis=1), False),
+    "points": (primad.jacobian, lambda x: np.linalg.norm(x.reshape(-1, 4), axis=1), True),
     "sum over everything": (primad.jacobian, lambda x: x - np.mean(x), False),
     "cumulative": (primad.jacobian, lambda x: np.cumsum(x) * x, False),
-    "cells": (primad.jacobian, lambda x: np.prod(x[np.arange(12).reshape(3, 4)], axis=1), False),
-    "moved between": (primad.jacobian, lambda x: np.sin(np.roll(np.cos(x), 1))[::-1], False),
+    "cells": (primad.jacobian, lambda x: np.prod(x[np.arange(12).reshape(3, 4)], axis=1), True),
+    "moved between": (primad.jacobian, lambda x: np.sin(np.roll(np.cos(x), 1))[::-1], True),
+    "cells of a mesh": (primad.hessian, elastic, True),
+    "cells of a mesh, residuals": (primad.jacobian, lambda x: np.tanh(x[CELLS] @ FRAMES[0].ravel()[:3]), True),
+    "springs": (primad.hessian, springs, True),
+    "sights": (primad.jacobian, sights, True),
+    "squares of sights": (primad.hessian, lambda x: np.sum(sights(x) ** 2), True),
+    "flows": (primad.jacobian, flows, True),
+    "masked behind a move": (primad.jacobian, lambda x: np.where(x > 0, (x**2)[::-1], 0.0) * np.cos(x), True),
+    "added behind two factors": (primad.jacobian, lambda x: np.exp(x) * (x**2)[::-1] - x * (x**2)[::-1], True),
+    "all pairs": (primad.hessian, lambda x: np.sum(np.sin(x[:, None] - x)), False),
+    "cells that all meet": (primad.hessian, lambda x: np.sum(np.prod(x[CROWD], axis=1)), False),
     "nothing": (primad.jacobian, lambda x: np.ones(5), False),
     "single precision": (primad.jacobian, lambda x: (x[1:] * x[:-1]).astype(np.float32), False),
 }

@@ -12,12 +12,12 @@ from scipy import sparse
 import primad
 from primad.native.loops import acyclic_coloring, graph_coloring, graph_orders
 from primad.programs.jacobians import diagonals
-from primad.programs.sparsity import direct_entries
 from primad.programs.sparsity.coloring import coloring_orders, matrix_coloring
 from primad.programs.sparsity.coloring.bicoloring import bicolored
 from primad.programs.sparsity.coloring.entries import Entries, Reading
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
+from primad.programs.sparsity.direct import block_programs
 from tests.benchmarks.sparse.functions import brusselator
 
 ORDERS = (graph_orders.smallest_last, graph_orders.incidence_degree, graph_orders.largest_first)
@@ -321,7 +321,7 @@ def test_a_block_of_colours_from_which_no_entry_is_read(monkeypatch: pytest.Monk
     That colour is left out; if it were not, its block would have nothing that is read.
     """
     x = np.arange(1.0, 21.0)
-    monkeypatch.setattr(direct_entries, "MOST_DIAGONALS", 0)
+    monkeypatch.setattr(block_programs, "MOST_BLOCKS", 0)
     monkeypatch.setattr(diagonals, "BLOCK_BYTES", 2 * x.nbytes)
 
     def f(x: Any) -> Any:

@@ -163,13 +163,16 @@ def powers(x: Any, y: Any, count: int) -> Any:
     return np.sum(primad.scan(lambda v, _: (v * y, v), x, length=count)[1])
 
 
+ROW = np.linspace(0.1, 1.0, 40)
+
+
 def dense_of(families: tuple[str, ...], scale: float) -> Any:
-    """Return the entries of a matrix with a full row, which is pulled back, beside a diagonal, which is pushed."""
+    """Return the entries of a matrix with full rows, which are pulled back, beside a band of as many columns."""
 
     def arrow(x: Any) -> Any:
-        return np.concatenate([np.sum(np.sin(x) * scale)[None], x**2])
+        return np.concatenate([np.sum(smoothed(x) * scale) * np.arange(1.0, 6.0), smoothed(x)])
 
-    return under(families, lambda: primad.jacobian(arrow)(np.linspace(0.1, 1.0, 40)).sparse().toarray())
+    return under(families, lambda: primad.jacobian(arrow)(ROW).sparse().toarray())
 
 
 def crossed(x: Any, shares: Sequence[int], others: Sequence[int]) -> Any:
@@ -177,14 +180,22 @@ def crossed(x: Any, shares: Sequence[int], others: Sequence[int]) -> Any:
     return np.pad(x**2 * np.array(shares), 1) - np.pad(x[::-1] ** 2 * np.array(others), 1)
 
 
-def lengths(x: Any) -> Any:
-    """Return the lengths of arrows in the plane, which is no stencil."""
-    return np.sqrt(np.sum(x.reshape(-1, 2) ** 2, axis=1))
+def smoothed(x: Any) -> Any:
+    """Return sums of neighbours of sums of neighbours, of which no points stay apart, so that there are directions."""
+    weights = [1.0, 2.0, 1.0]
+    return np.convolve(np.sin(np.convolve(x, weights, "same")), weights, "same")
+
+
+def smoothed_at(rows: list[int]) -> Any:
+    """Return the entries of some rows: two that have columns in common are pulled back apart."""
+    kept = np.isin(np.arange(8), rows) * 1.0
+    return primad.jacobian(lambda x: smoothed(x) * kept)(np.ones(8)).sparse().toarray()
 
 
 def joined_choices(x: Any, scale: float) -> Any:
-    """Return a row of everything beside a choice for each element."""
-    return np.append(np.sum(np.maximum(x, 0.5) ** 2) * scale, np.where(x > 0.4, x**2, x**3))
+    """Return a row of everything beside sums of neighbours that are chosen."""
+    row = np.sum(np.maximum(smoothed(x), 0.5) ** 2) * scale
+    return np.append(row, smoothed(np.where(x > 0.4, x, x[::-1])))
 
 
 def vector(x: Any) -> Any:
@@ -405,11 +416,11 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda f=f, s=s: dense_of(f, s) for f in FAMILIES for s in (1.0, 2.0)],
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
-        *[lambda m=m: primad.jacobian(lambda x: lengths(x) * m)(np.ones(8)).sparse().toarray() for m in np.tri(2, 4)],
+        *[lambda rows=rows: smoothed_at(rows) for rows in ([0], [0, 1], [0, 6])],
         *[lambda m=m: primad.jacobian(lambda x: crossed(x, *m))(np.ones(len(m[0]))).sparse().toarray() for m in SHARES],
     ],
     "entries at a point": lambda: [
-        lambda s=s, local=local: primad.jacobian(lambda x: joined_choices(x, s))(X).sparse(local=local).toarray()
+        lambda s=s, local=local: primad.jacobian(lambda x: joined_choices(x, s))(ROW).sparse(local=local).toarray()
         for s in (1.0, 2.0) for local in (False, True)
     ],
     "solutions": lambda: [

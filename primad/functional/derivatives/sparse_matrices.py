@@ -152,9 +152,10 @@ class HasSparseForm:
     ) -> Any:
         """Compute the entries that may not be zero, as they are or by as few products as are found for them.
 
-        Entries of stencils are computed one by one, with no product. Of other functions columns that share no row are
-        one direction; rows with many entries are pulled back, and of a Hessian the symmetry is used. Where they are is
-        found at the first call, and kept for others of the same function.
+        Entries of stencils, and of sums over the cells of a mesh, springs, branches or observations, which take
+        elements at known indices, are computed as they are, with no product. Of other functions columns that share no
+        row are one direction; rows with many entries are pulled back, and of a Hessian the symmetry is used. Where they
+        are is found at the first call, and kept for others of the same function.
 
         Args:
             format: SciPy's name of a format: 'csr' (the default), 'csc', 'coo', 'dia' or 'bsr'.

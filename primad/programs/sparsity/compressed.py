@@ -24,7 +24,7 @@ from primad.programs.jacobians.diagonals import together
 from primad.programs.sparsity.coloring.colored_products import colored_products, read_products
 from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, added_up, summed
+from primad.programs.sparsity.direct.entry_sums import added_up, summed
 from primad.programs.sparsity.found_entries import Found
 from primad.programs.sparsity.kept_entries import KeptEntries
 from primad.programs.sparsity.matrix_programs import MatrixPrograms
@@ -74,9 +74,9 @@ class EntriesKey(NamedTuple):
 
 
 class SumsKey(NamedTuple):
-    """So many entries of a matrix, each a sum of so many elements of its diagonals."""
+    """So many entries of a matrix, each a sum of so many elements of blocks, 0 where it is of any number of them."""
 
-    matrix: CompressedKey
+    blocks: Key
     entries: int
     added: int
     weighted: bool
@@ -182,10 +182,12 @@ class Compressed:
             out: takes them, if it is given.
         """
         data = np.empty(len(found.columns), self._programs.dtype) if out is None else out
-        diagonals, sums = self._direct(None if chosen else found, format)
-        if diagonals is not None and sums is not None:
-            key = SumsKey(self._key, len(data), len(sums.places), sums.weights is not None)
-            self._fill(key, lambda: summed(diagonals, sums, data), [*values, *sums.lists, data])
+        blocks = None if chosen else found.blocks
+        if blocks is not None:
+            sums, given = found.sums(format), [*values, *blocks.program.source_values]
+            added = 0 if sums.entries is not None else len(sums.places)
+            key = SumsKey(blocks.key, len(data), added, sums.weights is not None)
+            self._fill(key, lambda: summed(blocks.hoisted, sums, data), [*given, *sums.lists, data])
             return data
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled, bool(chosen))
@@ -195,11 +197,6 @@ class Compressed:
             for first, products in self._products(sweep.colors, sweep.count, sweep.pulled, values, chosen):
                 reading.take(products, first, data)
         return data
-
-    def _direct(self, found: Found | None, format: str) -> tuple[Diagonals | None, EntrySums | None]:
-        """Return diagonals, and which of their elements the entries are; None where products have the entries."""
-        diagonals = None if found is None or not len(found.columns) else self._programs.diagonals
-        return diagonals, None if diagonals is None or found is None else found.sums(diagonals, format)
 
     def _read(self, along: Program, sweep: Sweep, reading: Reading, values: Sequence[Array], data: Array) -> None:
         """Compute all entries by products with all directions at once, into an array."""
@@ -265,9 +262,9 @@ class Compressed:
     def recorded(self, found: Found, operands: Sequence[TracedArray], format: str) -> TracedArray:
         """Record the computation of the entries, of traced inputs of the program, in the order of 'csr' or 'csc'."""
         trace, parts, targets = operands[0].node.trace, [], []
-        diagonals, sums = self._direct(found, format)
-        if diagonals is not None and sums is not None:
-            return added_up(diagonals, sums, operands, [TracedArray(trace.capture(x)) for x in sums.lists])
+        if found.blocks is not None:
+            sums = found.sums(format)
+            return added_up(found.blocks.program, sums, operands, [TracedArray(trace.capture(x)) for x in sums.lists])
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled)
             block = self._together(along, sweep.count)

@@ -7,11 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from primad.ir.program import ClosedProgram
 from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct_entries import Diagonals, EntrySums, sums_of
+from primad.programs.sparsity.direct.block_programs import blocks_of
+from primad.programs.sparsity.direct.entry_sums import MOST_EACH, EntrySums, sums_of
+from primad.programs.sparsity.direct.linear_parts import DirectionProgram
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -26,11 +29,19 @@ class Found:
         only: the only products that there are: 'pushed', with the matrix, or 'pulled', with the transposed one; '' if
             there are both.
         costs: what products cost, where there is a choice.
+        linear: the program of products, by which entries may be computed without them.
     """
 
-    def __init__(self, entries: tuple[Array, Array, tuple[int, int]], symmetric: bool, only: Way, costs: Costs) -> None:
+    def __init__(
+        self,
+        entries: tuple[Array, Array, tuple[int, int]],
+        symmetric: bool,
+        only: Way,
+        costs: Costs,
+        linear: DirectionProgram | None = None,
+    ) -> None:
         self.starts, self.columns, self.shape = entries
-        self._symmetric, self._only, self._costs = symmetric, only, costs
+        self._symmetric, self._only, self._costs, self._linear = symmetric, only, costs, linear
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -38,8 +49,9 @@ class Found:
         made = self.sweeps if self.is_colored else []
         read = [(x.targets, x.places) for readings in self._readings.values() for x in readings]
         trees = self.substitution.held if "substitution" in self.__dict__ and self.substitution else ()
-        added = [(x.places, x.weights) for x in self._sums.values() if x is not None]
-        return self.starts, self.columns, *added, *[(x.colors, x.entries) for x in made], *read, *trees
+        added = [x.lists for x in self._sums.values()]
+        known = () if self._linear is None else self._linear.known.values()
+        return self.starts, self.columns, *added, *known, *[(x.colors, x.entries) for x in made], *read, *trees
 
     @property
     def is_colored(self) -> bool:
@@ -76,17 +88,24 @@ class Found:
         return self._readings[format]
 
     @cached_property
-    def _sums(self) -> dict[str, EntrySums | None]:
+    def blocks(self) -> ClosedProgram | None:
+        """The program of the elements of which entries are sums; None where products have the entries."""
+        linear, self._linear = self._linear, None  # it holds indices
+        blocks = None if linear is None else blocks_of(linear, MOST_EACH * len(self.columns))
+        sums = None if blocks is None else sums_of(blocks, self.starts, self.columns, self.shape[1])
+        if blocks is None or sums is None:
+            return None
+        self._sums["csr"] = sums
+        return ClosedProgram(blocks.program)
+
+    @cached_property
+    def _sums(self) -> dict[str, EntrySums]:
         return {}
 
-    def sums(self, diagonals: Diagonals, format: str) -> EntrySums | None:
-        """Return which elements of diagonals the entries are, in the order of 'csr' or 'csc'; None if of too many."""
+    def sums(self, format: str) -> EntrySums:
+        """Return which elements of the blocks the entries are, in the order of 'csr' or 'csc'."""
         if format not in self._sums:
-            if format == "csc":
-                found = self.sums(diagonals, "csr")
-                self._sums[format] = found and found.by_columns(self._by_columns.data)
-            else:
-                self._sums[format] = sums_of(diagonals, self.starts, self.columns, self.shape[1])
+            self._sums[format] = self._sums["csr"].by_columns(self._by_columns.data)
         return self._sums[format]
 
     @cached_property

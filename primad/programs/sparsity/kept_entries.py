@@ -59,7 +59,8 @@ class KeptEntries:
                 return found, False
         given = {along.inputs[i] if i >= 0 else self._programs.choices[~i]: (i, x) for i, x in known.items()}
         constants = Constants({node: KnownValue(x, frozenset([i]), True) for node, (i, x) in given.items()})
-        found = Found(self._entries(along, constants), self._symmetric, self._programs.side, self._programs.costs)
+        entries, linear = self._entries(along, constants), None if chosen else self._programs.linear(constants)
+        found = Found(entries, self._symmetric, self._programs.side, self._programs.costs, linear)
         uses = (
             [_ConstantUse(i, False) for i in constants.contents],
             [_ConstantUse(i, True) for i in constants.zeros - constants.contents],

@@ -14,7 +14,8 @@ from primad.ir.program import Program
 from primad.ir.replay import replay
 from primad.ir.walks import dependents
 from primad.programs.jacobians.jacobian_programs import matrix_dtype, only, tangent_of
-from primad.programs.sparsity.direct_entries import Diagonals, diagonals_of
+from primad.programs.sparsity.constants import Constants
+from primad.programs.sparsity.direct.linear_parts import DirectionProgram, linear
 from primad.programs.sparsity.found_entries import Way
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -84,10 +85,15 @@ class MatrixPrograms:
         """The program along which the entries are found, of the inputs and a direction."""
         return lower(self.pulled if self.pushed is None else self.pushed)
 
-    @cached_property
-    def diagonals(self) -> Diagonals | None:
-        """What computes the entries as they are; None where that takes products with directions."""
-        return None if self.pushed is None else diagonals_of(self.followed)
+    def linear(self, constants: Constants) -> DirectionProgram | None:
+        """Return the program of products, with what is known of it, to compute entries without them; None if it cannot.
+
+        Args:
+            constants: its values that are known.
+        """
+        numbers = self.of.in_types[self.argument].dtype, self.of.out_types[0].dtype
+        plain = self.pushed is not None and all(dtype == np.float64 for dtype in numbers)
+        return linear(self.followed, constants) if plain else None
 
     @cached_property
     def chooses(self) -> Program:
