@@ -187,6 +187,24 @@ def test_a_jacobian_takes_the_fewer_directions(inputs, outputs):
     assert cost(primad.jacobian(f), x).matmul_flops <= (min(inputs, outputs) + 1) * forward
 
 
+def test_mixed_second_derivatives_are_computed_once():
+    """The blocks of two arguments of equal size, in either order, are one and the same turned round."""
+    A, B = np.arange(12.0).reshape(4, 3) / 9, np.arange(1.0, 13.0).reshape(4, 3) / 7
+    x, y = np.full(3, 0.1), np.full(3, 0.2)
+
+    def blocks(*places):
+        hessian = primad.hessian(lambda x, y: np.sum(np.sin(A @ x) * np.exp(B @ y)), (0, 1))
+        return lambda x, y: [hessian(x, y)[i][j] for i, j in places]
+
+    one, both = [
+        primad.lower(primad.trace(blocks(*places))(x, y)).cost().flops for places in ([(0, 1)], [(0, 1), (1, 0)])
+    ]
+    assert one == both
+    above, below = primad.jit(blocks((0, 1), (1, 0)))(x, y)
+    np.testing.assert_array_equal(above, below.T)
+    np.testing.assert_allclose(above, (A.T * np.cos(A @ x) * np.exp(B @ y)) @ B, rtol=1e-12)
+
+
 def test_the_derivative_of_an_unused_input_is_free():
     program = primad.simplify(
         primad.trace(lambda x, y: primad.grad(lambda x, y: np.sum(y**2))(x, y))(np.ones(3), np.ones(3))

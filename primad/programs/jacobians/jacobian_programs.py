@@ -198,13 +198,15 @@ def build_hessian(
     """Build (a block of) the second derivatives of one output with respect to two arguments.
 
     One direction per element of the smaller side: forward over reverse, or forward over forward for a single element.
+    Second derivatives are symmetric, so of two sides of equal size those of the later argument are the directions: the
+    blocks of two arguments in either order are one program, and one is the other turned round.
     """
     x, z, y = program.in_types[first], program.in_types[second], program.out_types[output]
     rows = whole(y.shape) if rows is None else rows
     left = whole(x.shape) if left is None else left
     right = whole(z.shape) if right is None else right
     n_left, n_right = (ArrayType(block_shape(block), x.dtype).size for block in (left, right))
-    swapped = n_left < n_right
+    swapped = (n_left, second) < (n_right, first)
     if swapped:
         first, second, left, right, x, z = second, first, right, left, z, x
     y_part = block_shape(rows)
