@@ -61,6 +61,24 @@ def bundle(np: Any, cameras: int, points: int, views: int) -> Function:
     return seen
 
 
+def elastic(np: Any, n: int) -> Function:
+    """Return the energy of a sheet of rubber, whose n × n points in the plane are the corners of triangles."""
+    corners = numpy.arange(n * n).reshape(n, n)
+    a, b, c, d = [corners[i : n - 1 + i, j : n - 1 + j].ravel() for i in (0, 1) for j in (0, 1)]
+    cells = numpy.concatenate([numpy.stack([a, c, d], axis=1), numpy.stack([a, d, b], axis=1)])
+    rest = numpy.stack(numpy.meshgrid(numpy.arange(n), numpy.arange(n), indexing="ij"), axis=-1).reshape(-1, 2) / n
+    edges = rest[cells][:, 1:] - rest[cells][:, :1]
+    inverse = numpy.linalg.inv(numpy.swapaxes(edges, 1, 2))
+
+    def energy(x: Any) -> Any:
+        places = (rest + 0.01 / n * x.reshape(-1, 2))[cells]
+        stretch = np.swapaxes(places[:, 1:] - places[:, :1], 1, 2) @ inverse
+        change = stretch[:, 0, 0] * stretch[:, 1, 1] - stretch[:, 0, 1] * stretch[:, 1, 0]
+        return np.sum(0.5 * np.sum(stretch**2, axis=(1, 2)) - np.log(change) + 0.5 * np.log(change) ** 2)
+
+    return energy
+
+
 class SparseMatrix(NamedTuple):
     """A workload.
 
@@ -81,6 +99,7 @@ MATRICES: dict[str, SparseMatrix] = {
     "brusselator 32": SparseMatrix(False, lambda np: brusselator(np, 32), 2 * 32**2),
     "brusselator 256": SparseMatrix(False, lambda np: brusselator(np, 256), 2 * 256**2),
     "banded 9072": SparseMatrix(False, banded, 9072),
+    "elastic 60": SparseMatrix(True, lambda np: elastic(np, 60), 2 * 60**2),
     "bundle 49": SparseMatrix(False, lambda np: bundle(np, 49, 7776, 31843), 9 * 49 + 3 * 7776),
 }
 CONTROLLERS = {"predictive control 65": 20}

@@ -56,6 +56,7 @@ class LinearParts(NamedTuple):
         tail: what moves and adds the results, in order.
         uses: the results, one for each time that the tail takes them.
         scaling: the pointwise ops of the tail by values that are not known.
+        scaled_copies: the copies that were scaled before they were moved.
     """
 
     of: DirectionProgram
@@ -64,6 +65,7 @@ class LinearParts(NamedTuple):
     tail: list[Node]
     uses: Mapping[Use, Node]
     scaling: frozenset[Node]
+    scaled_copies: frozenset[Node]
 
     def own(self, node: Node) -> list[int]:
         """Return which operands of an op depend on the direction."""
@@ -75,7 +77,7 @@ class LinearParts(NamedTuple):
 
     @property
     def results(self) -> list[int]:
-        """Which output of `between` each use takes: where it is scaled on the way, there is one for each use."""
+        """Which output of `between` each use takes; if it is scaled on the way, there is one for each use."""
         distinct = [*dict.fromkeys(self.uses.values())]
         return [i if self.scaling else distinct.index(x) for i, x in enumerate(self.uses.values())]
 
@@ -85,19 +87,27 @@ class LinearParts(NamedTuple):
 
         What scales the values that are moved does so before: it is moved back to them.
         """
-        inputs = [*self.of.along.inputs[:-1], *self.sources]
-        if not self.scaling:
-            return subprogram(self.of.along, inputs, [*dict.fromkeys(self.uses.values())])
-        plain = subprogram(self.of.along, inputs, [*self.uses.values()])
-        known = len(self.of.along.inputs) - 1
-        tail = self._tail_alone(scaled=True)
-        back = transpose(tail, [i >= known for i in range(len(tail.inputs))])
+        given, copies = self.of.along.inputs[:-1], [*self.sources]
+        uses = self.uses.values()
+        plain = subprogram(self.of.along, [*given, *copies], [*(uses if self.scaling else dict.fromkeys(uses))])
+        before = [node for node in copies if node in self.scaled_copies]
+        if not self.scaling and not before:
+            return plain
+        known = len(given)
+        head = subprogram(self.of.along, self.of.along.inputs, before)
+        tail = self._tail_alone(scaled=True) if self.scaling else None
+        back = None if tail is None else transpose(tail, [i >= known for i in range(len(tail.inputs))])
 
         def scaled(*xs: TracedArray) -> list[TracedArray]:
+            values, own = xs[:known], dict(zip(copies, xs[known:], strict=True))
+            one = TracedArray(xs[0].node.trace.literal(1.0, head.in_types[-1]))
+            for node, factor in zip(before, inline(head, [*values, one]), strict=True):
+                own[node] = _times(own[node], factor)
+            results = inline(plain, [*values, *own.values()])
+            if back is None:
+                return results
             one = TracedArray(xs[0].node.trace.literal(1.0, back.in_types[-1]))
-            pairs = zip(inline(plain, xs), inline(back, [*xs[:known], one]), strict=True)
-            # What is masked is zero also where it would be infinite.
-            return [ops.mask(ops.logical_not(ops.equal(c, full(0.0, c))), ops.mul(x, c)) for x, c in pairs]
+            return [_times(x, factor) for x, factor in zip(results, inline(back, [*values, one]), strict=True)]
 
         return lower(program_of(plain.in_types, scaled))
 
@@ -162,6 +172,12 @@ class LinearParts(NamedTuple):
         return program_of([*[x.type for x in inputs], *[x.type for x in self.uses.values()]], output)
 
 
+def _times(x: TracedArray, factor: TracedArray) -> TracedArray:
+    """Return what is scaled; what is masked is zero also where it would be infinite."""
+    found: TracedArray = ops.mask(ops.logical_not(ops.equal(factor, full(0.0, factor))), ops.mul(x, factor))
+    return found
+
+
 def linear(along: Program, constants: Constants) -> DirectionProgram:
     """Return a lowered program of products with a direction, with what is known beside it.
 
@@ -185,7 +201,7 @@ def taken_apart(of: DirectionProgram, scaled: bool) -> list[LinearParts]:
 
     Args:
         of: the program.
-        scaled: whether what is not known may scale what the tail moves.
+        scaled: whether what is not known may scale what is moved.
 
     Returns:
         none where something is in the way.
@@ -193,7 +209,7 @@ def taken_apart(of: DirectionProgram, scaled: bool) -> list[LinearParts]:
     order = [node for node in of.along.nodes if node in of.moving and node is not of.along.inputs[-1]]
     if of.along.outputs[0] not in of.moving or any(not _is_plain(node) for node in order):
         return []
-    sources = _sources(of, order)
+    sources = _sources(of, order, scaled)
     short = _parts(of, order, sources, short=True, scaled=scaled)
     fewer = _fewer_sources(short, sources)
     found = [short] if scaled else [_parts(of, order, sources, short=False, scaled=False), short]
@@ -215,7 +231,7 @@ def _parts(
         order: what depends on the direction.
         sources: what is moved of the direction, and from where.
         short: whether the tail has only what follows the first op that moves points.
-        scaled: whether what is not known may scale what the tail moves.
+        scaled: whether what is not known may scale what is moved.
     """
     (output,) = of.along.outputs
     rest = [node for node in order if node not in sources]
@@ -235,10 +251,12 @@ def _parts(
     used = {x for node in middle for x in node.inputs} | {*uses.values()}
     scaling = frozenset([node for node in tail if not of.has_known(node)])
     taken = {node: x for node, x in sources.items() if node in used}
-    return LinearParts(of, taken, middle, [node for node in rest if node in tail], uses, scaling)
+    scaled_copies = dependents(order, [node for node in sources if node in order and node.op.axes.pointwise])
+    copied = frozenset(scaled_copies.intersection(taken))
+    return LinearParts(of, taken, middle, [node for node in rest if node in tail], uses, scaling, copied)
 
 
-def _sources(of: DirectionProgram, order: list[Node]) -> dict[Node, Array]:
+def _sources(of: DirectionProgram, order: list[Node], scaled: bool) -> dict[Node, Array]:
     """Return what is only moved of the direction, and from where: it does to drawn numbers what it does to places."""
     direction = of.along.inputs[-1]
     size = direction.type.size
@@ -247,8 +265,14 @@ def _sources(of: DirectionProgram, order: list[Node]) -> dict[Node, Array]:
     values: dict[Node, Array] = {direction: drawn.reshape(direction.type.shape)}
     padded = np.append(drawn, 0.0)
     for node in order:
-        own = [x in labels or x not in of.moving for x in node.inputs]
-        if node.op.axes.pointwise or not all(own) or not of.has_known(node):
+        own = [i for i, x in enumerate(node.inputs) if x in of.moving]
+        if not all(node.inputs[i] in labels for i in own):
+            continue
+        if node.op.axes.pointwise:
+            if scaled and len(own) == 1 and node.op.is_linear_in(own[0]):
+                labels[node], values[node] = labels[node.inputs[own[0]]], values[node.inputs[own[0]]]
+            continue
+        if not of.has_known(node):
             continue
         numbered, moved = [
             np.asarray(
@@ -260,6 +284,10 @@ def _sources(of: DirectionProgram, order: list[Node]) -> dict[Node, Array]:
         inside = (places >= -1) & (places < size)
         if inside.all() and np.array_equal(padded[places], moved):
             labels[node], values[node] = places, moved
+    users = users_of(order)
+    for node in reversed(order):  # what scales before nothing is moved is computed
+        if node in labels and node.op.axes.pointwise and not any(x in labels for x in users.get(node, ())):
+            del labels[node]
     return {node: np.ravel(x) for node, x in labels.items()}
 
 
