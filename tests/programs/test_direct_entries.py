@@ -97,6 +97,8 @@ CASES: dict[str, Case] = {
     "all pairs": (primad.hessian, lambda x: np.sum(np.sin(x[:, None] - x)), False),
     "cells that all meet": (primad.hessian, lambda x: np.sum(np.prod(x[CROWD], axis=1)), False),
     "nothing": (primad.jacobian, lambda x: np.ones(5), False),
+    "single precision between": (primad.hessian, lambda x: np.sum((x.astype(np.float32) ** 3)[CELLS] * 1.0), False),
+    "complex numbers between": (primad.jacobian, lambda x: np.real(np.exp(1j * x)[CELLS[:, 0]] * (1 + 2j)), False),
     "single precision": (primad.jacobian, lambda x: (x[1:] * x[:-1]).astype(np.float32), False),
 }
 

@@ -218,7 +218,9 @@ def taken_apart(of: DirectionProgram, scaled: bool) -> list[LinearParts]:
 
 
 def _is_plain(node: Node) -> bool:
-    return isinstance(node.type, ArrayType) and not isinstance(node.op, Leaf) and not node.op.holds_program
+    """Say whether a value is an array of doubles, computed by an op that holds no program."""
+    plain = isinstance(node.type, ArrayType) and node.type.dtype == np.float64
+    return plain and not isinstance(node.op, Leaf) and not node.op.holds_program
 
 
 def _parts(
