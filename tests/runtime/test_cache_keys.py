@@ -192,6 +192,11 @@ def smoothed_at(rows: list[int]) -> Any:
     return primad.jacobian(lambda x: smoothed(x) * kept)(np.ones(8)).sparse().toarray()
 
 
+def scaled_sums(x: Any, groups: Any) -> Any:
+    """Return sums of products in groups, which are multiplied behind the sum."""
+    return np.exp(x) * primad.numpy.bincount(groups, x[::-1] * np.sin(x), len(x))
+
+
 def joined_choices(x: Any, scale: float) -> Any:
     """Return a row of everything beside sums of neighbours that are chosen."""
     row = np.sum(np.maximum(smoothed(x), 0.5) ** 2) * scale
@@ -417,6 +422,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
         *[lambda rows=rows: smoothed_at(rows) for rows in ([0], [0, 1], [0, 6])],
+        *[lambda i=i: primad.jacobian(lambda x: scaled_sums(x, i))(X).sparse().toarray() for i in ORDERS],
         *[lambda m=m: primad.jacobian(lambda x: crossed(x, *m))(np.ones(len(m[0]))).sparse().toarray() for m in SHARES],
     ],
     "entries at a point": lambda: [

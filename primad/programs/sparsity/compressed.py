@@ -77,6 +77,7 @@ class SumsKey(NamedTuple):
     """So many entries of a matrix, each a sum of so many elements of blocks, 0 where it is of any number of them."""
 
     blocks: Key
+    constants: bytes
     entries: int
     added: int
     weighted: bool
@@ -184,10 +185,10 @@ class Compressed:
         data = np.empty(len(found.columns), self._programs.dtype) if out is None else out
         blocks = None if chosen else found.blocks
         if blocks is not None:
-            sums, given = found.sums(format), [*values, *blocks.program.source_values]
+            sums = found.sums(format)
             added = 0 if sums.entries is not None else len(sums.places)
-            key = SumsKey(blocks.key, len(data), added, sums.weights is not None)
-            self._fill(key, lambda: summed(blocks.hoisted, sums, data), [*given, *sums.lists, data])
+            key = SumsKey(blocks.key, found.constants, len(data), added, sums.weights is not None)
+            self._fill(key, lambda: summed(blocks.program, sums, data), [*values, *sums.lists, data])
             return data
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled, bool(chosen))

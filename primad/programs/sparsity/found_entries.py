@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from primad.ir.node import CAPTURED, leaf_value, literal_value
 from primad.ir.program import ClosedProgram
 from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
@@ -97,6 +99,14 @@ class Found:
             return None
         self._sums["csr"] = sums
         return ClosedProgram(blocks.program)
+
+    @cached_property
+    def constants(self) -> bytes:
+        """What tells the literals and the arrays that the program of the blocks holds from others."""
+        found = hashlib.sha256()
+        for node in self.blocks.program.sources if self.blocks is not None else ():
+            found.update(np.ascontiguousarray(leaf_value(node) if node.op is CAPTURED else literal_value(node)).data)
+        return found.digest()
 
     @cached_property
     def _sums(self) -> dict[str, EntrySums]:

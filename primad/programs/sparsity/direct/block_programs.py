@@ -17,7 +17,7 @@ from primad.ir.walks import dependents
 from primad.programs.sparsity.direct.late_reshapes import with_late_reshapes
 from primad.programs.sparsity.direct.linear_parts import DirectionProgram, LinearParts, taken_apart
 from primad.programs.sparsity.labels import Array
-from primad.recording.traced_array import TracedArray, lift
+from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.batching import vmap
 from primad.transforms.dimensions import Dimensions
@@ -33,7 +33,7 @@ class PointBlocks(NamedTuple):
     """The blocks of a program of products with a direction.
 
     Attributes:
-        program: (inputs) -> the elements of all blocks, one after the other, and 0 at the end.
+        program: (inputs) -> the blocks, of which equal ones are one.
         size: how many elements they have.
         numbers, rows, columns: an element, and a place of the matrix where it belongs; elements may have several.
         weights: by which it is multiplied there.
@@ -103,13 +103,6 @@ class _Seeded(NamedTuple):
         return program_of([x.type for x in of.inputs[:given]], blocks)
 
 
-def _joined(blocks: Program, xs: Sequence[TracedArray]) -> TracedArray:
-    """Return the elements of all blocks, and 0 at the end."""
-    flat = [ops.reshape(x, shape=(x.size,)) for x in inline(blocks, xs)]
-    found: TracedArray = ops.concatenate(*flat, TracedArray(lift(np.zeros(1), xs[0].node.trace)), axis=0)
-    return found
-
-
 def blocks_of(linear: DirectionProgram, most: int) -> PointBlocks | None:
     """Return the blocks of a program of products with a direction, in the way that costs least.
 
@@ -124,6 +117,8 @@ def blocks_of(linear: DirectionProgram, most: int) -> PointBlocks | None:
     for scaled in (False, True):
         ways = [(parts, pulled) for parts in taken_apart(linear, scaled) for pulled in (False, True)]
         found = [(x, parts, pulled) for parts, pulled in ways if (x := _seeded(parts, pulled, most))]
+        if any(not pulled and all(block.seeds == 1 for block in x.blocks) for x, _, pulled in found):
+            found = [way for way in found if not way[-1]]  # tangents with one seed are what the program has anyway
         if not found:
             continue
         seeded, parts, pulled = min(found, key=lambda way: way[0].work())
@@ -248,6 +243,11 @@ def _placed(parts: LinearParts, found: _Seeded, pulled: bool, targets: Sequence[
             pieces.append((begins[node] + np.arange(len(here)), rows[at], columns, weights[at]))
     elements, rows, columns, weights = [np.concatenate(each) for each in zip(*pieces, strict=True)]
     inside = (rows >= 0) & (columns >= 0)
-    joined = Program(apart.trace, apart.inputs, [*sizes])
-    program = program_of(apart.in_types, lambda *xs: [_joined(joined, xs)])
-    return PointBlocks(program, sum(sizes.values()), elements[inside], rows[inside], columns[inside], weights[inside])
+    return PointBlocks(
+        Program(apart.trace, apart.inputs, [*sizes]),
+        sum(sizes.values()),
+        elements[inside],
+        rows[inside],
+        columns[inside],
+        weights[inside],
+    )

@@ -59,7 +59,7 @@ def summed(blocks: Program, sums: EntrySums, data: Array) -> Program:
     """Build the program (inputs, lists, array) -> the entries.
 
     Args:
-        blocks: the program of the elements.
+        blocks: the program of the blocks.
         sums: which of them are added up.
         data: like the array, which is not read: its memory is for the result.
     """
@@ -77,12 +77,14 @@ def added_up(
     """Return the entries.
 
     Args:
-        blocks: the program of the elements.
+        blocks: the program of the blocks.
         sums: which of them are added up.
         operands: inputs of the program.
         lists: those of the sums.
     """
-    (values,) = inline(blocks, operands)
+    found = inline(blocks, operands)
+    none = TracedArray(found[0].node.trace.capture(np.zeros(1)))  # for lists that have no further element
+    values = ops.concatenate(*[ops.reshape(x, shape=(x.size,)) for x in found], none, axis=0)
     total: TracedArray
     if sums.entries is not None:
         places, entries, *weights = lists
