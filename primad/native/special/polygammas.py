@@ -16,14 +16,16 @@ from primad.native.llvm.vectors import Vector
 from primad.ops.special.series import PSI, cotangents
 
 _digamma = exported("psi")
-NEXT_BERNOULLI = 43867 / 798
-"""The number B₁₈, of the first term that the series of ψ leaves out: the rest is less than it. Given: DLMF 24.2."""
 
 
 def start_of(n: int) -> int:
-    """Return the x from which on the rest of the series of ψ⁽ⁿ⁾ is less than half of the last bit (DLMF 5.15.8)."""
+    """Return the x from which on the rest of the series of ψ⁽ⁿ⁾ is less than half of the last bit (DLMF 5.15.8).
+
+    The rest is less than the first term that is left out, whose Bernoulli number is bounded by DLMF 24.9.8.
+    """
     order = 2 * len(PSI.numbers) + 2
-    rest = NEXT_BERNOULLI * math.factorial(order + n - 1) / (math.factorial(order) * math.factorial(n - 1))
+    bound = 2.0 / (math.pow(2.0 * math.pi, order) * (1.0 - math.pow(2.0, 1 - order)))  # of |B| / order!
+    rest = bound * math.factorial(order + n - 1) / math.factorial(n - 1)
     return math.ceil(math.pow(rest / sys.float_info.epsilon * 2.0, 1.0 / order))
 
 

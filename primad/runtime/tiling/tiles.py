@@ -25,23 +25,19 @@ from primad.system.quantities import several
 
 Planned = TypeVar("Planned", bound=Executable)
 
-PASSES = 4
-"""How many times memory is passed over for the sums of a chunk that no cache holds: they are cleared, read and written
-while they are added to, and added up. Estimated, by counting these. The number of chunks, and so the last bits of sums,
-depend on it."""
-
 
 def chunks_for(partition: TilePartition, most: int) -> int:
     """Return how many chunks tiles run in, at most: fewer where each has large sums of its own.
 
-    With c chunks on as many threads, arithmetic takes a time W/c, and their sums c·S: least at √(W/S). W is about
-    that of writing what is computed.
+    With c chunks on as many threads, arithmetic takes a time W/c, and their sums c·S: least at √(W/S). W is about that
+    of writing what is computed. S is that of passing four times over the sums of a chunk, which no cache holds: they
+    are cleared, read and written while they are added to, and added up.
     """
     sums = sum(node.type.nbytes for node in partition.totals)
     if most * sums <= SECOND_CACHE.size:
         return most
     computed = sum(node.type.nbytes for node in partition.dimension.axis if is_computed(node))
-    return max(2, min(most, isqrt(computed // (PASSES * sums))))
+    return max(2, min(most, isqrt(computed // (4 * sums))))
 
 
 class TilePlan(NamedTuple, Generic[Planned]):
