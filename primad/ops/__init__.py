@@ -8,13 +8,12 @@ from primad.ops.arrays.broadcasting import *
 from primad.ops.arrays.contraction import *
 from primad.ops.arrays.cosine_sine_transforms import *
 from primad.ops.arrays.draws import *
-from primad.ops.arrays.extrema import *
 from primad.ops.arrays.fourier import *
 from primad.ops.arrays.gather_scatter import *
 from primad.ops.arrays.generators import *
 from primad.ops.arrays.reshaping import *
+from primad.ops.arrays.scans_and_orders import *
 from primad.ops.arrays.slicing import *
-from primad.ops.arrays.sorting import *
 from primad.ops.arrays.windows import *
 from primad.ops.elementwise.arithmetic import *
 from primad.ops.elementwise.conversion import *

@@ -1,4 +1,7 @@
-"""Reductions and scans along axes: cumsum, and the largest and smallest element (sum lives with broadcast)."""
+"""Running sums, orders, and largest and smallest elements along an axis; plain sums stand with broadcasts.
+
+argsort is piecewise constant; a sort is a gather at its indices.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.elementwise.conversion import cast
 from primad.ops.elementwise.selection import mask
 from primad.ops.record.fields import MemoryUse
-from primad.ops.record.kinds import custom, linear
+from primad.ops.record.kinds import custom, linear, piecewise_constant
 from primad.ops.record.primitive import Primitive
 
-__all__ = ["cumsum", "reduce_max", "reduce_min"]
+__all__ = ["argsort", "cumsum", "reduce_max", "reduce_min"]
 
 Shape = tuple[int, ...]
 
@@ -102,4 +105,22 @@ reduce_min: Primitive = custom(
     adapt=moved_axes,
     memory=MemoryUse(each=True),
     doc="The smallest element along axes; ties share the derivative equally, and so do all where it is NaN.",
+)
+
+
+def _argsort_type(x: ArrayType, *, axis: int) -> ArrayType:
+    if not 0 <= axis < x.ndim:
+        raise ShapeError(
+            f"argsort: axis {axis} is out of range for shape {x.shape}", fix="name an axis of the operand."
+        )
+    return ArrayType(x.shape, np.dtype(np.int64))
+
+
+argsort: Primitive = piecewise_constant(
+    "argsort",
+    numpy=lambda x, *, axis: np.argsort(x, axis=axis, kind="stable"),
+    infer=_argsort_type,
+    axes=lambda x, *, axis: along(x.ndim, [axis]),
+    adapt=moved_axis,
+    doc="Indices that sort along an axis; equal elements keep their order.",
 )
