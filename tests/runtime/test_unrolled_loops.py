@@ -9,8 +9,11 @@ import pytest
 
 import primad
 from primad import scan, while_loop
+from primad.ir.node import Leaf
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
+from primad.runtime.loops.row_streams import streams_of
+from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan, unrolled_loops
 from primad.simplify import simplify
@@ -65,6 +68,22 @@ def test_tiles_go_through_all_steps(name: str, small_tiles: None) -> None:
         assert not isinstance(plan, Plan) and not any("a loop of" in line for line in plan.details)
         for got, want in zip(plan.run([X, W]), REFERENCE.prepare(program, PLAIN).run([X, W]), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "pointwise"), [*((name, False) for name in CUT), ("what is carried", True)])
+def test_large_rows_are_not_made(
+    name: str, pointwise: bool, small_tiles: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are neither kept nor computed again: steps are in tiles, or in one kernel where all is pointwise."""
+    monkeypatch.setattr(tiled_plan, "is_pointwise", is_pointwise if pointwise else lambda nodes: False)
+    program = program_of(primad.grad(lambda x, w: np.sum(CUT[name](x, w) ** 2), argnums=0))
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    rows = streams_of(steps, program.outputs).nbytes
+    assert rows
+    plan = tiled_plan.make_plan(program, memory=4 * rows - 1)
+    assert not any("a loop of" in line for line in plan.details)
+    for got, want in zip(plan.run([X, W]), REFERENCE.prepare(program, PLAIN).run([X, W]), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -88,13 +88,13 @@ def make_plan(
     """
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     large = streams_of(steps, program.outputs, inner).nbytes > budget_of(memory) // 4
-    plan: AnyPlan | None = None
-    if large and along is None:
-        plan = Plan(outer_products(program), CALL_ELEMENTS, donated, memory=memory, inner=inner)
-        if plan.streams.of:
-            check_memory(plan)
-            return plan
-    plan = _through_calls(program, donated, along)
+    plan = None if large and inner else _through_loops(program, donated, along, large)
+    if large and along is None and (plan is None or plan.peak_bytes > budget_of(memory)):
+        streamed = Plan(outer_products(program), CALL_ELEMENTS, donated, memory=memory, inner=inner)
+        if streamed.streams.of and (plan is None or plan.peak_bytes > streamed.peak_bytes):
+            check_memory(streamed)
+            return streamed
+    plan = plan or _through_calls(program, donated, along)
     if plan is None:
         plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
     if plan.tiles is None and any(node.op is ops.barrier for node in program.nodes):
@@ -104,23 +104,37 @@ def make_plan(
     return plan
 
 
+def _through_loops(program: Program, donated: Donated, along: Hint | None, large: bool) -> AnyPlan | None:
+    """Return a plan of the program with what it calls in place and its loops step after step; None if it stays whole.
+
+    Values that stay in cache through all steps gain more than planning a step once saves. Where loops pass large rows
+    on to each other, a kernel of all steps gains that these never are in memory: no step is taken again for them.
+    """
+    unrolled = with_loops_unrolled(without_calls(program)) if _is_worth_inlining(program, along) else None
+    if unrolled is None:
+        return None
+    plan = _plan(outer_products(without_barriers(unrolled)), MAX_STAGES, donated, along)
+    one_kernel = large and is_pointwise(plan.program.nodes)
+    return plan if along is not None or not isinstance(plan, Plan) or one_kernel else None
+
+
 def _through_calls(program: Program, donated: Donated, along: Hint | None) -> AnyPlan | None:
     """Return a tiled plan of the program with what it calls in place, if a long axis goes through all of it.
 
-    Values that stay in cache, and memory that does not grow with the axis, gain more than planning calls and steps of
-    loops once saves.
+    Values that stay in cache, and memory that does not grow with the axis, gain more than planning calls once saves.
     """
+    if not _is_worth_inlining(program, along):
+        return None
+    plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
+    return plan if along is not None or not isinstance(plan, Plan) else None
+
+
+def _is_worth_inlining(program: Program, along: Hint | None) -> bool:
+    """Say whether a program calls others, is large enough for tiles, and is small enough to be planned as a whole."""
     if not calls(program):
-        return None
+        return False
     cost = program.cost()
-    if along is None and (cost.bytes < WORTHWHILE_BYTES or cost.nodes > MOST_OPS):
-        return None
-    whole = without_calls(program)
-    for inlined in filter(None, (with_loops_unrolled(whole), whole)):
-        plan = _plan(outer_products(without_barriers(inlined)), MAX_STAGES, donated, along)
-        if along is not None or not isinstance(plan, Plan):
-            return plan
-    return None
+    return along is not None or (cost.bytes >= WORTHWHILE_BYTES and cost.nodes <= MOST_OPS)
 
 
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
