@@ -79,7 +79,7 @@ def without_calls(program: Program) -> Program:
         program = lower_nodes(program, chosen)
 
 
-def spelled_out(program: Program) -> Program:
+def unrolled(program: Program) -> Program:
     """Return the program with calls and loops replaced by all that they do, step after step."""
     while True:
         chosen = set(calls(program))

@@ -26,7 +26,7 @@ from primad.transforms.lowering import (
     inline,
     lower,
     replaced,
-    spelled_out,
+    unrolled,
     with_rules,
     without_calls,
 )
@@ -239,7 +239,7 @@ def transpose(program: Program, linear: Sequence[bool] | None = None) -> Program
     """
     linear = [True] * len(program.inputs) if linear is None else linear
     program = expand(without_calls(program))
-    _check_homogeneous(lower(spelled_out(program)), linear)
+    _check_homogeneous(lower(unrolled(program)), linear)
     return transposed_program(program, linear)
 
 

@@ -463,3 +463,38 @@ def test_without_mpi4py_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr("primad.parallel.job._KNOWN", [])
     with pytest.raises(TracingError, match=r"(?s)mpi4py.*primad\[mpi\]"):
         primad.Share.of(np.ones(3))
+
+
+LOOPS = {
+    "what is carried": lambda w, x: primad.scan(lambda c, _: (c + np.tanh(c * w), None), x, None, length=4)[0],
+    "rows": lambda w, x: primad.scan(lambda c, row: (np.sin(c) * w + row, c * row), x[:, 0], x.T)[1],
+    "sums of steps": lambda w, x: primad.scan(lambda c, row: (c * w + row, np.sum(c * row)), x[:, 0], x.T)[1],
+    "a loop for each point": lambda w, x: primad.vmap(
+        lambda p: primad.scan(lambda c, _: (c - w * c, c), p, None, length=3)[1]
+    )(x),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_steps_of_loops_run_in_chunks(name):
+    def loss(w, x):
+        return np.sum(LOOPS[name](w, x) ** 2)
+
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    with interpreted():
+        found = primad.distribute(primad.value_and_grad(loss))(0.7, primad.Share.of(x))
+        np.testing.assert_allclose(found, primad.value_and_grad(loss)(0.7, x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: primad.scan(lambda c, _: (c * 0.5, None), x, None, length=5001)[0], "scan(?s:.*)5000(?s:.*)fewer"),
+        (lambda x: primad.while_loop(lambda c: np.sum(c) < 9.0, lambda c: c + 1.0, x, max_steps=5), "while_loop does"),
+        (lambda x: primad.scan(lambda c, _: (np.cumsum(c), None), x, None, length=3)[0], "cumsum does not keep"),
+        (lambda x: primad.scan(lambda c, row: (c + row, None), 0.0, x)[0], "does not keep the points"),
+    ],
+)
+def test_what_loops_do_not_run_in_chunks(function, message):
+    with pytest.raises(ShapeError, match=message):
+        primad.distribute(function)(primad.Share.of(np.ones(20)))

@@ -10,7 +10,7 @@ Where totals are used along the points again, the program is cut there and has a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.ops.blocked.groups import RunningSums
+from primad.ops.record.primitive import application
 from primad.parallel.job import checksum, ranks
 from primad.parallel.shares import Chunks, Share, over_ranks
 from primad.parallel.threads import on_threads, thread_count
@@ -29,8 +30,9 @@ from primad.runtime.executors.executor import PLAIN, Executable
 from primad.runtime.failure import nearest_line
 from primad.runtime.plan.donation import own_results
 from primad.runtime.tiling.tile_program import TilePartition, along, partition_of, surroundings
-from primad.runtime.tiling.tileable_axes import as_tileable, hindrances
+from primad.runtime.tiling.tileable_axes import MOST_OPS, as_tileable, hindrances
 from primad.runtime.tiling.tiles import TilePlan
+from primad.runtime.tiling.unrolled_loops import step_after_step
 from primad.simplify.barriers import without_barriers
 from primad.transforms.dimensions import Dimension, Dimensions
 from primad.transforms.lowering import without_calls
@@ -109,11 +111,11 @@ class DistributedPlan:
     """
 
     def __init__(self, program: Program, cuts: Mapping[int, tuple[int, int]]) -> None:
-        self.program = program = without_barriers(without_calls(program))
-        dimensions = Dimensions(program)
-        shared: dict[Dimension, int] = {}
-        for i, (axis, _) in cuts.items():
-            shared[dimensions.of(program.inputs[i], axis)] = i
+        program = without_barriers(without_calls(program))
+        if any(map(_is_loop, _mixing(_shared(program, cuts)))):
+            program = without_barriers(step_after_step(program))
+        self.program = program
+        shared = _shared(program, cuts)
         self._check(list(shared))
         self._shared = frozenset(cuts)
         self._whole = [i for i, x in enumerate(program.inputs) if not any(x in d.axis for d in shared)]
@@ -143,16 +145,10 @@ class DistributedPlan:
 
     def _check(self, shared: Sequence[Dimension]) -> None:
         """Raise unless nothing happens along the points but maps and sums."""
-        bad = {node for dimension in shared for node in hindrances(dimension)}
+        bad = _mixing(shared)
         for node in self.program.nodes:
             if node in bad:
-                raise ShapeError(
-                    f"distribute: {node.op.name} does not keep the points of a Share apart, nor sum over them",
-                    why="Each process has some of the points only, and what is computed at one point cannot wait for "
-                    "others: a sort, a cumulative sum, a maximum over points, differences between neighbours.",
-                    fix="give it the whole array, as an argument that is no Share, or take it out of the function.",
-                    where=nearest_line(self.program.lines, node),
-                )
+                raise _mixed(node, nearest_line(self.program.lines, node))
             values = [node] if isinstance(node.op, Leaf) else [node, *node.inputs]
             if sum(any(value in dimension.axis for value in values) for dimension in shared) > 1:
                 raise ShapeError(
@@ -224,6 +220,41 @@ class DistributedPlan:
         whole = [node for node in program.outputs if not isinstance(known[node], Share)]
         own = iter(own_results(whole, program.inputs, known))
         return [next(own) if node in whole else known[node] for node in program.outputs]
+
+
+def _shared(program: Program, cuts: Mapping[int, tuple[int, int]]) -> dict[Dimension, int]:
+    """Return the dimensions of Shares, and of each the input that is the last with it."""
+    dimensions = Dimensions(program)
+    return {dimensions.of(program.inputs[i], axis): i for i, (axis, _) in cuts.items()}
+
+
+def _mixing(shared: Iterable[Dimension]) -> set[Node]:
+    """Return what does something else along shared points than map them, and sum over them."""
+    return {node for dimension in shared for node in hindrances(dimension)}
+
+
+def _is_loop(node: Node) -> bool:
+    return application(node)[0].op.programs.loop is not None
+
+
+def _mixed(node: Node, where: str | None) -> ShapeError:
+    """Return the error of an op that does something else along points than map them, and sum over them."""
+    said = f"distribute: {node.op.name} does not keep the points of a Share apart, nor sum over them"
+    if _is_loop(node):
+        return ShapeError(
+            said,
+            why="Each process has some of the points only. Which values of a loop have points is known where all its "
+            f"steps together have at most {MOST_OPS} operations, and their number is known.",
+            fix="take fewer steps, by primad.scan, or take the loop out of the function.",
+            where=where,
+        )
+    return ShapeError(
+        said,
+        why="Each process has some of the points only, and what is computed at one point cannot wait for "
+        "others: a sort, a cumulative sum, a maximum over points, differences between neighbours.",
+        fix="give it the whole array, as an argument that is no Share, or take it out of the function.",
+        where=where,
+    )
 
 
 def _prepared(program: Program) -> Executable:

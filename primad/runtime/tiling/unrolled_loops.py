@@ -15,7 +15,7 @@ from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
 from primad.system.machine import CALL_ELEMENTS
-from primad.transforms.lowering import calls, inline, lower, spelled_out
+from primad.transforms.lowering import calls, inline, lower, unrolled
 
 
 def with_loops_unrolled(program: Program) -> Program | None:
@@ -23,7 +23,15 @@ def with_loops_unrolled(program: Program) -> Program | None:
     loops = [node.op.programs.loop(node) for node in calls(program) if node.op.programs.loop is not None]
     if not loops or _length_of(program) > MOST_OPS or not all(map(_is_cut, loops)):
         return None
-    return lower(spelled_out(program))
+    return lower(unrolled(program))
+
+
+def step_after_step(program: Program) -> Program:
+    """Return a program with its loops step after step, or as it is if steps are too many or their number is not known.
+
+    Axes go through all steps then.
+    """
+    return lower(unrolled(program)) if calls(program) and _length_of(program) <= MOST_OPS else program
 
 
 def _length_of(program: Program) -> float:
@@ -63,5 +71,5 @@ def _two_steps(form: LoopForm) -> tuple[Program, list[Node]]:
         first = inline(step, [*given[:end], *fixed])
         return list(inline(step, [*first[:carry], *given[end : end + form.stacked], *fixed])[:carry])
 
-    two = lower(spelled_out(program_of([*types[:end], *types[carry:end], *types[end:]], steps)))
+    two = lower(unrolled(program_of([*types[:end], *types[carry:end], *types[end:]], steps)))
     return two, [node for node in two.outputs if node.type.size * carry > CALL_ELEMENTS]
