@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
 
 from primad import numpy as pnp
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
@@ -36,6 +35,9 @@ from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
 from primad.system.tracebacks import entrance
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 __all__ = ["solve_ivp"]
 
@@ -196,11 +198,17 @@ def _unmoved(start: Any, y0: Any, t_eval: Any, dense_output: bool, events: int) 
         return pnp.reshape(y0, (-1, *(1,) * np.ndim(t))) + 0 * np.asarray(t, np.float64)
 
     times = np.array([start]) if t_eval is None else t_eval
-    result = OptimizeResult(t=times, y=sol(times), sol=sol if dense_output else None, status=0, nfev=0)
-    result.success, result.message = True, REACHED
+    result = _reached(t=times, y=sol(times), sol=sol if dense_output else None, status=0, nfev=0)
     result.t_events = [np.zeros(0)] * events if events else None
     result.y_events = [np.zeros((0, y0.shape[0]), y0.dtype)] * events if events else None
     return result
+
+
+def _reached(status: Any, **fields: Any) -> OptimizeResult:
+    """Return SciPy's result with the message of a run that reached its end; a negative status is no success."""
+    from scipy.optimize import OptimizeResult  # loads when it is called
+
+    return OptimizeResult(status=status, success=status >= 0, message=REACHED, **fields)
 
 
 def _adaptive_path(
@@ -235,8 +243,7 @@ def _by_pieces(
 ) -> OptimizeResult:
     """Return SciPy's result where values are wanted at given times only, so that the path need not be kept."""
     path, count, y = values_by_pieces(path_of, method, stop, times, size, most)
-    result = OptimizeResult(t=times, y=y.T, sol=None, status=path.status, t_events=None, y_events=None)
-    result.success, result.message = path.status >= 0, REACHED
+    result = _reached(t=times, y=y.T, sol=None, status=path.status, t_events=None, y_events=None)
     if path.status != 0:
         result.message = stopped(path.stop, int(path.component))
     result.nfev = METHODS[method].evaluations * count + 2
@@ -279,8 +286,7 @@ def _result(
         )
     else:
         times, y = _steps(path, method, start, end, direction)
-    result = OptimizeResult(t=times, y=y, sol=sol if dense_output else None, status=path.status)
-    result.success, result.message = path.status >= 0, REACHED
+    result = _reached(t=times, y=y, sol=sol if dense_output else None, status=path.status)
     if not traced and path.status != 0:
         result.message = stopped(path.stop, int(path.component)) if path.status < 0 else ENDED
     return result

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 
 from primad import numpy as pnp
 from primad.functional.recorded_values import stop_gradient
@@ -27,7 +26,8 @@ def _stages(tableau: Any, fun: Function, t: Any, y: Any, slope: Any, h: Any) -> 
 
 
 def _rk45(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
-    tableau = scipy.integrate.RK45
+    from scipy.integrate import RK45 as tableau  # loads when it is called
+
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
     def error(atol: Any, rtol: Any) -> Any:
@@ -46,7 +46,8 @@ def _between_rk45(inside: Any, y: Any, h: Any, x: Any) -> Any:
 
 
 def _dop853(fun: Function, t: Any, y: Any, slope: Any, h: Any) -> Stepped:
-    tableau = scipy.integrate.DOP853
+    from scipy.integrate import DOP853 as tableau  # loads when it is called
+
     slopes, new = _stages(tableau, fun, t, y, slope, h)
 
     def error(atol: Any, rtol: Any) -> Any:

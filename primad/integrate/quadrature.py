@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError
@@ -205,13 +204,15 @@ def _intervals(on: Function, epsabs: float, epsrel: float, limit: int) -> tuple[
 @cache
 def _rule() -> tuple[Any, Any, Any]:
     """Return the nodes of Gauss and Kronrod's rule on [0, 1], its weights, and those of Gauss's rule in it."""
+    from scipy.integrate import quad_vec  # loads when it is called
+
     found: list[float] = []
 
     def noted(x: float) -> float:
         found.append(x)
         return 0.0
 
-    scipy.integrate.quad_vec(noted, -1.0, 1.0, quadrature="gk21")
+    quad_vec(noted, -1.0, 1.0, quadrature="gk21")
     nodes = np.sort(found[:21])  # it goes on with parts of the interval
     moments = np.zeros(len(nodes))
     moments[0] = 2.0

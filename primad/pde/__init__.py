@@ -1,5 +1,8 @@
 """Partial differential equations: fields with named derivatives, operators, domains, conditions, and problems."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from primad.pde import references as references
 from primad.pde.deepxde_names import missing
 from primad.pde.elements import discretisation, element_solution
@@ -10,7 +13,7 @@ from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
 from primad.pde.families import input_functions
 from primad.pde.families.input_functions import *
-from primad.pde.fields.coordinate_systems import CoordinateSystem, cylindrical, polar, spherical
+from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.operators import (
     advection,
@@ -98,11 +101,17 @@ __all__ += shapes.__all__
 __all__ += solution.__all__
 
 
-def __getattr__(name: str) -> object:
-    """Raise, and say what is meant."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise missing(name, __all__)
+if TYPE_CHECKING:
+    from primad.pde.fields.known_systems import cylindrical, polar, spherical
+else:
+
+    def __getattr__(name: str) -> object:
+        """Return a coordinate system; raise for another name, and say what is meant."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in ("cylindrical", "polar", "spherical"):
+            return getattr(import_module("primad.pde.fields.known_systems"), name)
+        raise missing(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
-"""SciPy's special functions, imported when one is first called.
+"""SciPy's special functions and SymPy, imported when something of them is first used.
 
 Importing `scipy.special` takes longer than everything else that `import primad` does, and most programs never need it.
+SymPy takes as long as both.
 """
 
 from __future__ import annotations
@@ -72,6 +73,23 @@ class _Special:
 
 special = _Special()
 """`special.erf` stands for `scipy.special.erf`."""
+
+
+class DeferredModule:
+    """Stands for a module, and loads it when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._module = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
+
+    def __repr__(self) -> str:
+        return f"<{self._module}>"
+
+
+sympy = DeferredModule("sympy")
+"""`sympy.Symbol` is that of SymPy."""
 
 
 def loaded(function: Any) -> Any:

@@ -24,7 +24,7 @@ from primad.pde.solve.confidence import Confidence
 from primad.pde.solve.run_checkpoints import _short as short_value
 from primad.pde.solve.solution_files import SHOWN
 from primad.pde.solve.solution_files import _short as short_text
-from primad.symbolic.program_formulas import LONGEST
+from primad.symbolic import program_formulas
 
 
 def wave(x, y):
@@ -32,7 +32,7 @@ def wave(x, y):
 
 
 def waves(x, y):
-    return sum(np.sin(k * x) * np.cos(k * y) for k in range(1, LONGEST // 20))
+    return sum(np.sin(k * x) * np.cos(k * y) for k in range(1, program_formulas.LONGEST // 20))
 
 
 FIELDS = {
@@ -79,9 +79,10 @@ def test_a_field_that_is_recorded_shows_no_values() -> None:
 
 def test_a_formula_is_shown_up_to_a_length(monkeypatch) -> None:
     field = pde.Field(wave, "x y")
-    monkeypatch.setattr(field_display, "LONGEST", sum(len(sympy.latex(one)) for one in field_display.equations(field)))
+    longest = sum(len(sympy.latex(one)) for one in field_display.equations(field))
+    monkeypatch.setattr(program_formulas, "LONGEST", longest)
     assert field._repr_latex_() is not None and "<math" in field._repr_html_()
-    monkeypatch.setattr(field_display, "LONGEST", field_display.LONGEST - 1)
+    monkeypatch.setattr(program_formulas, "LONGEST", longest - 1)
     assert field._repr_latex_() is None and "<math" not in field._repr_html_()
 
 

@@ -42,9 +42,10 @@ LAZY = {
     ): "few matrices of derivatives are asked for their sparse form",
 }
 """Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
-WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache")
+WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache", "primad.symbolic.")
 """What is loaded when a first program runs: it compiles and plans, and importing it takes half as long as all
-the rest. Whoever calls it from a module that is loaded before imports it inside of the function."""
+the rest; and, with SymPy, for a first formula. Whoever calls it from a module that is loaded before imports
+it inside of the function."""
 FORBIDDEN = {
     ("functional", "native"): "executors choose how programs run",
     ("programs/loops", "native"): "what is derived, and what is kept for it, depends on no executor",
@@ -201,6 +202,47 @@ def test_importing_loads_no_more_than_it_must() -> None:
     assert not late & {*found}, f"import primad loads {sorted(late & {*found})}"
     own = [module for module in found if module.split(".")[0] == "primad"]
     assert len(own) <= MOST_MODULES, f"import primad loads {len(own)} modules of its own"
+
+
+IMPORTED = [
+    "primad.nn", "primad.optimize", "primad.implicit", "primad.integrate", "primad.scipy", "primad.scipy.stats",
+    "primad.compat.autograd", "primad.pde",
+]  # fmt: skip
+"""Packages that users import by their names, as one process imports them one after another."""
+HEAVY = {*LATE} - {"html", "scipy"} | {
+    f"scipy.{name}" for name in ("fft", "integrate", "interpolate", "linalg", "optimize", "sparse", "special", "stats")
+}
+"""What takes longer to import than primad itself, or a good part of it, and is loaded when something of it is used."""
+
+
+@cache
+def brought() -> dict[str, set[str]]:
+    """Return the modules that each of these packages brings where those before it are imported."""
+    code = f"""
+import sys, importlib, primad
+for name in {IMPORTED}:
+    before = {{*sys.modules}}
+    importlib.import_module(name)
+    print(name, *({{*sys.modules}} - before))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {line.split()[0]: {*line.split()[1:]} for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("package", IMPORTED)
+def test_a_package_is_imported_without_what_it_may_need(package: str) -> None:
+    assert not HEAVY & brought()[package], f"import {package} loads {sorted(HEAVY & brought()[package])}"
+
+
+def test_what_needs_sympy_and_scipy_loads_them() -> None:
+    """The names above are those of modules: what is used is found under them."""
+    code = """
+import sys, numpy, primad.pde as pde, primad.integrate as integrate
+pde.polar, integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), numpy.ones(1), t_eval=[1.0])
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"sympy", "scipy.integrate", "scipy.optimize"} <= {*done.stdout.split()} & HEAVY
 
 
 KNOWS_NO_OP = [

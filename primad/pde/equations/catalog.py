@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sympy
-
 from primad.errors import ShapeError
 from primad.pde.equations.symbolic_equations import Equation
 from primad.pde.written_names import names_in
+from primad.system.deferred import sympy
 
 __all__ = [
     "advection_diffusion",
@@ -39,7 +38,6 @@ __all__ = [
     "wave",
 ]
 
-t = sympy.Symbol("t")
 Symbols = Sequence[Any]
 
 
@@ -48,6 +46,11 @@ def _space(coordinates: str | Sequence[str]) -> list[Any]:
     if not names or "t" in names:
         raise ShapeError(f"the coordinates of space, got {coordinates!r}", fix="name them without the time: 'x y'.")
     return [sympy.Symbol(name) for name in names]
+
+
+def _space_and_time(coordinates: str | Sequence[str]) -> list[Any]:
+    """Return the coordinates of space, and t."""
+    return [*_space(coordinates), sympy.Symbol("t")]
 
 
 def _coefficient(value: Any) -> Any:
@@ -95,14 +98,14 @@ def helmholtz(wavenumber: Any, source: Any = 0, coordinates: str | Sequence[str]
 
 def heat(diffusivity: Any = 1, source: Any = 0, coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_t = ∇·(k∇u) + f."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     return Equation(u.diff(t) - _flux(u, _coefficient(diffusivity), space) - _coefficient(source))
 
 
 def wave(speed: Any = 1, source: Any = 0, coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_tt = c²Δu + f."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     return Equation(u.diff(t, 2) - _coefficient(speed) ** 2 * _laplacian(u, space) - _coefficient(source))
 
@@ -111,7 +114,7 @@ def advection_diffusion(
     velocity: Any, diffusivity: Any, source: Any = 0, coordinates: str | Sequence[str] = "x"
 ) -> Equation:
     """Return u_t + a·∇u = ∇·(k∇u) + f."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     carried = sympy.Add(*[a * u.diff(x) for a, x in zip(_vector(velocity, space, "the velocity"), space, strict=True)])
     return Equation(u.diff(t) + carried - _flux(u, _coefficient(diffusivity), space) - _coefficient(source))
@@ -119,7 +122,7 @@ def advection_diffusion(
 
 def burgers(viscosity: Any, coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_t + (u·∇)u = νΔu: of one unknown along a line, of as many as there are dimensions otherwise."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     unknowns = [_unknown(name, *space, t) for name in _names(space)]
     found = [_momentum(u, unknowns, _coefficient(viscosity), space) for u in unknowns]
     return Equation(found[0] if len(found) == 1 else tuple(found))
@@ -127,7 +130,7 @@ def burgers(viscosity: Any, coordinates: str | Sequence[str] = "x") -> Equation:
 
 def allen_cahn(diffusivity: Any, rate: Any = 5, coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_t = DΔu + r(u − u³)."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     reaction = _coefficient(rate) * (u - u**3)
     return Equation(u.diff(t) - _coefficient(diffusivity) * _laplacian(u, space) - reaction)
@@ -135,14 +138,14 @@ def allen_cahn(diffusivity: Any, rate: Any = 5, coordinates: str | Sequence[str]
 
 def korteweg_de_vries(nonlinearity: Any = 6, dispersion: Any = 1) -> Equation:
     """Return u_t + a u u_x + b u_xxx = 0."""
-    x = sympy.Symbol("x")
+    x, t = sympy.symbols("x t")
     u = _unknown("u", x, t)
     return Equation(u.diff(t) + _coefficient(nonlinearity) * u * u.diff(x) + _coefficient(dispersion) * u.diff(x, 3))
 
 
 def kuramoto_sivashinsky(nonlinearity: Any = 1, growth: Any = 1, damping: Any = 1) -> Equation:
     """Return u_t + a u u_x + b u_xx + c u_xxxx = 0."""
-    x = sympy.Symbol("x")
+    x, t = sympy.symbols("x t")
     u = _unknown("u", x, t)
     linear = _coefficient(growth) * u.diff(x, 2) + _coefficient(damping) * u.diff(x, 4)
     return Equation(u.diff(t) + _coefficient(nonlinearity) * u * u.diff(x) + linear)
@@ -153,7 +156,7 @@ def schroedinger(
     coordinates: str | Sequence[str] = "x",
 ) -> Equation:  # fmt: skip
     """Return i h_t + d Δh + a|h|²h − V h = 0 for h = u + iv: its real and its imaginary part."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u, v = (_unknown(name, *space, t) for name in "uv")
     inner = _coefficient(nonlinearity) * (u**2 + v**2) - _coefficient(potential)
     d = sympy.nsimplify(_coefficient(dispersion), rational=True)
@@ -164,7 +167,7 @@ def schroedinger(
 
 def sine_gordon(coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_tt − Δu + sin u = 0."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     return Equation(u.diff(t, 2) - _laplacian(u, space) + sympy.sin(u))
 
@@ -173,7 +176,7 @@ def gray_scott(
     diffusivities: Sequence[Any], feed: Any, kill: Any, coordinates: str | Sequence[str] = "x y"
 ) -> Equation:
     """Return u_t = a Δu − uv² + F(1 − u) and v_t = b Δv + uv² − (F + k)v."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u, v = (_unknown(name, *space, t) for name in "uv")
     a, b = (_coefficient(value) for value in diffusivities)
     f, k = _coefficient(feed), _coefficient(kill)
@@ -183,7 +186,7 @@ def gray_scott(
 
 def beam(load: Any = 0, stiffness: Any = 1, mass: Any | None = None) -> Equation:
     """Return (EI u_xx)_xx = q, the Euler–Bernoulli beam; with a mass per length, m u_tt + (EI u_xx)_xx = q."""
-    x = sympy.Symbol("x")
+    x, t = sympy.symbols("x t")
     u = _unknown("u", x) if mass is None else _unknown("u", x, t)
     bent = (_coefficient(stiffness) * u.diff(x, 2)).diff(x, 2) - _coefficient(load)
     return Equation(bent if mass is None else bent + _coefficient(mass) * u.diff(t, 2))
@@ -224,7 +227,7 @@ def navier_stokes(
     viscosity: Any, force: Any = 0, coordinates: str | Sequence[str] = "x y", steady: bool = False
 ) -> Equation:
     """Return u_t + (u·∇)u + ∇p = νΔu + f and ∇·u = 0, in two or three dimensions."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     at = space if steady else [*space, t]
     unknowns = [_unknown(name, *at) for name in _names(space)]
     p, nu = _unknown("p", *at), _coefficient(viscosity)
@@ -244,7 +247,7 @@ def darcy(permeability: Any, source: Any = 0, coordinates: str | Sequence[str] =
 
 def fokker_planck(drift: Any, diffusion: Any, coordinates: str | Sequence[str] = "x") -> Equation:
     """Return u_t = −∇·(a u) + Δ(D u), for the density u."""
-    space = _space(coordinates)
+    *space, t = _space_and_time(coordinates)
     u = _unknown("u", *space, t)
     carried = sympy.Add(*[(a * u).diff(x) for a, x in zip(_vector(drift, space, "the drift"), space, strict=True)])
     return Equation(u.diff(t) + carried - _laplacian(_coefficient(diffusion) * u, space))
@@ -252,7 +255,7 @@ def fokker_planck(drift: Any, diffusion: Any, coordinates: str | Sequence[str] =
 
 def black_scholes(volatility: Any, rate: Any) -> Equation:
     """Return u_t + ½σ²s²u_ss + r s u_s − r u = 0, for the price u(s, t) of an option."""
-    s = sympy.Symbol("s")
+    s, t = sympy.symbols("s t")
     u, r = _unknown("u", s, t), _coefficient(rate)
     spread = _coefficient(volatility) ** 2 * s**2 * u.diff(s, 2) / 2
     return Equation(u.diff(t) + spread + r * s * u.diff(s) - r * u)
@@ -276,4 +279,4 @@ def _names(space: Symbols) -> str:
 
 def _momentum(u: Any, velocity: Symbols, viscosity: Any, space: Symbols, steady: bool = False) -> Any:
     carried = sympy.Add(*[v * u.diff(x) for v, x in zip(velocity, space, strict=True)])
-    return carried - viscosity * _laplacian(u, space) + (0 if steady else u.diff(t))
+    return carried - viscosity * _laplacian(u, space) + (0 if steady else u.diff(sympy.Symbol("t")))

@@ -6,16 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import sympy
-from sympy.core.function import AppliedUndef
-
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError
 from primad.pde.fields.named_fields import FieldAt
 from primad.recording import tree
-from primad.symbolic.from_expressions import Compiled, elements
-from primad.symbolic.residual_functions import difference
-from primad.symbolic.translation import number_kind
+from primad.system.deferred import sympy
 
 
 class Equation:
@@ -45,14 +40,23 @@ class Equation:
     def __init__(
         self, expression: Any, *, functions: Mapping[Any, Callable[..., Any]] | None = None, name: str = ""
     ) -> None:
+        from primad.symbolic.from_expressions import elements  # loads when it is called, with SymPy
+        from primad.symbolic.residual_functions import difference
+
         self.name = name
         self.functions = dict(functions or {})
         self.residuals = tree.map(lambda each: difference(each, "Equation"), expression)
         self._flat = [each for leaf in tree.leaves(self.residuals) for each in elements(leaf, "Equation")[1]]
         heads = {
-            getattr(known, "func", known) if isinstance(known, AppliedUndef) else known for known in self.functions
+            getattr(known, "func", known) if isinstance(known, sympy.core.function.AppliedUndef) else known
+            for known in self.functions
         }
-        found = {atom for each in self._flat for atom in each.atoms(AppliedUndef) if atom.func not in heads}
+        found = {
+            atom
+            for each in self._flat
+            for atom in each.atoms(sympy.core.function.AppliedUndef)
+            if atom.func not in heads
+        }
         by_name: dict[str, Any] = {}
         for atom in sorted(found, key=str):
             if by_name.setdefault(str(atom.func), atom) != atom:
@@ -82,6 +86,9 @@ class Equation:
 
     def _prepare(self) -> None:
         """Put a symbol in the place of each derivative, and compile what is left."""
+        from primad.symbolic.from_expressions import Compiled  # loads when it is called, with SymPy
+        from primad.symbolic.translation import number_kind
+
         atoms: dict[Any, Any] = {}
         prepared = []
         for each in self._flat:
@@ -110,6 +117,8 @@ class Equation:
         Raises:
             ShapeError: if an unknown or a coefficient is missing, or is at other points.
         """
+        from primad.symbolic.translation import number_kind  # loads when it is called, with SymPy
+
         try:
             given = self.__signature__.bind(*fields, **values).arguments
         except TypeError as error:
@@ -198,6 +207,8 @@ def manufactured(equation: Equation, solution: Mapping[Any, Any]) -> Equation:
 
 def _arranged(leaf: Any, results: Any, points: tuple[int, ...]) -> Any:
     """Return the residuals of a leaf of the equation's tree, as an array of its shape behind the points."""
+    from primad.symbolic.from_expressions import elements  # loads when it is called, with SymPy
+
     shape, parts = elements(leaf, "Equation")
     found = [next(results) for _ in parts]
     return pnp.reshape(pnp.stack(found, axis=-1), (*points, *shape)) if shape else found[0]

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-import sympy
-
 from primad.errors import ShapeError
 from primad.pde.written_names import names_in
+from primad.system.deferred import sympy
 
 Vector = Sequence[Any]
 
@@ -174,27 +173,3 @@ class CoordinateSystem:
 def _root(square: Any) -> Any:
     """Return a square root that has derivatives."""
     return sympy.sqrt(square).replace(sympy.Abs, lambda x: x)
-
-
-polar = CoordinateSystem(
-    "r theta",
-    lambda r, theta: (r * sympy.cos(theta), r * sympy.sin(theta)),
-    scales=lambda r, theta: (1, r),
-)
-"""Polar coordinates of the plane."""
-cylindrical = CoordinateSystem(
-    "r theta z",
-    lambda r, theta, z: (r * sympy.cos(theta), r * sympy.sin(theta), z),
-    scales=lambda r, theta, z: (1, r, 1),
-)
-"""Cylindrical coordinates."""
-spherical = CoordinateSystem(
-    "r theta phi",
-    lambda r, theta, phi: (
-        r * sympy.sin(theta) * sympy.cos(phi),
-        r * sympy.sin(theta) * sympy.sin(phi),
-        r * sympy.cos(theta),
-    ),
-    scales=lambda r, theta, phi: (1, r, r * sympy.sin(theta)),
-)
-"""Spherical coordinates: theta is the angle to the axis z, phi that around it."""

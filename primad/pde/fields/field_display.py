@@ -8,14 +8,13 @@ from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from primad.errors import PrimadError
 from primad.functional.control.mapping import vmap
 from primad.ir.array_types import ArrayType
 from primad.recording import tree
 from primad.recording.tracing import trace
-from primad.symbolic.program_formulas import LONGEST, short_formulas
+from primad.system.deferred import sympy
 
 if TYPE_CHECKING:
     from primad.pde.fields.named_fields import Field, FieldAt
@@ -34,6 +33,8 @@ def mathml(formulas: list[Any]) -> list[str]:
 
 def equations(field: Field) -> list[Any]:
     """Return u(x, t) = …, one for each component; nothing where there is no formula, or a long one."""
+    from primad.symbolic.program_formulas import short_formulas  # loads when it is called, with SymPy
+
     symbols = {name: sympy.Symbol(name, real=True) for name in field.coordinates.names}
     groups = [(group,) if isinstance(group, str) else group for group in field.coordinates.arguments]
     given = [np.array([symbols[name] for name in group], object) for group in groups]
@@ -67,6 +68,8 @@ def _name(function: Callable[..., Any]) -> str:
 
 def latex(field: Field) -> str | None:
     """Return a field's formulas in LaTeX, if it has short ones."""
+    from primad.symbolic.program_formulas import LONGEST  # loads when it is called, with SymPy
+
     lines = [sympy.latex(one) for one in equations(field)]
     if not 0 < sum(map(len, lines)) <= LONGEST:
         return None
@@ -76,6 +79,8 @@ def latex(field: Field) -> str | None:
 
 def html(field: Field) -> str:
     """Return what a field is a function of, and its formulas, if it has short ones."""
+    from primad.symbolic.program_formulas import LONGEST  # loads when it is called, with SymPy
+
     found = equations(field)
     short = sum(len(sympy.latex(one)) for one in found) <= LONGEST
     return f"<pre>{escape(repr(field))}</pre>" + ("".join(mathml(found)) if short else "")

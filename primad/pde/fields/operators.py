@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import sympy
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
@@ -14,7 +13,7 @@ from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.field_refusals import no_field
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.written_names import names_in
-from primad.symbolic.from_expressions import from_sympy
+from primad.system.deferred import sympy
 
 Names = str | Sequence[str] | None
 FEW = 4
@@ -337,6 +336,8 @@ def _in_system(u: FieldAt, system: CoordinateSystem, operator: Callable[[Any], A
 def _combined(
     expression: Any, unknowns: Sequence[Any], parts: Sequence[Any], system: CoordinateSystem, points: Sequence[Any]
 ) -> Any:
+    from primad.symbolic.from_expressions import from_sympy  # loads when it is called, with SymPy
+
     atoms = [*sorted(expression.atoms(sympy.Derivative), key=str), *unknowns]
     names = [sympy.Dummy(f"d{i}") for i in range(len(atoms))]
     plain = expression

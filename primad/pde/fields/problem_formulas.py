@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
-import sympy
-from sympy.core.function import AppliedUndef
 
 from primad.errors import PrimadError
 from primad.numpy.shapes.shaping import stack
@@ -18,7 +17,7 @@ from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.domains import Domain
 from primad.pde.problem.named_arguments import by_name
 from primad.recording import tree
-from primad.symbolic.program_formulas import to_sympy
+from primad.system.deferred import sympy
 
 Function = Callable[..., Any]
 
@@ -27,7 +26,9 @@ def is_symbolic(equation: Any) -> bool:
     """Say whether an equation is SymPy's: an `Eq`, an expression, or a matrix, list or tuple of these."""
     if isinstance(equation, (list, tuple)):
         return bool(equation) and all(is_symbolic(one) for one in equation)
-    return isinstance(equation, (sympy.Basic, sympy.MatrixBase, bool))
+    if isinstance(equation, bool):
+        return True  # what `Eq` is of equal sides
+    return "sympy" in sys.modules and isinstance(equation, (sympy.Basic, sympy.MatrixBase))
 
 
 def formulas(function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]) -> list[Any]:
@@ -42,11 +43,13 @@ def formulas(function: Function, domain: Domain, unknowns: Sequence[str], number
     Raises:
         TracingError: for what has no formula.
     """
+    from primad.symbolic.program_formulas import to_sympy  # loads when it is called, with SymPy
+
     coordinates = domain.names
     single = [name for name in (*coordinates, *numbers) if np.ndim(numbers.get(name, 0)) == 0]
     symbols = {name: sympy.Symbol(name, real=True) for name in single}
     point = [symbols[name] for name in coordinates]
-    used: dict[tuple[str, tuple[str, ...]], sympy.Symbol] = {}
+    used: dict[tuple[str, tuple[str, ...]], Any] = {}
 
     def noted(name: str, along: tuple[str, ...]) -> Any:
         if name:
@@ -130,9 +133,11 @@ def _listed(equation: Any) -> list[Any]:
 def _indexed(equation: Any, coordinates: set[str]) -> Any:
     """Return an equation with unknowns without their arguments, and derivatives as indices."""
     replaced = {}
-    for atom in equation.atoms(AppliedUndef, sympy.Derivative):
+    for atom in equation.atoms(sympy.core.function.AppliedUndef, sympy.Derivative):
         function, times = (atom.expr, atom.variable_count) if isinstance(atom, sympy.Derivative) else (atom, ())
-        if isinstance(function, AppliedUndef) and all(str(argument) in coordinates for argument in function.args):
+        if isinstance(function, sympy.core.function.AppliedUndef) and all(
+            str(argument) in coordinates for argument in function.args
+        ):
             parts = [str(symbol) for symbol, count in times for _ in range(int(count))]
             index = "".join(parts) if all(len(part) == 1 for part in parts) else " ".join(parts)
             replaced[atom] = sympy.Symbol(f"{function.func}_{index}" if index else str(function.func))
