@@ -131,7 +131,7 @@ def test_angles_of_points_are_within_three_ulp(dtype: Any) -> None:
     assert max(ulps(value, want, dtype) for value, want in zip(found, exact, strict=True)) <= 3
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 8])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
 def test_derivatives_of_digamma_are_accurate(n: int, monkeypatch: Any) -> None:
     """Beside and between poles, about where the series takes over, and as NumPy's at poles and at the ends."""
     rng = np.random.default_rng(14)

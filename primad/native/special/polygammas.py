@@ -1,4 +1,4 @@
-"""Derivatives of the digamma function, in double precision: a recurrence, an asymptotic series and a reflection."""
+"""The digamma function and its derivatives, in double precision: recurrences, asymptotic series and reflections."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from primad.ir.node import Node
 from primad.native.emit.emit_context import Pointwise, times
-from primad.native.emit.scipy_functions import exported
 from primad.native.emit.vector_functions import function
 from primad.native.emit.vector_math import polynomial
 from primad.native.llvm.vectors import Vector
+from primad.native.special.fits import PSI_NEAR
 from primad.ops.special.series import PSI, cotangents
 
-_digamma = exported("psi")
+ROOT_OF_PSI = (1.4616321449683622, 9.549995429965697e-17)
+"""The positive root of ψ, in two parts. Given: DLMF 5.4.20."""
 
 
 def start_of(n: int) -> int:
@@ -25,15 +26,13 @@ def start_of(n: int) -> int:
     """
     order = 2 * len(PSI.numbers) + 2
     bound = 2.0 / (math.pow(2.0 * math.pi, order) * (1.0 - math.pow(2.0, 1 - order)))  # of |B| / order!
-    rest = bound * math.factorial(order + n - 1) / math.factorial(n - 1)
+    rest = bound * math.factorial(order + n - 1) / math.factorial(max(n - 1, 0))
     return math.ceil(math.pow(rest / sys.float_info.epsilon * 2.0, 1.0 / order))
 
 
 def _limit(node: Node) -> str:
     """Say where the product of the powers that the recurrence divides by is no number."""
     n = dict(node.params)["n"]
-    if n == 0:
-        return _digamma.limit(node)
     start = start_of(n)
     digits = (n + 1) * math.log10(math.factorial(2 * start) // math.factorial(start))
     return "" if digits < sys.float_info.max_10_exp else f"polygamma of order {n} is SciPy's"
@@ -68,6 +67,29 @@ def _of_positive(v: Vector, x: str, n: int) -> str:
     return v.op("fadd", series, v.choose(near, steps, v.constant(0)))
 
 
+def _less_digamma(v: Vector, x: str) -> str:
+    """Return −ψ(x) of x ≥ 0: above 2 as that of other orders, below the distance from the root times what is left."""
+    start, one, steps = start_of(0), v.constant(1), start_of(0) - int(PSI_NEAR.high)
+    low, first = v.compare("olt", x, v.constant(PSI_NEAR.high)), v.compare("olt", x, one)
+    y = v.choose(first, v.op("fadd", x, one), x)
+    distance = v.op("fsub", v.op("fsub", y, v.constant(ROOT_OF_PSI[0])), v.constant(ROOT_OF_PSI[1]))
+    near = v.compare("olt", x, v.constant(start))
+    above, below = v.constant(0), one
+    for k in range(steps):
+        term = v.op("fadd", x, v.constant(k))
+        above, below = v.intrinsic("fma", above, term, below), v.op("fmul", below, term)
+    far = v.choose(near, v.op("fadd", x, v.constant(steps)), x)
+    above = v.choose(low, v.op("fneg", v.op("fmul", distance, PSI_NEAR.at(v, y))), above)
+    below = v.choose(low, v.intrinsic("fma", y, y, y), below)
+    quotient = v.choose(near, v.op("fdiv", above, below), v.constant(0))
+    inverse = v.op("fdiv", one, v.choose(first, x, far))
+    square = v.op("fmul", inverse, inverse)
+    weights = [b / (2 * k) for k, b in enumerate(PSI.numbers, start=1)]
+    rest = v.intrinsic("fma", polynomial(v, square, *weights[::-1]), inverse, v.constant(0.5))
+    series = v.op("fsub", v.op("fmul", rest, inverse), function(v, "log", far))
+    return v.op("fadd", v.choose(first, inverse, v.choose(low, v.constant(0), series)), quotient)
+
+
 def _waves(v: Vector, x: str, n: int) -> str:
     """Return minus the derivative of order n of π cot πx; where it has a pole, what SciPy says of ψ⁽ⁿ⁾."""
     one = v.constant(1)
@@ -80,14 +102,20 @@ def _waves(v: Vector, x: str, n: int) -> str:
     terms = [-each * math.pi ** (n + 1) for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
     waves = polynomial(v, v.op("fmul", cot, cot), *terms[::-1])
     waves = waves if n % 2 else v.op("fmul", cot, waves)
-    pole = v.compare("oeq", fraction, v.constant(0))
-    return v.choose(pole, v.constant(math.inf * (-1) ** (n + 1)), waves)
+    zero, infinity = v.constant(0), v.constant(math.inf)
+    at_pole = infinity if n % 2 else v.op("fneg", infinity)
+    if n == 0:
+        at_pole = v.choose(
+            v.compare("oeq", x, zero), v.intrinsic("copysign", infinity, v.op("fneg", x)), v.constant(math.nan)
+        )
+    return v.choose(v.compare("oeq", fraction, zero), at_pole, waves)
 
 
 def _polygamma(v: Vector, x: str, n: int) -> str:
-    """ψ⁽ⁿ⁾(x) for x ≤ 0 is −|ψ⁽ⁿ⁾(1 − x)| less the derivative of π cot πx (DLMF 5.15.6)."""
+    """ψ⁽ⁿ⁾(x) for x ≤ 0 is (−1)ⁿψ⁽ⁿ⁾(1 − x) less the derivative of π cot πx (DLMF 5.15.6)."""
     below = v.compare("ole", x, v.constant(0))
-    size = _of_positive(v, v.choose(below, v.op("fsub", v.constant(1), x), x), n)
+    mirrored = v.choose(below, v.op("fsub", v.constant(1), x), x)
+    size = _of_positive(v, mirrored, n) if n else _less_digamma(v, mirrored)
     positive = size if n % 2 else v.op("fneg", size)
     some = v.code.call_once("i1", f"llvm.vector.reduce.or.v{v.lanes}i1", (v.bool, below))
 
@@ -98,8 +126,6 @@ def _polygamma(v: Vector, x: str, n: int) -> str:
 
 
 def _emit(v: Vector, x: str, *, n: int) -> str:
-    if n == 0:
-        return _digamma.emit(v, x, n=0)
     wide = v.of(np.float64)
     if wide is v:
         return _polygamma(v, x, n)

@@ -1,0 +1,78 @@
+"""Special functions as vectors: how accurate they are, at their zeros, poles and ends too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import mpmath as m
+import numpy as np
+import pytest
+
+from primad import ops
+from primad.native.emit.pointwise import POINTWISE
+from primad.native.llvm import compiler as native
+from primad.native.llvm import vectors
+from primad.native.special import fits
+from primad.ops.record.primitive import Primitive
+from tests.native.fits import WANTED, fitted
+from tests.native.test_kernels import ulps
+from tests.native.test_vector_math import WIDTHS, applied
+
+pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 5e-324, -5e-324, 1e308, -1e308]
+
+
+class Entry(NamedTuple):
+    """A function, where it is asked for, and within how many ulps it is; `conditioned`, times its condition."""
+
+    op: Primitive
+    params: dict[str, Any]
+    exact: Callable[[Any], Any]
+    points: Callable[[np.random.Generator], list[Any]]
+    most: float
+    conditioned: bool = False
+
+
+def _psi_points(rng: np.random.Generator) -> list[Any]:
+    root = 1.4616321449683623
+    return [10 ** rng.uniform(-18, 8, 60), rng.uniform(0, 12, 120), root * (1 + 10 ** rng.uniform(-15, -3, 20)), [root]]
+
+
+ENTRIES: dict[str, Entry] = {
+    "digamma": Entry(ops.polygamma, {"n": 0}, partial(m.psi, 0), _psi_points, 8),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, monkeypatch: Any) -> None:
+    """And the same in vectors of all widths, which differ by the C library's functions for them."""
+    entry = ENTRIES[name]
+    x = np.concatenate(entry.points(np.random.default_rng(31))).astype(dtype)
+    with np.errstate(all="ignore"):
+        ends = np.array(ENDS, dtype)
+        want = entry.op.numpy(ends, **entry.params)
+
+    def computed() -> Any:
+        return applied(lambda v, values: POINTWISE[entry.op].emit(v, *values, **entry.params), np.append(x, ends))
+
+    found = computed()
+    np.testing.assert_allclose(found[x.size :], want, rtol=16 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(found[x.size :][want == 0]), np.signbit(want[want == 0]))
+    for width in WIDTHS:
+        monkeypatch.setattr(vectors, "WIDTH_BYTES", width)
+        np.testing.assert_allclose(computed(), found, rtol=entry.most * np.finfo(dtype).eps)
+    with m.workdps(40):
+        for a, value in zip(map(m.mpf, x.tolist()), found, strict=False):
+            exact = entry.exact(a)
+            condition = 1 + abs(float(a * m.diff(entry.exact, a) / exact)) if entry.conditioned else 1
+            assert ulps(value, exact, dtype) <= entry.most * condition, float(a)
+
+
+@pytest.mark.parametrize("name", sorted(WANTED))
+def test_polynomials_are_of_what_they_stand_for(name: str) -> None:
+    table = getattr(fits, name)
+    assert (table.low, table.high, table.numbers) == (WANTED[name].low, WANTED[name].high, fitted(WANTED[name]))
