@@ -183,7 +183,15 @@ REFUSED: dict[Primitive, str] = {
         "SymPy does not differentiate incomplete gamma and beta functions in all arguments.",
     ),
     **dict.fromkeys(
-        (ops.member, ops.power_integral, ops.jacobi_amplitude, ops.hurwitz, ops.owens_t, ops.lambertw),
+        (
+            ops.member,
+            ops.power_integral,
+            ops.legendre_integral,
+            ops.jacobi_amplitude,
+            ops.hurwitz,
+            ops.owens_t,
+            ops.lambertw,
+        ),
         "SymPy has it in another form, or not at all.",
     ),
     ops.lu: "Which row is the pivot depends on values.",

@@ -31,7 +31,7 @@ COMPLEX = {"complex_of", "conj", "fft", "imaginary_part", "irfft", "real_part", 
 EXCEPTIONS = COMPLEX | {
     "draw", "eigh", "expm", "expm_frechet", "gaps", "qr", "slopes", "solve_sylvester", "spread", "sqrtm", "svd",
     "airy", "beta_density", "dct", "dst", "eig", "left_vectors", "gamma_density", "hurwitz", "jacobi_amplitude",
-    "lambertw", "logm", "logm_frechet", "member", "polygamma_gap", "power_integral",
+    "lambertw", "legendre_integral", "logm", "logm_frechet", "member", "polygamma_gap", "power_integral",
 }  # fmt: skip
 """The primitives that are written in memory only, or not at all; the table has the reason of each."""
 ROUNDED = {ops.sum, ops.contract}

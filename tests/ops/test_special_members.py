@@ -179,6 +179,14 @@ EXTREME: tuple[tuple[str, tuple[float, ...], Any], ...] = (
     ("ellipeinc", (math.pi / 2, 0.999), lambda m, phi, k: m.ellipe(phi, k)),
     ("ellipeinc", (1.570796, -50.0), lambda m, phi, k: m.ellipe(phi, k)),
     ("ellipeinc", (2.4, 0.999), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipkinc", (0.7, -1e-14), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipkinc", (-8.3, 1e-12), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipkinc", (1.8, 0.9999), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipkinc", (2.3, -1e20), lambda m, phi, k: m.ellipf(phi, k)),
+    ("ellipeinc", (2.3, 1e-14), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipeinc", (4.6, -1e-12), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipeinc", (0.7, -1e20), lambda m, phi, k: m.ellipe(phi, k)),
+    ("ellipj", (1e-9, 1.0 - 1e-12), lambda m, u, k: m.ellipfun("sn", u=u, m=k)),
     ("it2i0k0", (1e-13,), lambda m, x: x * x / 8 * m.hyper([1, 1], [2, 2, 2], x * x / 4)),
     ("it2j0y0", (1e-13,), lambda m, x: x * x / 8 * m.hyper([1, 1], [2, 2, 2], -x * x / 4)),
     ("spence", (1e-18,), lambda m, x: m.polylog(2, 1 - x)),
@@ -221,6 +229,14 @@ def test_an_elliptic_integral_of_floats_of_32_bits_does_not_turn_at_a_quarter() 
             assert primad.jit(special.ellipeinc)(phi, np.float32(m)) == pytest.approx(
                 scipy.special.ellipeinc(phi, m), 1e-6
             )
+
+
+def test_third_derivatives_of_elliptic_integrals_near_those_of_circles() -> None:
+    """Of a parameter next to 0 those of both kinds are ±m·cos 2φ, and what is left is m²."""
+    phi, m = np.array([0.3, 1.0, -2.4, 8.1]), np.array([1e-20, -1e-12, 1e-200, -1e-40])
+    for function, sign in ((special.ellipkinc, 1.0), (special.ellipeinc, -1.0)):
+        third = primad.derivative(lambda phi, f=function: f(phi, m), 3)(phi)
+        np.testing.assert_allclose(third, sign * m * np.cos(2.0 * phi), rtol=1e-11)
 
 
 @pytest.mark.parametrize("name, points", [

@@ -53,6 +53,7 @@ NO_FORMULA = {
     "member",
     "owens_t",
     "power_integral",
+    "legendre_integral",
     "gammainc",
     "gammaincc",
     "gammainccinv",

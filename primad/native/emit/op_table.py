@@ -112,7 +112,7 @@ NATIVE: dict[Primitive, Written] = {
     **_missing(
         "NumPy computes whole arrays of it",
         *(ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density, ops.member),
-        *(ops.power_integral, ops.jacobi_amplitude, ops.hurwitz, ops.lambertw),
+        *(ops.power_integral, ops.legendre_integral, ops.jacobi_amplitude, ops.hurwitz, ops.lambertw),
     ),
     **_missing("random words are those of NumPy's generator", ops.draw),
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from primad import ops
 from primad.numpy.elementwise.ufuncs import absolute, defined_where, where
 from primad.numpy.special_functions.formulas import formula
 from primad.ops.record.primitive import full
+from primad.ops.special.elliptic import squares
 from primad.system.deferred import special
 
 __all__ = [
@@ -102,67 +103,16 @@ def ellipe(m: Any) -> Any:
     return _complete_second(1.0 - m)
 
 
-class _Reduced(NamedTuple):
-    """An amplitude φ beside the nearest multiple of π or, where that loses no digits, the nearest odd one of π/2.
-
-    Attributes:
-        quarters: how many times π/2 is left out.
-        beside: whether that is an odd number; formulas around it have no singular terms at it, as others have.
-        s: sine of the rest.
-        c: its cosine, which is not negative.
-        delta: 1 − m·sin²φ.
-    """
-
-    quarters: Any
-    beside: Any
-    s: Any
-    c: Any
-    delta: Any
-
-
-def _reduced(phi: Any, m: Any) -> _Reduced:
-    quarters = ops.floor(phi * (2.0 / math.pi) + 0.5)
-    high = float(phi.dtype.type(0.5 * math.pi))
-    low = 0.5 * math.pi - high + math.cos(0.5 * math.pi)  # the cosine is what π/2 loses as a number of 64 bits
-    rest = phi - high * quarters - low * quarters
-    s, c = ops.sin(rest), ops.cos(rest)
-    odd = quarters != 2.0 * ops.floor(0.5 * quarters)
-    beside = odd & (m * s * s < 1.0 - m)
-    back = odd & ~beside
-    turn = where(rest == 0.0, -ops.sign(quarters), ops.sign(rest))
-    quarters, s, c = where(back, quarters + turn, quarters), where(back, -turn * c, s), where(back, turn * s, c)
-    small, large = where(beside, s, c), where(beside, c, s)
-    return _Reduced(quarters, beside, s, c, where(m > 0.5, 1.0 - m + m * small * small, 1.0 - m * large * large))
-
-
-def _whole(complete: Any, quarters: Any, m: Any) -> Any:
-    return where(quarters == 0.0, 0.0, quarters * complete(where(quarters == 0.0, 0.5, 1.0 - m)))
-
-
 @formula(special.ellipkinc)
 def ellipkinc(phi: Any, m: Any) -> Any:
-    """scipy.special.ellipkinc: the incomplete elliptic integral of the first kind (DLMF 19.25.5).
-
-    Around odd multiples of π/2 it is that of the other angle ψ of a triangle: ∫ 1/√(1 − m·cos²θ) dθ from 0 to ψ.
-    """
-    quarters, beside, s, c, delta = _reduced(phi, m)
-    unit = where(beside, 1.0 - m, 1.0)
-    return _whole(_complete, quarters, m) + s * _carlson("f", unit * c * c, delta, unit)
+    """scipy.special.ellipkinc: the incomplete elliptic integral of the first kind, of the parameter m = k²."""
+    return ops.legendre_integral(phi, m, n=0, power=0.5)
 
 
 @formula(special.ellipeinc)
 def ellipeinc(phi: Any, m: Any) -> Any:
-    """scipy.special.ellipeinc: the incomplete elliptic integral of the second kind (DLMF 19.25.9 and 19.25.10).
-
-    Around odd multiples of π/2 it is ∫ √(1 − m·cos²θ) dθ, as the first kind is.
-    """
-    quarters, beside, s, c, delta = _reduced(phi, m)
-    unit, third = where(beside, 1.0 - m, 1.0), s * s * s * (1.0 / 3.0)
-    first, edge = s * _carlson("f", unit * c * c, delta, unit), where(delta > 0.0, delta, 1.0)
-    low = first + where(beside, m, -m) * third * _carlson("d", unit * c * c, delta, unit)
-    high = (1.0 - m) * (first + m * third * _carlson("d", c * c, full(1.0, m), edge)) + m * s * c / ops.sqrt(edge)
-    found = where(beside, unit * low, where(m > 0.5, high, low))
-    return _whole(_complete_second, quarters, m) + found
+    """scipy.special.ellipeinc: the incomplete elliptic integral of the second kind, of the parameter m = k²."""
+    return ops.legendre_integral(phi, m, n=0, power=-0.5)
 
 
 @formula(special.ellipj)
@@ -170,7 +120,7 @@ def ellipj(u: Any, m: Any) -> tuple[Any, Any, Any, Any]:
     """scipy.special.ellipj: Jacobi's elliptic functions sn, cn, dn and the amplitude, for 0 ≤ m ≤ 1."""
     amplitude = ops.jacobi_amplitude(u, m)
     sn, cn = ops.sin(amplitude), ops.cos(amplitude)
-    return sn, cn, ops.sqrt(cn * cn + (1.0 - m) * sn * sn), amplitude
+    return sn, cn, ops.sqrt(squares(amplitude, m)[1]), amplitude
 
 
 @formula(special.agm)

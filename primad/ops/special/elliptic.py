@@ -1,20 +1,20 @@
-"""Elliptic integrals: integrals of products of powers, closed under their derivatives, and Jacobi's amplitude."""
+"""Elliptic integrals, in families that are closed under their derivatives, and Jacobi's amplitude."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.ops.elementwise.discrete import floor
 from primad.ops.elementwise.elementary import cos, sin, sqrt
+from primad.ops.elementwise.selection import select
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
 
-__all__ = ["jacobi_amplitude", "power_integral"]
+__all__ = ["jacobi_amplitude", "legendre_integral", "power_integral"]
 
 STEP, LEFT, RIGHT = 0.5, 2.0, 40.0
 """Steps of the trapezoid rule in log t, whose error is exp(−2π²/STEP), since the integrand is analytic for angles below
@@ -121,24 +121,148 @@ power_integral: Primitive = elementwise(
 )
 
 
-def rest_of_first_kind(phi: Any, m: Any) -> Any:
-    """Return the derivative in m of ∫ 1/√(1 − m·sin²θ) dθ from 0 to φ (DLMF 19.25.12; 19.2.10 beyond π/2)."""
-    turns = floor(phi * (1.0 / math.pi) + 0.5)
-    return _rest(sin(phi - math.pi * turns), cos(phi), m) + 2.0 * turns * _rest(full(1.0, m), full(0.0, m), m)
+def squares(phi: Any, m: Any) -> tuple[Any, Any]:
+    """Return sin²φ and 1 − m·sin²φ, which loses digits neither where m is close to 1 nor where it is close to 0."""
+    s, c = sin(phi), cos(phi)
+    return s * s, select(m > 0.5, 1.0 - m + m * c * c, 1.0 - m * s * s)
 
 
-def _rest(s: Any, c: Any, m: Any) -> Any:
-    one = full(1.0, m)
-    third = power_integral(c * c, one, 1.0 - m * s * s, one, power=0.0, powers=(0.5, 0.5, 1.5, 0.0))
-    return 0.25 * s * s * s * third
+class _Reduced(NamedTuple):
+    """An amplitude φ beside the nearest multiple of π or, where that loses no digits, the nearest odd one of π/2.
+
+    Attributes:
+        quarters: how many times π/2 is left out.
+        beside: whether that is an odd number; formulas around it have no singular terms at it, as others have.
+        s: sine of the rest.
+        c: its cosine, which is not negative.
+        delta: 1 − m·sin²φ.
+    """
+
+    quarters: Any
+    beside: Any
+    s: Any
+    c: Any
+    delta: Any
+
+
+def _reduced(phi: Any, m: Any) -> _Reduced:
+    quarters = np.floor(phi * (2.0 / math.pi) + 0.5)
+    rest = phi - 0.5 * math.pi * quarters - math.cos(0.5 * math.pi) * quarters  # the cosine is what π/2 loses
+    s, c = np.sin(rest), np.cos(rest)
+    odd = quarters != 2.0 * np.floor(0.5 * quarters)
+    beside = odd & (m * s * s < 1.0 - m)
+    back = odd & ~beside
+    turn = np.where(rest == 0.0, -np.sign(quarters), np.sign(rest))
+    quarters, s, c = (
+        np.where(back, quarters + turn, quarters),
+        np.where(back, -turn * c, s),
+        np.where(back, turn * s, c),
+    )
+    small, large = np.where(beside, s, c), np.where(beside, c, s)
+    return _Reduced(quarters, beside, s, c, np.where(m > 0.5, 1.0 - m + m * small * small, 1.0 - m * large * large))
+
+
+def _legendre(phi: Any, m: Any, *, n: int, power: float) -> Any:
+    """Add as many complete integrals as there are quarter turns, and that of what is left of φ."""
+    dtype = np.asarray(phi).dtype
+    phi, m = np.broadcast_arrays(np.asarray(phi, np.float64), np.asarray(m, np.float64))
+    with np.errstate(all="ignore"):
+        at = _reduced(phi, m)
+        found = _raised_rest(at, m, n, power) if n else _rest(at, m, power)
+        turned = at.quarters != 0.0
+        if np.any(turned):
+            inner = np.where(turned, m, 0.5)
+            one, zero = np.ones(m.shape), np.zeros(m.shape)
+            if n:
+                whole = 0.5 * _integral(
+                    zero, 1.0 - inner, one, one, power=0.0, powers=(0.5, power + n, 1.0 - power, 0.0)
+                )
+            else:
+                whole = special.ellipkm1(1.0 - inner) if power > 0.0 else special.ellipe(inner)
+            found = np.where(turned, at.quarters * whole, 0.0) + found
+    return np.asarray(found, dtype)
+
+
+def _rest(at: _Reduced, m: Any, power: float) -> Any:
+    """Return an integral of the first or of the second kind (DLMF 19.25.5, 19.25.9 and 19.25.10).
+
+    Around odd multiples of π/2 it is that of the other angle ψ of a triangle: ∫ (1 − m·cos²θ)⁻ᵖ dθ from 0 to ψ.
+    """
+    unit = np.where(at.beside, 1.0 - m, 1.0)
+    squares = unit * at.c * at.c, at.delta, unit
+    first = at.s * special.elliprf(*squares)
+    if power > 0.0:
+        return first
+    third, edge = at.s * at.s * at.s * (1.0 / 3.0), np.where(at.delta > 0.0, at.delta, 1.0)
+    low = first + np.where(at.beside, m, -m) * third * special.elliprd(*squares)
+    high = first + m * third * special.elliprd(at.c * at.c, np.ones(m.shape), edge)
+    high = (1.0 - m) * high + m * at.s * at.c / np.sqrt(edge)
+    return np.where(at.beside, unit * low, np.where(m > 0.5, high, low))
+
+
+def _raised_rest(at: _Reduced, m: Any, n: int, power: float) -> Any:
+    """Return an integral with sin²ⁿθ in it: of the variable 1/sin²θ − 1/sin²φ, where its integrand is positive."""
+    found = np.empty(m.shape)
+    for chosen in (at.beside, ~at.beside):
+        if np.any(chosen):
+            (_, beside, s, c, delta), unit = [each[chosen] for each in at], 1.0 - m[chosen]
+            if beside[0]:
+                powers = (0.5 - n, power + n, 1.0 - power, 0.0)
+                factor, operands = s * unit ** (0.5 - n - power), (unit * c * c, delta, unit, unit)
+            else:
+                powers, one = (0.5, power + n, 1.0 - power, 0.0), np.ones(s.shape)
+                factor, operands = s ** (2 * n + 1), (c * c, delta, one, one)
+            found[chosen] = 0.5 * factor * _integral(*operands, power=0.0, powers=powers)
+    return found
+
+
+def _in_amplitude(out: Any, phi: Any, m: Any, *, n: int, power: float) -> Any:
+    square, delta = squares(phi, m)
+    root, found = sqrt(delta), full(1.0, phi)
+    for _ in range(n):
+        found = found * (square / delta)
+    return found / root if power > 0.0 else found * root
+
+
+def _meant(numbers: Any, phi: Any, m: Any, n: int, power: float) -> Any:
+    of = numbers.ellipf if power > 0.0 else numbers.ellipe
+    return numbers.differentiated(lambda m: of(phi, m), (m,), (n,)) / numbers.rf(power, n)
+
+
+legendre_integral: Primitive = elementwise(
+    "legendre_integral",
+    numpy=_legendre,
+    partials=[
+        _in_amplitude,
+        lambda out, phi, m, *, n, power: (power + n) * legendre_integral(phi, m, n=n + 1, power=power),
+    ],
+    meaning=_meant,
+    doc="∫ sin²ⁿθ·(1 − m·sin²θ)^(−power − n) dθ from 0 to φ, power ±1/2: Legendre's integrals (DLMF 19.2.4, 19.2.5).",
+)
+
+
+NEAR_ONE = 0.9999999999
+"""From which m on SciPy's amplitude is a difference of angles and a term of a series. Its own constant (Cephes)."""
 
 
 def _amplitude(u: Any, m: Any) -> Any:
-    return np.asarray(special.ellipj(u, m)[3], np.asarray(u).dtype)
+    """Return SciPy's amplitude; where that is an approximation, with two steps of Newton's method."""
+    dtype = np.asarray(u).dtype
+    u, m = np.broadcast_arrays(np.asarray(u, np.float64), np.asarray(m, np.float64))
+    found = np.asarray(special.ellipj(u, m)[3])
+    near = (m >= NEAR_ONE) & np.isfinite(u)
+    if np.any(near):
+        u, m, better = u[near], m[near], found[near]
+        for _ in range(2):
+            step = (_legendre(better, m, n=0, power=0.5) - u) * np.sqrt(_reduced(better, m).delta)
+            better = better - np.where(np.isfinite(step), step, 0.0)
+        found = np.array(found)
+        found[near] = better
+    return np.asarray(found, dtype)
 
 
 def _speed(out: Any, m: Any) -> Any:
-    return sqrt(1.0 - m * sin(out) * sin(out))
+    return sqrt(squares(out, m)[1])
 
 
 jacobi_amplitude: Primitive = elementwise(
@@ -146,7 +270,7 @@ jacobi_amplitude: Primitive = elementwise(
     numpy=_amplitude,
     partials=[
         lambda out, u, m: _speed(out, m),
-        lambda out, u, m: -_speed(out, m) * rest_of_first_kind(out, m),
+        lambda out, u, m: -0.5 * _speed(out, m) * legendre_integral(out, m, n=1, power=0.5),
     ],
     meaning=lambda numbers, u, m: numbers.root(
         lambda phi: numbers.ellipf(phi, m) - u, special.ellipj(float(u), float(m))[3]
