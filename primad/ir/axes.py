@@ -1,4 +1,4 @@
-"""What ops do with axes: the map that a record states, and what becomes of axes that are inserted, dropped or resized.
+"""What ops do with axes: the map that a record states, and what becomes of axes that change.
 
 A record says once which axes of its operands and results are the same index (`AxisMap`), and which params it has when
 axes change (a function of a `Change`). Batching, tiling, the collapse of sums, and which results depend on which points
@@ -121,6 +121,41 @@ class AxisMap:
             tuple([_changed(*pair, lengths) for pair in zip(self.results, results, strict=True)]),
         )
 
+    @cached_property
+    def indices(self) -> tuple[Labels, ...] | None:
+        """The index of each axis of each operand, then result; None where an axis is no index or part of one."""
+        labels = (*self.operands, *self.results)
+        if any(label is None or isinstance(label, Factors) for part in labels for label in part):
+            return None
+        return tuple([tuple([_index(label) for label in part]) for part in labels])
+
+    def reordered(self, order: Labels, operands: Sequence[ArrayType], results: Sequence[ArrayType]) -> Change | None:
+        """Return what becomes of all axes when indices exchange their places, to stand in an order.
+
+        Args:
+            order: some of the indices; the others stay where they are.
+            operands: types of the operands.
+            results: types of the results.
+
+        Returns:
+            None where an axis is no index or part of one.
+        """
+        if self.indices is None:
+            return None
+        pairs = zip(self.indices, (*operands, *results), strict=True)
+        found = tuple([_reordered(names, type, order) for names, type in pairs])
+        return Change(found[: len(operands)], found[len(operands) :])
+
+
+def _index(label: Label) -> Hashable:
+    return label.name if isinstance(label, Strided) else label
+
+
+def _reordered(names: Labels, type: ArrayType, order: Labels) -> NewAxes:
+    wanted = iter([name for name in order if name in names])
+    old = tuple([names.index(next(wanted)) if name in order else axis for axis, name in enumerate(names)])
+    return NewAxes(old, tuple([type.shape[axis] for axis in old]))
+
 
 def _changed(labels: Labels, type: ArrayType, lengths: Mapping[Hashable, int | None]) -> NewAxes:
     old: list[int | None] = []
@@ -163,13 +198,19 @@ class NewAxes:
         """Whether an axis is new."""
         return None in self.old
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes that it had, in the order in which they stand then."""
+        return tuple([axis for axis in self.old if axis is not None])
+
     def place(self, axis: int | None) -> int:
         """Return where an axis is then (None: where the new one is)."""
         return self.old.index(axis)
 
     def places(self, axes: Iterable[int]) -> tuple[int, ...]:
-        """Return where those of the axes are that are not dropped."""
-        return tuple([self.old.index(axis) for axis in axes if axis in self.old])
+        """Return where those of the axes are that are not dropped, in their order."""
+        wanted = set(axes)
+        return tuple([place for place, axis in enumerate(self.old) if axis in wanted])
 
     def entries(self, values: Sequence[Any], new: Any) -> tuple[Any, ...]:
         """Return the entries of a param that has one per axis, `new` for the new axis."""
@@ -178,7 +219,7 @@ class NewAxes:
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of the axes of an op's operands and results when axes are inserted, dropped or resized.
+    """What becomes of the axes of an op's operands and results when axes are inserted, dropped, resized or reordered.
 
     At most one axis is new; it leads.
 

@@ -6,7 +6,8 @@ The first families are applied by constructors, as the ops that are kept outermo
 by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to programs about to be planned
 (`primad.simplify.outer_products`), the fifth to these and to programs about to be differentiated
 (`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all (`primad.simplify.like_terms`),
-the seventh to what is planned, as soon as it is lowered (`primad.simplify.transformed_sums`).
+the seventh to what is planned, as soon as it is lowered (`primad.simplify.transformed_sums`), the eighth after what is
+not read is gone (`primad.simplify.axis_orders`).
 """
 
 from __future__ import annotations
@@ -269,6 +270,35 @@ _TAKING = (
     ),
 )
 
+
+def _turned(x: Any) -> Any:
+    return ops.permute(x, order=(1, 0))
+
+
+_LATE = (
+    Law(
+        "a permutation is taken late: pointwise ops",
+        "bitwise",
+        lambda x, y: (ops.hypot(_turned(x), _turned(y)), _turned(ops.hypot(x, y))),
+        ((3, 2), (3, 2)),
+    ),
+    Law(
+        "a permutation is taken late: parts, put together again",
+        "bitwise",
+        lambda x, y: (
+            _turned(ops.concatenate(ops.flip(_window(_turned(x)), axes=(0,)), _turned(y), axis=1)),
+            ops.concatenate(ops.flip(_turned(_window(_turned(x))), axes=(1,)), y, axis=0),
+        ),
+        ((2, 12), (4, 3)),
+    ),
+    Law(
+        "a permutation is taken late: sums",
+        "real",
+        lambda x, y: (ops.sum(ops.mul(_turned(x), _turned(y)), axes=(0,)), ops.sum(ops.mul(x, y), axes=(1,))),
+        ((3, 2), (3, 2)),
+    ),
+)
+
 _TERMS = (
     Law(
         "each term of a sum is added once: sums of sums",
@@ -333,4 +363,4 @@ _TRANSFORMED = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_TERMS, *_TRANSFORMED)
+PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_LATE, *_TERMS, *_TRANSFORMED)

@@ -183,8 +183,8 @@ class Axes:
     Attributes:
         map: `(*types, **params) -> AxisMap`: which axes of the operands and the output are the same index, which are
             summed, made, merged, split or mixed (see `primad.ir.axes`); absent where it is not known.
-        adapt: `(change, **params)`: the params that the op has after axes were inserted, dropped or resized (a
-            `Change`); None if all operands must get the new axis.
+        adapt: `(change, **params)`: the params that the op has after axes were inserted, dropped, resized or put
+            into another order (a `Change`); None if all operands must get the new axis.
         pointwise: whether each element of the result depends on the operands' elements at its index alone.
         batch: `(flags, size, *inputs, **params)`: the op on operands with a leading axis, for composites that are
             batched as a whole and for ops without an axis map. Other composites are lowered first, but for those with a

@@ -66,6 +66,7 @@ def check_axis_map(trial: Trial) -> How | None:
         return None
     operands = trial.operands(trial.values)
     _check(trial, operands)
+    _check_order(trial, operands)
     coarse = [_coarse(trial, x) for x in operands]
     domain = trial.op.domain
     if domain is None or domain.find(*coarse, **trial.example.params) is None:
@@ -160,6 +161,22 @@ def _check(trial: Trial, operands: Sequence[Any]) -> None:
         names = [_names(part) for part in parts]
         for name in dict.fromkeys(name for part in names for name in part if name is not None and name not in partly):
             _Index(trial, found, number, name, split, names).check()
+
+
+def _check_order(trial: Trial, operands: Sequence[Any]) -> None:
+    """Where every axis is an index or a part of one, the op does the same when indices exchange their places."""
+    op, params = trial.op, trial.example.params
+    types = [operand.type for operand in trial.example.operands]
+    found = op.axes.map(*types, **params) if op.axes.map is not None else None
+    if found is None or found.indices is None or op.axes.adapt is None or len(found.results) > 1:
+        return
+    names = max(found.indices[:-1], key=len, default=())
+    change = found.reordered(names[1:] + names[:1], types, result_types(op.infer(*types, **params)))
+    assert change is not None
+    adapted = op.axes.adapt(change, **params)
+    turned = [np.transpose(x, axes.order) for x, axes in zip(operands, change.operands, strict=True)]
+    (out,), (got,) = trial.results(operands), trial.results(turned, adapted)
+    close(f"{trial.where()}: axes in another order", np.transpose(out, change.result.order), got, trial)
 
 
 def _check_places(trial: Trial, labels: Sequence[Labels], after: Labels, operands: Sequence[Any], out: Any) -> None:

@@ -20,6 +20,7 @@ from primad.ir.program import Program
 from primad.ops.record.fields import Law, LawClass
 from primad.ops.record.primitive import Primitive
 from primad.recording.tracing import trace
+from primad.simplify.axis_orders import permute_late
 from primad.simplify.collapse import collapse
 from primad.simplify.factor_linear import factor_linear
 from primad.simplify.outer_products import outer_products
@@ -95,8 +96,8 @@ def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbo
 
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
-    early = partial(take_early, smallest=1)
-    passes = collapse, factor_linear, partial(outer_products, smallest=1), early, transform_terms
+    early, late = partial(take_early, smallest=1), partial(permute_late, smallest=1)
+    passes = collapse, factor_linear, partial(outer_products, smallest=1), early, transform_terms, late
     after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
     if after is left:
         raise Wrong(f"{law.name}: the passes", "another program", str(left))
