@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -28,6 +28,13 @@ def thinned(every: int, **parameters: Sequence[Any]) -> pytest.MarkDecorator:
     of values wherever a third parameter has `every` values or more. The fixtures of widths may be parameters, too.
     """
     return pytest.mark.thinned(every, **parameters)
+
+
+def chosen(cases: Iterable[str], suite: Collection[str]) -> list[Any]:
+    """Return names of cases, of which the suite runs those that are chosen for it and the sweep the others."""
+    every = list(cases)
+    assert set(suite) <= set(every), f"no such case: {set(suite) - set(every)}"
+    return [case if case in suite else pytest.param(case, marks=pytest.mark.exhaustive) for case in every]
 
 
 def generate(metafunc: pytest.Metafunc) -> None:

@@ -18,7 +18,7 @@ from tests.cases import CASES
 from tests.sweeps import thinned
 
 
-@thinned(10, start=range(0, 500, 25))
+@thinned(20, start=range(0, 500, 25))
 def test_random_programs(start: int) -> None:
     failures = fuzz.fuzz(25, start)
     assert not failures, "\n".join(map(str, failures))

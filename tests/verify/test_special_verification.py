@@ -21,9 +21,10 @@ from primad.verify.checks.axis_checks import check_axis_map
 from primad.verify.checks.slope_checks import slopes_row
 from primad.verify.checks.special_checks import special_row
 from tests.cases import CASES, NAMES
+from tests.sweeps import thinned
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.axes.pointwise])
+@thinned(2, name=[name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.axes.pointwise])
 def test_laws_at_special_values(name: str) -> None:
     row = special_row(CASES[name], CASES[name].op, Seeded)
     assert row is None or row.how != "failed", row
