@@ -18,6 +18,7 @@ from primad.programs.jacobians.diagonals import Diagonal
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
 from primad.runtime.plan import memory_limit
+from tests.sweeps import thinned
 
 LARGE = 20_000
 """Elements of an argument at which a matrix takes 3.2 GB, or 400 MB as a mask: more than the limit of the tests."""
@@ -171,12 +172,12 @@ def close(found: Any, wanted: Any, dtype: Any) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_all_that_a_matrix_is_asked_is_that_of_the_dense_one(name: str, no_small_matrices: None) -> None:
+@thinned(2, name=list(FUNCTIONS), part=range(2))
+def test_all_that_a_matrix_is_asked_is_that_of_the_dense_one(name: str, part: int, no_small_matrices: None) -> None:
     """At a small size, with what large ones do."""
     matrix = lazy(name, 24)
     dense = np.asarray(lazy(name, 24))
-    for access, ask in accesses(dense).items():
+    for access, ask in list(accesses(dense).items())[part::2]:
         if access != "shown":
             close(ask(matrix), ask(dense), matrix.dtype)
 

@@ -20,6 +20,7 @@ import pytest
 
 import primad
 from primad.functional.parsing import known_ops
+from tests.sweeps import thinned
 
 X = np.array([0.5, 1.0, 2.0])
 LARGE = np.linspace(0.0, 1.0, 40)
@@ -201,18 +202,20 @@ def test_in_a_spawned_process(case: str, elsewhere: dict[str, Any]) -> None:
     equal(elsewhere[case], expected)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_here_and_copied(case: str) -> None:
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "oldest protocol": lambda thing: pickle.loads(pickle.dumps(thing, 2)),
+    "newest protocol": lambda thing: pickle.loads(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)),
+    "twice": lambda thing: pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(thing)))),
+    "copied": copy.copy,
+    "copied deeply": copy.deepcopy,
+}
+
+
+@thinned(3, case=list(CASES), way=list(COPIES))
+def test_here_and_copied(case: str, way: str) -> None:
     make, use = CASES[case]
-    thing = make()
     expected = use(make())
-    for again in (
-        *[pickle.loads(pickle.dumps(thing, protocol)) for protocol in (2, pickle.HIGHEST_PROTOCOL)],
-        pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(thing)))),
-        copy.copy(thing),
-        copy.deepcopy(thing),
-    ):
-        equal(use(again), expected)
+    equal(use(COPIES[way](make())), expected)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -12,6 +12,7 @@ from scipy import optimize, sparse
 import primad
 import primad.scipy.optimize as mirror
 from primad import implicit
+from tests.sweeps import thinned
 
 A = np.array([2.0, 1.5])
 START = np.array([0.5, 0.4])
@@ -75,9 +76,7 @@ def test_derivatives_of_minima_under_constraints(name: str) -> None:
     np.testing.assert_allclose(rows[1], f(A + 0.1), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["SLSQP", "trust-constr"])
-@pytest.mark.parametrize("name", CONSTRAINTS)
-@pytest.mark.parametrize("bounds", [None, [(0.0, 0.45), (None, None)]])
+@thinned(3, name=list(CONSTRAINTS), method=["SLSQP", "trust-constr"], bounds=[None, [(0.0, 0.45), (None, None)]])
 @pytest.mark.filterwarnings("ignore:delta_grad")
 def test_scipys_minimize_with_constraints(name: str, method: str, bounds: Any) -> None:
     def f(a: Any) -> Any:

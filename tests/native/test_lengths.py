@@ -15,6 +15,7 @@ from primad import numpy as pnp
 from primad import ops
 from primad.native.llvm import vectors
 from tests.guarded import check, needs_llvm
+from tests.sweeps import thinned
 
 Kind = Callable[..., Any]
 
@@ -70,10 +71,10 @@ def arguments(rows: int, columns: int) -> list[Any]:
 
 
 @needs_llvm
-@pytest.mark.parametrize("kind", KINDS)
-def test_lengths_around_vectors(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@thinned(2, kind=list(KINDS), part=range(2))
+def test_lengths_around_vectors(kind: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are long, or many and shorter than a vector."""
     monkeypatch.setattr(vectors, "WIDTH_BYTES", 8 * LANES)
-    for n in LENGTHS:
+    for n in LENGTHS[part::2]:
         for shape in {(n, 1), (n, LANES - 1), (LANES - 1, n)}:
             check(KINDS[kind], *arguments(*shape), exact=True)

@@ -21,6 +21,7 @@ from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS
 from tests.mirrored import other_defaults
 from tests.numpy.test_numpy_surface import CASES as SURFACE
 from tests.numpy_cases import OF_VALUES
+from tests.sweeps import thinned
 
 CASES = {**SURFACE, **{name: [case] for name, case in OF_VALUES.items()}}
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning", "ignore::DeprecationWarning")
@@ -196,20 +197,23 @@ def test_nothing_is_written_elsewhere(name: str) -> None:
             primad.trace(lambda *xs: case(WithOption(name, out=out), *xs))(*args)
 
 
-@pytest.mark.parametrize("ufunc", [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None])
-def test_ufuncs_compute_in_the_dtype_asked_for(ufunc: np.ufunc) -> None:
+PLAIN = [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None]
+
+
+@thinned(3, ufunc=PLAIN, casting=["no", "safe", "unsafe"])
+def test_ufuncs_compute_in_the_dtype_asked_for(ufunc: np.ufunc, casting: str) -> None:
     """With `dtype=` and `casting=` they take what NumPy takes, and no more, where primad has the dtypes."""
     for own, other in itertools.product((np.float64, np.float32, np.int64, np.bool_), (None, 1, 0.5)):
         args = (np.ones(3, own), other)[: ufunc.nin]
         if any(arg is None for arg in args):
             continue
-        for dtype, casting in itertools.product((None, np.float32, np.float64, np.int32), ("no", "safe", "unsafe")):
+        for dtype in (None, np.float32, np.float64, np.int32):
             plain = partial(ufunc, dtype=dtype, casting=casting)
             what = honoured_or_refused(lambda x, plain=plain, rest=args[1:]: plain(x, *rest), args[:1])
             assert what is None, (args, dtype, casting, what)
 
 
-@pytest.mark.parametrize("ufunc", [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None])
+@pytest.mark.parametrize("ufunc", PLAIN)
 def test_ufuncs_take_a_dtype_that_they_compute_in(ufunc: np.ufunc) -> None:
     """Where a call with operands of a dtype is recorded, so is one that asks for it."""
     args = (np.full(3, 0.5), np.full(3, 0.5))[: ufunc.nin]

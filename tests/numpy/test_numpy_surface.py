@@ -562,7 +562,7 @@ def test_special(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 @thinned(
-    2,
+    4,
     dtype=["float32", "int64", "int32", "bool"],
     name=sorted(
         set(CASES)

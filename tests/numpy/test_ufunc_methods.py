@@ -13,6 +13,7 @@ import pytest
 import primad
 import primad.numpy
 from primad.recording.protocols import UFUNCS
+from tests.sweeps import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
 BINARY = [u for u in UFUNCS if isinstance(u, np.ufunc) and (u.nin, u.nout, u.signature) == (2, 1, None)]
@@ -99,8 +100,7 @@ def differs(plain: Any, x: Any) -> str | None:
     return None if np.allclose(found, expected, rtol, 1e-12, equal_nan=True) else f"{found} for {expected}"
 
 
-@pytest.mark.parametrize("method", GRID)
-@pytest.mark.parametrize("ufunc", BINARY, ids=lambda u: u.__name__)
+@thinned(2, ufunc=BINARY, method=list(GRID))
 def test_every_option_is_as_numpys(ufunc: np.ufunc, method: str) -> None:
     oracle(ufunc)
     wrong = []

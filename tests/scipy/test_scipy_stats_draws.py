@@ -14,6 +14,7 @@ import primad
 import primad.scipy.stats as stats
 from primad import numpy as pn
 from tests.scipy.test_scipy_stats import NAMES, SHAPES, WHOLE
+from tests.sweeps import thinned
 
 CONTINUOUS = [name for name in NAMES if not getattr(stats, name).discrete]
 DISCRETE = [name for name in NAMES if getattr(stats, name).discrete]
@@ -146,7 +147,7 @@ FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, 
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["gamma", "norm", *FEW])
+@thinned(3, name=["gamma", "norm", *FEW])
 def test_moments_are_scipys(name: str) -> None:
     ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), placed(name)
     orders = (1, 2, 3, 4, 3) if name == "gamma" else (1,)
