@@ -33,6 +33,14 @@ def test_a_jitted_function_gives_scipys_array(name: str) -> None:
     np.testing.assert_allclose(given(x).toarray(), np.asarray(J), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("format", FORMATS[:3])
+def test_indices_are_as_short_with_jit_as_without(format: str) -> None:
+    J = primad.jacobian(vectors)
+    for found in (J(X).sparse(format), primad.jit(lambda x: J(x).sparse(format))(X)):
+        places = found.coords if format == "coo" else (found.indices, found.indptr)
+        assert {x.dtype for x in places} == {np.dtype(np.int32)}
+
+
 @pytest.mark.parametrize("name", ["Rosenbrock", "an arrow", "points", "linear"])
 def test_recorded_hessians_are_the_dense_ones(name: str) -> None:
     H = primad.hessian(SCALARS[name])(X)

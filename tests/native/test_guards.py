@@ -172,6 +172,31 @@ def test_an_index_outside_is_named(name: str) -> None:
             run(x, np.array([7]))
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint16", "int8"])
+@pytest.mark.parametrize("rows", [(), (2,)])
+def test_each_of_many_indices_is_looked_at(dtype: str, rows: tuple[int, ...]) -> None:
+    """They are compared in vectors, of which the last is partly filled, and one by one where that is not enough."""
+    x = normal(100, *rows)
+    taken = primad.jit(lambda x, i: ops.gather(x, i, axis=0, batch=0))
+    added = primad.jit(lambda x, i: ops.scatter_add(x, i, axis=0, batch=0, size=100))
+    indices = np.random.default_rng(0).integers(0, 100, 203).astype(dtype)
+    for place in (0, 100, 202):
+        for index in (0, 99, 100, 120, -1, -100, -101, -128):
+            if index < 0 and dtype == "uint16":
+                continue
+            indices[place] = index
+            if -100 <= index < 100:
+                np.testing.assert_array_equal(taken(x, indices), x[indices])
+                expected = np.zeros((100, *rows))
+                np.add.at(expected, indices, x[indices])
+                np.testing.assert_array_equal(added(x[indices], indices), expected)
+                continue
+            for run, given in ((taken, x), (added, normal(203, *rows))):
+                with pytest.raises(IndexError, match=rf"{index}\b.*out of"):
+                    run(given, indices)
+        indices[place] = 5
+
+
 def test_an_index_that_is_known_to_be_outside_is_no_known_place() -> None:
     for index, known in ((-3, True), (2, True), (-4, False), (3, False)):
         trace = primad.ir.node.Trace()

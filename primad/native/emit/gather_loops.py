@@ -1,19 +1,25 @@
-"""Loops that take and add rows at integer indices, which are checked one by one."""
+"""Loops that take and add rows at integer indices, which are checked: in vectors at first, and then one by one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise, pointwise_at
 from primad.native.emit.emit_context import INT64, Site
 from primad.native.emit.grouped_sums import COUNT
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous, counter_of, merged
 from primad.native.llvm.vectors import BY_SIZE, Number, Vector, lanes_of
 
 Axes = Sequence[tuple[int, ...]]
+PlaceAt = Callable[[str, Callable[[], str]], str]
+"""(address of an index, what writes its number) -> the place that it leads to, along an axis."""
 WORK_OF_READING, WORK_OF_ADDING = 8, 12
 """Ops of arithmetic on an element in a cache that a row takes as long as which is read, or added, at an index: that is
 checked, and what is added must have been written before it is read again. Fitted to times of rows of 1 to 16
@@ -179,13 +185,31 @@ def _at_each_index(site: Site, walk: Walk, picked: View, spread: View, row: Call
     code, indices = site.code, site.operands[1]
     if 0 in indices.shape:
         return
+    (length, _), dtype = walk.along, indices.dtype
+    many = math.prod(indices.shape) > BUDGET.row * lanes_of(dtype)  # of fewer the check would be written out
+    short = math.prod([n for n, *_ in walk.row]) <= lanes_of(picked.dtype)  # of longer ones it is a small part
+    if not many or not short or site.counted is not None or not 1 < length <= np.iinfo(dtype).max:
+        _at_each_of_these(site, walk, picked, spread, row, lambda place, number: _inside(site, place, number, length))
+        return
+    beyond = _some_beyond(site, walk)
+    with code.when(code.emit(f"xor i1 {beyond}, true")):
+        _at_each_of_these(site, walk, picked, spread, row, lambda place, _: _known_inside(site, place))
+    with code.when(beyond):
+        _at_each_of_these(site, walk, picked, spread, row, lambda place, number: _inside(site, place, number, length))
+
+
+def _at_each_of_these(
+    site: Site, walk: Walk, picked: View, spread: View, row: Callable[[str, str], None], place_at: PlaceAt
+) -> None:
+    """Write the loops over the indices, with what writes the place that one leads to."""
+    code, indices = site.code, site.operands[1]
     counter = counter_of(indices.shape)
     views, axes = [picked, spread, indices, counter], list(walk.indices)
     length, step = walk.along
 
     def body(pointers: list[str]) -> None:
         first, second, place, number = pointers
-        safe = _inside(site, place, lambda: code.emit(f"ptrtoint ptr {number} to i64"), length)
+        safe = place_at(place, lambda: code.emit(f"ptrtoint ptr {number} to i64"))
         if length:
             row(*code.step([picked, spread], [first, second], safe, [step, 0]))
 
@@ -199,6 +223,30 @@ def _at_each_index(site: Site, walk: Walk, picked: View, spread: View, row: Call
         code.over(views, code.step(views, starts, number, steps_along), merged(axes), body)
 
     code.loop(COUNT, turn)
+
+
+def _some_beyond(site: Site, walk: Walk) -> str:
+    """Write the loop that compares all indices, in vectors; return whether one is negative or not below the length."""
+    code, indices = site.code, site.operands[1]
+    met = code.room("i1")
+    code.store("i1", 0, met)
+
+    def compare(v: Vector, loaded: list[str]) -> list[str]:
+        beyond = v.compare("uge", loaded[0], v.constant(walk.along[0]))
+        with code.when(code.call("i1", f"llvm.vector.reduce.or.v{v.lanes}i1", (v.bool, beyond))):
+            code.store("i1", 1, met)
+        return []
+
+    axes = [(n, step) for n, *_, step, _ in walk.indices]
+    pointwise_at(code, [indices], [], [code.start(indices)], axes, indices.dtype, compare, pieces=True)
+    return code.load("i1", met, 0)
+
+
+def _known_inside(site: Site, place: str) -> str:
+    """Load an index that is neither negative nor outside, and return where it leads."""
+    code, n = site.code, Number(site.code, site.operands[1].dtype)
+    index = code.emit(f"load {n.type}, ptr {place}, align 1")
+    return n.changed("zext", index, n.of(INT64)) if n.dtype.itemsize < INT64.itemsize else index
 
 
 def _inside(site: Site, place: str, number: Callable[[], str], length: int) -> str:

@@ -26,6 +26,11 @@ def storable(data: Any) -> Any:
     return data.astype(np.float32) if data.dtype == np.float16 else data
 
 
+def index_dtype(shape: tuple[int, int], entries: int) -> Any:
+    """Return the dtype of the indices of SciPy's array of a shape, with so many entries: the smallest that it has."""
+    return np.int32 if max(*shape, entries) < 2**31 else np.int64
+
+
 class SparsePlaces:
     """Where the entries of a sparse array are, and the format of SciPy's array that it is once they are numbers.
 
@@ -64,6 +69,12 @@ class SparsePlaces:
         return self if format == self.format else SparsePlaces(self.rows, self.columns, self.shape, format)
 
     @cached_property
+    def _indices(self) -> tuple[Any, Any]:
+        """The rows and the columns as SciPy keeps them."""
+        dtype = index_dtype(self.shape, len(self.rows))
+        return self.rows.astype(dtype), self.columns.astype(dtype)
+
+    @cached_property
     def _numbered(self) -> tuple[Any, Any] | None:
         """SciPy's array of these places, and which entry each of its own is, which is None if they have its order.
 
@@ -72,7 +83,7 @@ class SparsePlaces:
         from scipy.sparse import coo_array  # loads when it is called
 
         numbers = np.arange(1, len(self.rows) + 1)
-        found = coo_array((numbers, (self.rows, self.columns)), self.shape).asformat(self.format)
+        found = coo_array((numbers, self._indices), self.shape).asformat(self.format)
         if self.format not in ("csr", "csc") or found.nnz != len(numbers):
             return None
         return found, None if np.array_equal(found.data, numbers) else found.data - 1
@@ -87,7 +98,8 @@ class SparsePlaces:
             places = (*stack, self.rows[entry], self.columns[entry])
             return sparse.coo_array((data.reshape(-1), places), (*data.shape[:-1], *self.shape))
         if self._numbered is None:
-            return sparse.coo_array((data, (self.rows, self.columns)), self.shape).asformat(self.format)
+            rows, columns = self._indices
+            return sparse.coo_array((data, (rows.copy(), columns.copy())), self.shape).asformat(self.format)
         found, order = self._numbered
         data = data if order is None else data[order]
         return type(found)((data, found.indices.copy(), found.indptr.copy()), self.shape)

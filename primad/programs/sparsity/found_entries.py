@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.ir.node import CAPTURED, leaf_value, literal_value
 from primad.ir.program import ClosedProgram
-from primad.numpy.linalg.sparse_arrays import SparsePlaces, storable
+from primad.numpy.linalg.sparse_arrays import SparsePlaces, index_dtype, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
@@ -130,10 +130,6 @@ class Found:
         return data[self._by_columns.data] if format == "csc" else data
 
     @cached_property
-    def _index_dtype(self) -> Any:
-        return np.int32 if max(*self.shape, len(self.columns)) < 2**31 else np.int64
-
-    @cached_property
     def _rows_and_columns(self) -> dict[str, tuple[Array, Array]]:
         return {}
 
@@ -142,7 +138,8 @@ class Found:
         if format not in self._rows_and_columns:
             found = self._by_columns if format == "csc" else None
             pair = (self.columns, self.starts) if found is None else (found.indices, found.indptr)
-            self._rows_and_columns[format] = pair[0].astype(self._index_dtype), pair[1].astype(self._index_dtype)
+            dtype = index_dtype(self.shape, len(self.columns))
+            self._rows_and_columns[format] = pair[0].astype(dtype), pair[1].astype(dtype)
         return self._rows_and_columns[format]
 
     def matrix(self, data: Array, format: str = "csr") -> Any:
