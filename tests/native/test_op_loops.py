@@ -170,7 +170,7 @@ def test_random_programs_stay_within_their_memory(start: int) -> None:
                 cotangents = [np.ones(type.shape, type.dtype) for type in derived.in_types[len(arguments) :]]
                 agree(derived, [*arguments, *cotangents], bool(seed % 2))
                 found += 1
-    assert found > 12
+    assert found > 8  # of 32: else next to nothing would be asked
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------

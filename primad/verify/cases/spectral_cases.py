@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from primad.recording.tracing import trace
 from primad.verify.cases import meanings
 from primad.verify.cases.complex_cases import complex_one
 from primad.verify.cases.drawn_cases import Case, Choices, Example, floats
+from primad.verify.exact.exact_matrices import eig, eigh
+from primad.verify.exact.high_precision import Precise
 from primad.verify.exact.number_systems import Numbers
 
 Array = np.ndarray[Any, Any]
@@ -73,12 +76,50 @@ def _coefficients(n: Numbers, of: ClosedProgram, spectrum: tuple[int, ...], para
     return found
 
 
+def _interpolating(
+    n: Precise, a: Array, of: ClosedProgram, params: Sequence[Array], lower: bool | None, order: int
+) -> list[Array]:
+    """Return the coefficients of polynomials that agree with a program at each matrix, and along so many changes.
+
+    They agree with it at the eigenvalues, which are to differ, in value and derivatives up to the order: no result
+    depends on more (Hermite's interpolation; Higham, Functions of Matrices, 2008, section 1.2.2).
+    """
+    spectrum = of.program.in_types[0].shape
+    a = np.broadcast_to(a, (*spectrum, spectrum[-1]))
+    values = eig(n, a)[0] if lower is None else eigh(n, a, lower=lower)[0]
+    nodes = np.repeat(values, order + 1, axis=-1)
+    found = [np.zeros(spectrum[:-1], object) for _ in range(nodes.shape[-1])]
+    for place in np.ndindex(spectrum[:-1]):
+
+        def slope(node: int, times: int, place: tuple[int, ...] = place) -> Any:
+            def value(w: Any) -> Any:
+                spread = np.asarray(meanings.same(n, np.full(spectrum, w, object), *params, of=of), object)
+                return spread[*place, node // (order + 1)]  # a program may weigh one eigenvalue unlike another
+
+            return n.differentiated(value, (nodes[*place, node],), (times,)) / factorial(times)
+
+        column, basis = [slope(node, 0) for node in range(nodes.shape[-1])], [1]
+        for k, x in enumerate(nodes[place]):
+            for power, coefficient in enumerate(basis):
+                found[power][place] += column[0] * coefficient
+            basis = [low - x * high for low, high in zip([0, *basis], [*basis, 0], strict=True)]
+            column = [
+                slope(node, k + 1) if node // (order + 1) == (node + k + 1) // (order + 1)
+                else (column[node + 1] - column[node]) / (nodes[*place, node + k + 1] - nodes[*place, node])
+                for node in range(len(column) - 1)
+            ]  # fmt: skip
+    return found
+
+
 def _function(
     n: Numbers, a: Array, *rest: Array, of: ClosedProgram, lower: bool | None, order: int = 0, **params: Any
 ) -> Any:
     a = _whole_triangle(a, lower)
     count = len(rest) - order
-    coefficients = _coefficients(n, of, of.program.in_types[0].shape, rest[:count])
+    if isinstance(n, Precise):
+        coefficients = _interpolating(n, a, of, rest[:count], lower, order)
+    else:
+        coefficients = _coefficients(n, of, of.program.in_types[0].shape, rest[:count])
     return sum(c[..., None, None] * _words(a, rest[count:], power) for power, c in enumerate(coefficients))
 
 
