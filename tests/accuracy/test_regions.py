@@ -12,6 +12,7 @@ from scipy import special
 
 import primad
 import primad.scipy.special as recorded
+from primad import ops
 
 
 def test_students_distribution_near_the_middle() -> None:
@@ -71,3 +72,46 @@ def test_scaled_bessel_functions_far_out_have_derivatives(name: str, v: float) -
 def test_scaled_bessel_functions_of_negative_numbers_are_mirrored() -> None:
     found = primad.derivative(recorded.i1e, 2)(np.array([-300.0, 300.0, -2.0, 2.0]))
     np.testing.assert_allclose(found[::2], -found[1::2], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "x", "upper"),
+    [(2.5, 3000.0, True), (1e3, 3e3, True), (300.0, 1e-3, False), (2.5, 3.0, True), (2.5, 3.0, False)],
+)
+def test_logarithms_of_tails_of_the_gamma_distribution(a: float, x: float, upper: bool) -> None:
+    """Of the first and second order, in the body and where the tail is below all numbers."""
+
+    def exact(a: Any, x: Any) -> Any:
+        ends = (x,) if upper else (0, x)
+        return mpmath.log(mpmath.gammainc(a, *ends, regularized=True))
+
+    def found(a: Any, x: Any) -> Any:
+        return ops.log_gamma_tail(a, x, n=0, upper=upper)
+
+    _compare(found, exact, (a, x), ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x", "upper"),
+    [(300.0, 2.0, 0.01, False), (0.5, 1e4, 0.2, True), (500.0, 600.0, 0.95, True), (2.5, 3.0, 0.4, True)],
+)
+def test_logarithms_of_tails_of_the_beta_distribution(a: float, b: float, x: float, upper: bool) -> None:
+    def exact(a: Any, b: Any, x: Any) -> Any:
+        return mpmath.log(mpmath.betainc(*((b, a, 0, 1 - x) if upper else (a, b, 0, x)), regularized=True))
+
+    def found(a: Any, b: Any, x: Any) -> Any:
+        return ops.log_beta_tail(a, b, x, n=(0, 0), upper=upper)
+
+    _compare(found, exact, (a, b, x), ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1), (0, 0, 2)))
+
+
+def _compare(found: Any, exact: Any, at: tuple[float, ...], orders: tuple[tuple[int, ...], ...]) -> None:
+    with mpmath.workdps(40):
+        precise = [mpmath.mpf(each) for each in at]
+        assert primad.jit(found)(*at) == pytest.approx(float(exact(*precise)), rel=1e-14)
+        for order in orders:
+            slope = found
+            for place, n in enumerate(order):
+                for _ in range(n):
+                    slope = primad.grad(slope, place)
+            assert slope(*at) == pytest.approx(float(mpmath.diff(exact, tuple(precise), order)), rel=1e-8), order

@@ -133,15 +133,56 @@ def test_a_tail_far_out_has_its_derivative() -> None:
     assert slope == pytest.approx(-40.0249688472, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("name", "method", "x"), [("levy", "logcdf", 1e-4), ("moyal", "logcdf", -9.0), ("maxwell", "logsf", 50.0)]
-)
-def test_logarithms_of_tails_that_are_no_numbers_have_derivatives(name: str, method: str, x: float) -> None:
-    """By definition they are the density over the tail, with a sign."""
+BELOW_ALL_NUMBERS = [
+    ("levy", "logcdf", 1e-4), ("moyal", "logcdf", -9.0), ("maxwell", "logsf", 50.0), ("maxwell", "logcdf", 1e-120),
+    ("gamma", "logsf", 2e3, 2.5), ("gamma", "logcdf", 1e-3, 300.0), ("chi2", "logsf", 3e3, 3.0),
+    ("chi", "logsf", 60.0, 2.0), ("invgamma", "logcdf", 1e-4, 1.5), ("nakagami", "logsf", 40.0, 1.2),
+    ("gengamma", "logsf", 60.0, 1.5, 2.0), ("gengamma", "logcdf", 0.01, 1.5, -2.0), ("halfgennorm", "logsf", 60.0, 2.0),
+    ("loggamma", "logsf", 8.0, 0.7), ("loggamma", "logcdf", -9.0, 120.0), ("beta", "logcdf", 1e-4, 200.0, 0.5),
+    ("beta", "logsf", 0.3, 2.5, 3e3), ("t", "logcdf", -60.0, 900.0), ("t", "logsf", 1e40, 20.0),
+    ("f", "logsf", 3e3, 3.0, 800.0), ("f", "logcdf", 1e-5, 300.0, 2.0), ("betaprime", "logsf", 1e4, 2.0, 150.0),
+]  # fmt: skip
+"""Distributions, tails that are below 1e-308, points, and shapes."""
+
+
+@pytest.mark.parametrize("case", BELOW_ALL_NUMBERS, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_logarithms_of_tails_that_are_no_numbers_have_derivatives(case: tuple[Any, ...]) -> None:
+    """By definition they are the density over the tail, with a sign, and so are differences of the values."""
+    name, method, x, *shapes = case
     ours, sign = getattr(stats, name), 1.0 if method == "logcdf" else -1.0
-    value, density = primad.jit(lambda x: (getattr(ours, method)(x), ours.logpdf(x)))(x)
-    assert -1e6 < value < -1e3
-    np.testing.assert_allclose(primad.grad(getattr(ours, method))(x), sign * np.exp(density - value), rtol=1e-9)
+    value, density = primad.jit(lambda x: (getattr(ours, method)(x, *shapes), ours.logpdf(x, *shapes)))(x)
+    assert -1e6 < value < -700.0
+    slope = primad.grad(getattr(ours, method))(x, *shapes)
+    np.testing.assert_allclose(slope, sign * np.exp(density - value), rtol=1e-9)
+    for place, shape in enumerate(shapes, start=1):
+        step = 1e-4 * shape
+        up, down = [
+            primad.jit(getattr(ours, method))(x, *[s + k * step * (i == place) for i, s in enumerate(shapes, 1)])
+            for k in (1.0, -1.0)
+        ]
+        by_shape = primad.grad(getattr(ours, method), place)(x, *shapes)
+        assert by_shape == pytest.approx((up - down) / (2.0 * step), rel=1e-4, abs=1e-6 * abs(value))
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "k", "shapes"),
+    [
+        ("poisson", "logsf", 400, (1.5,)), ("poisson", "logcdf", 2, (900.0,)), ("binom", "logsf", 390, (400, 0.01)),
+        ("binom", "logcdf", 2, (2000, 0.4)), ("nbinom", "logsf", 5000, (2.5, 0.2)),
+    ],
+)  # fmt: skip
+def test_logarithms_of_tails_of_counts_are_sums(name: str, method: str, k: int, shapes: tuple[float, ...]) -> None:
+    """Of probabilities of all counts that are in the tail; the last shape is what they are differentiated in."""
+    ours, counts = getattr(stats, name), np.arange(k + 1) if method == "logcdf" else np.arange(k + 1, k + 400)
+
+    def summed(p: Any) -> Any:
+        return pn.special.logsumexp(
+            ours.logpmf(counts[counts <= shapes[0]] if name == "binom" else counts, *shapes[:-1], p)
+        )
+
+    found = primad.value_and_grad(lambda p: getattr(ours, method)(k, *shapes[:-1], p))(shapes[-1])
+    assert -1e6 < found[0] < -700.0
+    np.testing.assert_allclose(found, primad.value_and_grad(summed)(shapes[-1]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("c", [-1e-9, 0.0, 1e-9, 0.04])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from primad import ops
-from primad.numpy.elementwise.ufuncs import where
+from primad.numpy.elementwise.ufuncs import log1p, where
+from primad.numpy.promotion import harmonize
 from primad.numpy.special_functions.formulas import SERIES, TERMS, formula
 from primad.ops.record.primitive import full
 from primad.system.deferred import special
@@ -20,6 +22,24 @@ __all__ = [
 def lower_beta(a: Any, b: Any, x: Any) -> Any:
     """Return I_x(a, b)."""
     return ops.betainc(a, b, x, n=(0, 0))
+
+
+def _of_beta(a: Any, b: Any, x: Any, upper: bool) -> Any:
+    return ops.betaincc(a, b, x) if upper else lower_beta(a, b, x)
+
+
+def _log_of_beta(a: Any, b: Any, x: Any, upper: bool) -> Any:
+    return ops.log_beta_tail(a, b, x, n=(0, 0), upper=upper)
+
+
+def log_beta_tail(a: Any, b: Any, x: Any, upper: bool) -> Any:
+    """Return the logarithm of betainc, or of betaincc, also where those vanish."""
+    return _log_of_beta(*harmonize("betainc", a, b, x, floats=True), upper=upper)
+
+
+def log_gamma_tail(a: Any, x: Any, upper: bool) -> Any:
+    """Return the logarithm of gammainc, or of gammaincc, also where those vanish."""
+    return ops.log_gamma_tail(*harmonize("gammainc", a, x, floats=True), n=0, upper=upper)
 
 
 @formula(special.bdtr)
@@ -133,14 +153,18 @@ def fdtrc(dfn: Any, dfd: Any, x: Any) -> Any:
     return f_probability(dfn, dfd, x, upper=True)
 
 
-def f_probability(dfn: Any, dfd: Any, x: Any, upper: bool) -> Any:
-    """Return a probability of F, by the one of dfn·x and dfd that is smaller than their sum's half."""
+def log_f_tail(dfn: Any, dfd: Any, x: Any, upper: bool) -> Any:
+    """Return the logarithm of fdtr, or of fdtrc, also where those vanish."""
+    return f_probability(*harmonize("fdtr", dfn, dfd, x, floats=True), upper=upper, tail=_log_of_beta)
+
+
+def f_probability(dfn: Any, dfd: Any, x: Any, upper: bool, tail: Any = _of_beta) -> Any:
+    """Return a tail of F, by the one of dfn·x and dfd that is smaller than their sum's half."""
     ahead, total = dfn * x, dfn * x + dfd
     small = ahead < dfd
     below = where(small, ahead, dfd) / total
-    one, other = (ops.betaincc, lower_beta) if upper else (lower_beta, ops.betaincc)
-    left = one(0.5 * dfn, 0.5 * dfd, where(small, below, 0.5))
-    return where(small, left, other(0.5 * dfd, 0.5 * dfn, where(small, 0.5, below)))
+    left = tail(0.5 * dfn, 0.5 * dfd, where(small, below, 0.5), upper)
+    return where(small, left, tail(0.5 * dfd, 0.5 * dfn, where(small, 0.5, below), not upper))
 
 
 @formula(special.fdtri)
@@ -164,16 +188,37 @@ def stdtr(df: Any, t: Any) -> Any:
 
 
 def t_probability(df: Any, t: Any) -> Any:
-    """Return the probability of a smaller t: that of one tail, by the one of t² and df that is smaller."""
-    square = t * t
-    far = square > df
-    ratio = where(far, 0.5, square / (df + square))
-    half, root = 0.5 * df, 0.5 + 0.0 * df
-    outer = lower_beta(half, root, df / where(far, df + square, 2.0 * df))
-    tail = 0.5 * where(far, outer, ops.betaincc(root, half, where(ratio == 0.0, 0.25, ratio)))
-    near = square * (1.0 + 1.0 / df) < SERIES  # an even function of t² has derivatives of odd orders that cancel
+    """Return the probability of a smaller t."""
+    near, middle = _near_middle(df, t)
+    tail = 0.5 * _outside(df, t * t, _of_beta)
+    return where(near, middle, where(t < 0.0, tail, 1.0 - tail))
+
+
+def _near_middle(df: Any, t: Any) -> tuple[Any, Any]:
+    """Return where t is close to 0, and the probability there, ½ elsewhere, by its power series.
+
+    An even function, as that of t² is, has derivatives of odd orders that cancel there.
+    """
+    square, half, root = t * t, 0.5 * df, 0.5 + 0.0 * df
+    near = square * (1.0 + 1.0 / df) < SERIES
     series = where(near, t, 0.0) * _over_density(df, where(near, square, 0.0)) * ops.exp(-ops.betaln(half, root))
-    return where(near, 0.5 + series / ops.sqrt(df), where(t < 0.0, tail, 1.0 - tail))
+    return near, 0.5 + series / ops.sqrt(df)
+
+
+def _outside(df: Any, square: Any, tail: Any) -> Any:
+    """Return a tail of t², by the one of t² and df that is smaller."""
+    far, half, root = square > df, 0.5 * df, 0.5 + 0.0 * df
+    ratio = where(far, 0.5, square / (df + square))
+    outer = tail(half, root, df / where(far, df + square, 2.0 * df), False)
+    return where(far, outer, tail(root, half, where(ratio == 0.0, 0.25, ratio), True))
+
+
+def log_t_tail(df: Any, t: Any) -> Any:
+    """Return the logarithm of stdtr, also where that vanishes."""
+    df, t = harmonize("stdtr", df, t, floats=True)
+    near, middle = _near_middle(df, t)
+    tail = _outside(df, where(near, df, t * t), _log_of_beta) - math.log(2.0)
+    return where(near, ops.log(middle), where(t < 0.0, tail, log1p(-ops.exp(tail))))
 
 
 def _over_density(df: Any, square: Any) -> Any:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from primad.ops.special.quadrature import tail_integral
 from primad.ops.special.series import polygamma_change
-from primad.ops.special.tails import deviance, log_gamma_correction, log_over_psi
+from primad.ops.special.tails import (
+    LEAST,
+    Orders,
+    bell_polynomials,
+    deviance,
+    log_derivatives,
+    log_gamma_correction,
+    log_of_probability,
+    log_over_psi,
+)
 from primad.system.deferred import special
 
-Orders = tuple[int, int]
 
-
-def _weight(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """Return xᵃyᵇ/B(a, b), y = 1 − x, by the distance of x from a/(a + b).
+def _weight_parts(a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return an exponent and a factor of xᵃyᵇ/B(a, b), y = 1 − x, by the distance of x from a/(a + b).
 
     Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
     """
     n, away = a + b, b * x - a * y
     exponent = -a * deviance(away / a, x + b * x / a) - b * deviance(-away / b, y + a * y / b)
     exponent += log_gamma_correction(n) - log_gamma_correction(a) - log_gamma_correction(b)
-    return np.exp(exponent) * np.sqrt(a / n * b / (2.0 * math.pi))
+    return exponent, np.sqrt(a / n * b / (2.0 * math.pi))
+
+
+def _weight(a: Any, b: Any, x: Any, y: Any) -> Any:
+    exponent, factor = _weight_parts(a, b, x, y)
+    return np.exp(exponent) * factor
 
 
 class _BetaKernel:
@@ -37,13 +50,13 @@ class _BetaKernel:
         self.small = a < 1.0, b < 1.0
         self.shifted = np.where(self.small[0], a + 1.0, a), np.where(self.small[1], b + 1.0, b)
         self.factors = np.where(self.small[0], 1.0 / a, 0.0), np.where(self.small[1], 1.0 / b, 0.0)
-        self.cumulants = {(j, k): self._cumulant(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1) if j + k > 1}
+        self.logs = {(j, k): self._of_log(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1) if j + k > 1}
 
-    def _cumulant(self, j: int, k: int) -> Any:
-        """Return the derivative of orders (j, k) of log B, of shapes that are shifted where they are small."""
+    def _of_log(self, j: int, k: int) -> Any:
+        """Return the derivative of orders (j, k) of −log B, of shapes that are shifted where they are small."""
         if j and k:
-            return -special.polygamma(j + k - 1, self.sum)
-        return -self._change(0 if j else 1, j + k - 1)
+            return special.polygamma(j + k - 1, self.sum)
+        return self._change(0 if j else 1, j + k - 1)
 
     def _change(self, which: int, order: int) -> Any:
         """Return ψ⁽ᵐ⁾(a + b) − ψ⁽ᵐ⁾(a), of a shifted shape a."""
@@ -65,31 +78,10 @@ class _BetaKernel:
     def at(self, first: Any, second: Any) -> Any:
         """Return the polynomial."""
         j, k = self.n
-        found = bell_polynomials(first, second, self.cumulants, self.n)
+        found = bell_polynomials({(1, 0): first, (0, 1): second, **self.logs}, self.n)
         (left, right), whole = self.factors, found[j, k]
         whole = whole + (j * left * found[j - 1, k] if j else 0.0) + (k * right * found[j, k - 1] if k else 0.0)
         return whole + (j * k * left * right * found[j - 1, k - 1] if j and k else 0.0)
-
-
-def bell_polynomials(first: Any, second: Any, cumulants: dict[Orders, Any], n: Orders) -> dict[Orders, Any]:
-    """Return the derivatives of orders up to n of exp(f), divided by exp(f): complete Bell polynomials.
-
-    Args:
-        first: the first derivative of f in its first variable.
-        second: that in its second variable.
-        cumulants: by orders, the further derivatives of −f.
-        n: the highest orders.
-    """
-    found: dict[Orders, Any] = {(0, 0): 0.0 * first + 1.0}
-    for q, p in [*np.ndindex(n[1] + 1, n[0] + 1)][1:]:
-        low = (p - 1, q) if p else (0, q - 1)
-        total = (first if p else second) * found[low]
-        for i, m in [*np.ndindex(low[0] + 1, low[1] + 1)][1:]:
-            ways = math.comb(low[0], i) * math.comb(low[1], m)
-            order = (i + 1, m) if p else (i, m + 1)
-            total = total - ways * cumulants[order] * found[low[0] - i, low[1] - m]
-        found[p, q] = total
-    return found
 
 
 def _in_double(a: Any, b: Any, x: Any) -> tuple[Any, Any, Any, Any]:
@@ -171,3 +163,119 @@ def _side(a: Any, b: Any, x: Any, y: Any, n: Orders) -> Any:
 
     tail = tail_integral(integrand, exponent, slope, peak, np.maximum(odds, 0.0))
     return np.where(upper, -tail, tail) * _weight(a, b, x, y)
+
+
+def _of_tail(a: Any, b: Any, x: Any, n: Orders, upper: bool) -> tuple[Any, ...]:
+    """Return operands and orders of what is a lower tail: an upper one's roles of t and 1 − t are exchanged."""
+    return (b, a, 1.0 - x, x, n[::-1]) if upper else (a, b, x, 1.0 - x, n)
+
+
+def _below(a: Any, b: Any, x: Any, y: Any, n: Orders) -> tuple[Any, dict[Orders, Any]]:
+    """Return M = ∫ (t/x)ᵃ((1 − t)/y)ᵇ/(t(1 − t)) dt over t < x, and the derivatives of log M in a and b up to orders n.
+
+    M is I_x(a, b) over the density times xy, and neither overflows nor vanishes where they do.
+    """
+
+    def logs(v: Any) -> tuple[Any, Any]:
+        """Return log(t/x) and log((1 − t)/y) where the odds of t are those of x times exp(−v)."""
+        change = x * np.expm1(-v)
+        fallen = -np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), np.log(y + x * np.exp(-v)))
+        return fallen - v, fallen
+
+    def exponent(v: Any) -> Any:
+        of_t, of_rest = logs(v)
+        return a * of_t + b * of_rest
+
+    def slope(v: Any) -> Any:
+        e = x * np.exp(-v)
+        return (b * e - a * y) / (y + e)
+
+    def integral(j: int, k: int) -> Any:
+        def integrand(v: Any) -> Any:
+            of_t, of_rest = logs(v)
+            return of_t**j * of_rest**k * np.exp(a * of_t + b * of_rest)
+
+        return tail_integral(integrand, exponent, slope, np.zeros(a.shape))
+
+    whole = integral(0, 0)
+    orders = [*np.ndindex(n[0] + 1, n[1] + 1)][1:]
+    return whole, log_derivatives({order: integral(*order) / whole for order in orders}, n)
+
+
+def _probability(a: Any, b: Any, x: Any, upper: bool) -> Any:
+    """Return a tail. SciPy's complement takes many times as long as the function, and is asked where it must be."""
+    found = np.asarray(special.betainc(a, b, x))
+    if not upper:
+        return found
+    found = 1.0 - found
+    small = found < 0.5
+    for chosen, own in (
+        (small & (x >= 0.5), lambda a, b, x: special.betainc(b, a, 1.0 - x)),
+        (small & (x < 0.5), special.betaincc),
+    ):
+        if np.any(chosen):
+            found = np.array(found)
+            found[chosen] = own(a[chosen], b[chosen], x[chosen])
+    return found
+
+
+def _far(plain: Any, a: Any, b: Any, x: Any) -> Any:
+    return (plain < LEAST) & (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
+
+
+def _of_log_weight(a: Any, b: Any, x: Any, y: Any, n: Orders) -> Any:
+    """Return the derivative of orders n in a and b of log(xᵃyᵇ/B(a, b))."""
+    j, k = n
+    if j and k:
+        return special.polygamma(j + k - 1, a + b)
+    log = (np.log(x) if j else np.where(y > 0.5, np.log1p(-x), np.log(y))) if j + k == 1 else 0.0
+    return log + polygamma_change(a if j else b, b if j else a, n=j + k - 1)
+
+
+def log_beta_tail(a: Any, b: Any, x: Any, *, n: Orders, upper: bool) -> Any:
+    """Return the derivative of orders n in a and b of log(1 − I_x(a, b)), or of log I_x(a, b).
+
+    Both go on where those vanish.
+    """
+    a, b, x, dtype = _in_double(a, b, x)
+    with np.errstate(all="ignore"):
+        plain = _probability(a, b, x, upper)
+        if any(n):
+            orders, sign = [*np.ndindex(n[0] + 1, n[1] + 1)][1:], -1.0 if upper else 1.0
+            parts = {order: sign * beta_distribution(a, b, x, n=order) / plain for order in orders}
+            found = np.asarray(log_derivatives(parts, n)[n])
+        else:
+            found = log_of_probability(plain, partial(_probability, upper=not upper), a, b, x)
+        far = _far(plain, a, b, x)
+        if np.any(far):
+            found = np.array(found)
+            *at, order = _of_tail(a[far], b[far], x[far], n, upper)
+            whole, logs = _below(*at, order)
+            if any(n):
+                found[far] = logs[order] + _of_log_weight(*at, order)
+            else:
+                exponent, factor = _weight_parts(*at)
+                found[far] = exponent + np.log(factor * whole)
+    return np.asarray(found, dtype)
+
+
+def beta_hazard(a: Any, b: Any, x: Any, *, n: Orders, upper: bool) -> Any:
+    """Return the derivative of orders n in a and b of the beta distribution's density over a tail."""
+    a, b, x, dtype = _in_double(a, b, x)
+    with np.errstate(all="ignore"):
+        plain = _probability(a, b, x, upper)
+        found = beta_density(a, b, x, n=(0, 0)) / plain
+        orders = [*np.ndindex(n[0] + 1, n[1] + 1)][1:]
+        logs = {
+            order: _of_log_weight(a, b, x, 1.0 - x, order) - log_beta_tail(a, b, x, n=order, upper=upper)
+            for order in orders
+        }
+        found = np.asarray(found * bell_polynomials(logs, n)[n])
+        far = _far(plain, a, b, x)
+        if np.any(far):
+            found = np.array(found)
+            *at, order = _of_tail(a[far], b[far], x[far], n, upper)
+            whole, logs = _below(*at, order)
+            bell = bell_polynomials({each: -log for each, log in logs.items()}, order)[order]
+            found[far] = bell / (at[2] * at[3] * whole)
+    return np.asarray(found, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from primad.ops.record.kinds import elementwise
@@ -9,7 +10,9 @@ from primad.ops.record.primitive import Primitive
 from primad.ops.special import tails
 from primad.system.deferred import special
 
-__all__ = ["gamma_density", "gammainc", "gammaincc", "gammainccinv", "gammaincinv"]
+__all__ = [
+    "gamma_density", "gamma_hazard", "gammainc", "gammaincc", "gammainccinv", "gammaincinv", "log_gamma_tail",
+]  # fmt: skip
 
 
 def _along(a: Any, x: Any, n: int) -> Any:
@@ -80,4 +83,46 @@ gammainccinv: Primitive = elementwise(
     ],
     meaning=lambda numbers, a, q: _quantile(numbers, a, 1 - q),
     doc="The x at which 1 − P(a, x) is q.",
+)
+
+
+def _hazard_along(out: Any, a: Any, x: Any, *, n: int, upper: bool) -> Any:
+    """Differentiate a hazard h in x: h′ is h·((a − 1)/x − 1 ± h), and n times in a by Leibniz."""
+    sign = 1.0 if upper else -1.0
+    orders = [gamma_hazard(a, x, n=k, upper=upper) for k in range(n + 1)]
+    found = out * ((a - 1.0) / x - 1.0)
+    found = found + orders[n - 1] * (n / x) if n else found
+    for k in range(n + 1):
+        found = found + sign * math.comb(n, k) * orders[k] * orders[n - k]
+    return found
+
+
+def _tail(numbers: Any, a: Any, x: Any, upper: bool) -> Any:
+    ends = (x,) if upper else (0, x)
+    return numbers.gammainc(a, *ends, regularized=True)
+
+
+log_gamma_tail: Primitive = elementwise(
+    "log_gamma_tail",
+    numpy=tails.log_gamma_tail,
+    partials=[
+        lambda out, a, x, *, n, upper: log_gamma_tail(a, x, n=n + 1, upper=upper),
+        lambda out, a, x, *, n, upper: (-1.0 if upper else 1.0) * gamma_hazard(a, x, n=n, upper=upper),
+    ],
+    meaning=lambda numbers, a, x, n, upper: numbers.differentiated(
+        lambda a: numbers.log(_tail(numbers, a, x, upper)), (a,), (n,)
+    ),
+    doc="The derivative of order n in a of log P(a, x), or of log(1 − P(a, x)), which go on below 1e-308.",
+)
+gamma_hazard: Primitive = elementwise(
+    "gamma_hazard",
+    numpy=tails.gamma_hazard,
+    partials=[
+        lambda out, a, x, *, n, upper: gamma_hazard(a, x, n=n + 1, upper=upper),
+        _hazard_along,
+    ],
+    meaning=lambda numbers, a, x, n, upper: numbers.differentiated(
+        lambda a: _density(numbers, a, x, 0) / _tail(numbers, a, x, upper), (a,), (n,)
+    ),
+    doc="The derivative of order n in a of the gamma distribution's density over a tail.",
 )

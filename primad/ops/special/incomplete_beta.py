@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ import numpy as np
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special import beta_tails
+from primad.ops.special.tails import bell_polynomials, log_derivatives
 from primad.system.deferred import Deferred, special
 
-__all__ = ["beta_density", "betainc", "betaincc", "betainccinv", "betaincinv"]
+__all__ = [
+    "beta_density", "beta_hazard", "betainc", "betaincc", "betainccinv", "betaincinv", "log_beta_tail",
+]  # fmt: skip
 
 
 def _along(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
@@ -55,11 +59,10 @@ def _density(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int]) -> Any:
         return numbers.psi(order, shape) - numbers.psi(order, a + b)
 
     logs = numbers.log(x) - change(a, 0), numbers.log(1 - x) - change(b, 0)
-    orders = [(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1) if j + k > 1]
-    cumulants = {
-        (j, k): -numbers.psi(j + k - 1, a + b) if j and k else change(a if j else b, j + k - 1) for j, k in orders
-    }
-    return beta_tails.bell_polynomials(*logs, cumulants, n)[n] * weight
+    found = {(1, 0): logs[0], (0, 1): logs[1]}
+    for j, k in [(j, k) for j in range(n[0] + 1) for k in range(n[1] + 1) if j + k > 1]:
+        found[j, k] = numbers.psi(j + k - 1, a + b) if j and k else -change(a if j else b, j + k - 1)
+    return bell_polynomials(found, n)[n] * weight
 
 
 def _quantile(numbers: Any, a: Any, b: Any, p: Any) -> Any:
@@ -124,3 +127,59 @@ def _inverse(name: str, original: Deferred, sign: int, said: str) -> Primitive:
 
 betaincinv = _inverse("betaincinv", special.betaincinv, 1, "The x at which I_x(a, b) is p.")
 betainccinv = _inverse("betainccinv", special.betainccinv, -1, "The x at which 1 − I_x(a, b) is p.")
+
+
+def _hazard_along(out: Any, a: Any, b: Any, x: Any, *, n: tuple[int, int], upper: bool) -> Any:
+    """Differentiate a hazard h in x: h′ is h·((a − 1)/x − (b − 1)/(1 − x) ± h), and n times in a and b by Leibniz."""
+    (j, k), y, sign = n, 1.0 - x, 1.0 if upper else -1.0
+
+    def order(j: int, k: int) -> Any:
+        return beta_hazard(a, b, x, n=(j, k), upper=upper)
+
+    found = out * ((a - 1.0) / x - (b - 1.0) / y)
+    found = found + order(j - 1, k) * (j / x) if j else found
+    found = found - order(j, k - 1) * (k / y) if k else found
+    for i, m in np.ndindex(j + 1, k + 1):
+        found = found + sign * math.comb(j, i) * math.comb(k, m) * order(i, m) * order(j - i, k - m)
+    return found
+
+
+def _log_tail(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int], upper: bool) -> Any:
+    orders, sign = [*np.ndindex(n[0] + 1, n[1] + 1)], -1 if upper else 1
+    whole = _distribution(numbers, a, b, x)
+    whole = 1 - whole if upper else whole
+    parts = {order: sign * _distribution(numbers, a, b, x, order) / whole for order in orders[1:]}
+    return log_derivatives(parts, n)[n] if any(n) else numbers.log(whole)
+
+
+def _hazard(numbers: Any, a: Any, b: Any, x: Any, n: tuple[int, int], upper: bool) -> Any:
+    """Return the density over the tail: exp of its logarithm, whose derivatives are those of both."""
+    orders, zero = [*np.ndindex(n[0] + 1, n[1] + 1)], (0, 0)
+    height = _density(numbers, a, b, x, zero)
+    parts = {order: _density(numbers, a, b, x, order) / height for order in orders[1:]}
+    logs = {order: log - _log_tail(numbers, a, b, x, order, upper) for order, log in log_derivatives(parts, n).items()}
+    return bell_polynomials(logs, n)[n] * height / numbers.exp(_log_tail(numbers, a, b, x, zero, upper))
+
+
+log_beta_tail: Primitive = elementwise(
+    "log_beta_tail",
+    numpy=beta_tails.log_beta_tail,
+    partials=[
+        lambda out, a, b, x, *, n, upper: log_beta_tail(a, b, x, n=(n[0] + 1, n[1]), upper=upper),
+        lambda out, a, b, x, *, n, upper: log_beta_tail(a, b, x, n=(n[0], n[1] + 1), upper=upper),
+        lambda out, a, b, x, *, n, upper: (-1.0 if upper else 1.0) * beta_hazard(a, b, x, n=n, upper=upper),
+    ],
+    meaning=_log_tail,
+    doc="The derivative of orders n in a and b of log I_x(a, b), or of log(1 − I_x(a, b)), which go on below 1e-308.",
+)
+beta_hazard: Primitive = elementwise(
+    "beta_hazard",
+    numpy=beta_tails.beta_hazard,
+    partials=[
+        lambda out, a, b, x, *, n, upper: beta_hazard(a, b, x, n=(n[0] + 1, n[1]), upper=upper),
+        lambda out, a, b, x, *, n, upper: beta_hazard(a, b, x, n=(n[0], n[1] + 1), upper=upper),
+        _hazard_along,
+    ],
+    meaning=_hazard,
+    doc="The derivative of orders n in a and b of the beta distribution's density over a tail.",
+)

@@ -11,6 +11,10 @@ from primad.ops.special.quadrature import tail_integral
 from primad.ops.special.series import FAR
 from primad.system.deferred import special
 
+Orders = tuple[int, int]
+LEAST = 1e-290
+"""Below it a probability may have lost digits. Derived from the least normal number of 64 bits."""
+
 
 def log_gamma_correction(a: Any) -> Any:
     """Return log Γ(a + 1) − log(√(2πa)·(a/e)ᵃ), which is 1/(12a) − … where a is large (DLMF 5.11.1)."""
@@ -49,8 +53,8 @@ def log1p_rest(z: Any) -> Any:
     return r * (z - 2.0 * total)
 
 
-def _weight(a: Any, x: Any) -> Any:
-    """Return xᵃ·exp(−x)/Γ(a), by the distance of x from a, which a difference of logarithms would lose.
+def _weight_parts(a: Any, x: Any) -> tuple[Any, Any]:
+    """Return an exponent and a factor of xᵃ·exp(−x)/Γ(a), by the distance of x from a, which logarithms would lose.
 
     Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000).
     """
@@ -58,7 +62,48 @@ def _weight(a: Any, x: Any) -> Any:
     by_distance = (a > 1.0) | (np.abs(away) < 0.5)
     far = a * np.log(x) - x - special.gammaln(a)
     exponent = np.where(by_distance, -a * deviance(away, x / a) - log_gamma_correction(a), far)
-    return np.exp(exponent) * np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
+    return exponent, np.where(by_distance, np.sqrt(a / (2.0 * math.pi)), 1.0)
+
+
+def _weight(a: Any, x: Any) -> Any:
+    """Return xᵃ·exp(−x)/Γ(a)."""
+    exponent, factor = _weight_parts(a, x)
+    return np.exp(exponent) * factor
+
+
+def bell_polynomials(logs: dict[Orders, Any], n: Orders) -> dict[Orders, Any]:
+    """Return the derivatives of orders up to n of exp(f), divided by exp(f): complete Bell polynomials.
+
+    Args:
+        logs: those of f, by their orders in its two variables.
+        n: the highest orders.
+    """
+    found: dict[Orders, Any] = {(0, 0): 1.0}
+    for q, p in [*np.ndindex(n[1] + 1, n[0] + 1)][1:]:
+        low, total = (p - 1, q) if p else (0, q - 1), 0.0
+        for i, m in np.ndindex(low[0] + 1, low[1] + 1):
+            ways = math.comb(low[0], i) * math.comb(low[1], m)
+            total = total + ways * logs[(i + 1, m) if p else (i, m + 1)] * found[low[0] - i, low[1] - m]
+        found[p, q] = total
+    return found
+
+
+def log_derivatives(parts: dict[Orders, Any], n: Orders) -> dict[Orders, Any]:
+    """Return the derivatives of orders up to n of log f from those of f, divided by f, which are Bell polynomials.
+
+    Args:
+        parts: the derivatives of f, divided by f, by their orders, but for the one of no order.
+        n: the highest orders.
+    """
+    moments, found = {(0, 0): 1.0, **parts}, dict[Orders, Any]()
+    for q, p in [*np.ndindex(n[1] + 1, n[0] + 1)][1:]:
+        low, total = (p - 1, q) if p else (0, q - 1), moments[p, q]
+        for i, m in [*np.ndindex(low[0] + 1, low[1] + 1)][:-1]:
+            ways = math.comb(low[0], i) * math.comb(low[1], m)
+            order = (i + 1, m) if p else (i, m + 1)
+            total = total - ways * found[order] * moments[low[0] - i, low[1] - m]
+        found[p, q] = total
+    return found
 
 
 class _GammaKernel:
@@ -134,3 +179,81 @@ def gamma_distribution(a: Any, x: Any, *, n: int) -> Any:
 
         found = -sign * tail_integral(integrand, exponent, slope, peak) * _weight(a, x)
     return np.asarray(np.where(inside, found, at_end), dtype)
+
+
+def _beyond(a: Any, x: Any, upper: bool, n: int) -> list[Any]:
+    """Return ∫ (log t/x)ᵏ·(t/x)ᵃ·exp(x − t) dt/t over t beyond x, of orders k up to n: derivatives of it in a.
+
+    It is P or Q over the density times x, and neither overflows nor vanishes where they do.
+    """
+    sign = 1.0 if upper else -1.0
+
+    def exponent(v: Any) -> Any:
+        return sign * a * v - x * np.expm1(sign * v)
+
+    def slope(v: Any) -> Any:
+        return sign * (a - x * np.exp(sign * v))
+
+    zero = np.zeros(a.shape)
+    return [
+        tail_integral(lambda v, k=k: (sign * v) ** k * np.exp(exponent(v)), exponent, slope, zero) for k in range(n + 1)
+    ]
+
+
+def log_gamma_tail(a: Any, x: Any, *, n: int, upper: bool) -> Any:
+    """Return the derivative of order n in a of log Q(a, x), or of log P(a, x); both go on where those vanish."""
+    dtype = np.asarray(x).dtype
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    own, other = (special.gammaincc, special.gammainc) if upper else (special.gammainc, special.gammaincc)
+    with np.errstate(all="ignore"):
+        plain = np.asarray(own(a, x))
+        far = (plain < LEAST) & (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        if n:
+            sign = -1.0 if upper else 1.0
+            parts = {(k, 0): sign * gamma_distribution(a, x, n=k) / plain for k in range(1, n + 1)}
+            found = np.asarray(log_derivatives(parts, (n, 0))[n, 0])
+        else:
+            found = log_of_probability(plain, other, a, x)
+        if np.any(far):
+            a, x, found = a[far], x[far], np.array(found)
+            whole, *rest = _beyond(a, x, upper, n)
+            if n:
+                cumulant = log_derivatives({(k, 0): each / whole for k, each in enumerate(rest, 1)}, (n, 0))[n, 0]
+                found[far] = cumulant + (np.log(x) - special.psi(a) if n == 1 else -special.polygamma(n - 1, a))
+            else:
+                exponent, factor = _weight_parts(a, x)
+                found[far] = exponent + np.log(factor * whole)
+    return np.asarray(found, dtype)
+
+
+def log_of_probability(plain: Any, other: Any, *operands: Any) -> Any:
+    """Return the logarithm of probabilities, of large ones by their complements."""
+    found = np.log(plain)
+    large = plain > 0.5
+    if np.any(large):
+        found = np.asarray(found)
+        found[large] = np.log1p(-other(*[each[large] for each in operands]))
+    return found
+
+
+def gamma_hazard(a: Any, x: Any, *, n: int, upper: bool) -> Any:
+    """Return the derivative of order n in a of the gamma distribution's density over a tail."""
+    dtype = np.asarray(x).dtype
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    with np.errstate(all="ignore"):
+        plain = np.asarray((special.gammaincc if upper else special.gammainc)(a, x))
+        far = (plain < LEAST) & (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        found = gamma_density(a, x, n=0) / plain
+        if n:
+            orders = range(1, n + 1)
+            logs = {(k, 0): -log_gamma_tail(a, x, n=k, upper=upper) for k in orders}
+            logs[1, 0] = logs[1, 0] + np.log(x) - special.psi(a)
+            logs |= {(k, 0): logs[k, 0] - special.polygamma(k - 1, a) for k in orders if k > 1}
+            found = found * bell_polynomials(logs, (n, 0))[n, 0]
+        if np.any(far):
+            a, x, found = a[far], x[far], np.array(found)
+            whole, *rest = _beyond(a, x, upper, n)
+            logs = log_derivatives({(k, 0): each / whole for k, each in enumerate(rest, 1)}, (n, 0))
+            bell = bell_polynomials({order: -each for order, each in logs.items()}, (n, 0))[n, 0]
+            found[far] = bell / (x * whole)
+    return np.asarray(found, dtype)

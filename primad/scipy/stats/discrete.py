@@ -7,7 +7,9 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
+from primad.numpy.special_functions.distributions import log_beta_tail
 from primad.scipy.stats.distribution import Distribution, above_zero, where_finite
+from primad.scipy.stats.tails import beta_tails, gamma_tails
 
 __all__ = [
     "bernoulli", "betabinom", "binom", "dlaplace", "geom", "logser", "nbinom", "planck", "poisson", "randint",
@@ -24,6 +26,11 @@ def _log_choices(n: Any, k: Any) -> Any:
     return -special.betaln(k + 1.0, n - k + 1.0) - pn.log1p(n)
 
 
+def _log_binom(k: Any, n: Any, p: Any, at_most: float, upper: bool) -> Any:
+    """Return the logarithm of a tail of the beta distribution, or what is known of n successes, which are the most."""
+    return pn.where(k >= n, at_most, log_beta_tail(k + 1.0, pn.where(k >= n, 1.0, n - k), p, upper=upper))
+
+
 poisson = Distribution(
     "poisson",
     ("mu",),
@@ -31,8 +38,7 @@ poisson = Distribution(
     above_zero,
     discrete=True,
     functions={
-        "cdf": lambda k, mu: special.gammaincc(k + 1.0, mu),
-        "sf": lambda k, mu: special.gammainc(k + 1.0, mu),
+        **gamma_tails(lambda k, mu: (k + 1.0, mu), falling=True),
         "mean": lambda mu: mu,
         "var": lambda mu: mu,
     },
@@ -62,6 +68,8 @@ binom = Distribution(
     functions={
         "cdf": lambda k, n, p: special.bdtr(k, n, p),
         "sf": lambda k, n, p: special.bdtrc(k, n, p),
+        "logcdf": lambda k, n, p: _log_binom(k, n, p, 0.0, upper=True),
+        "logsf": lambda k, n, p: _log_binom(k, n, p, -math.inf, upper=False),
         "mean": lambda n, p: n * p,
         "var": lambda n, p: n * p * (1.0 - p),
     },
@@ -74,8 +82,7 @@ nbinom = Distribution(
     above_zero,
     discrete=True,
     functions={
-        "cdf": lambda k, n, p: special.nbdtr(k, n, p),
-        "sf": lambda k, n, p: special.nbdtrc(k, n, p),
+        **beta_tails(lambda k, n, p: (n, k + 1.0, p)),
         "mean": lambda n, p: n * (1.0 - p) / p,
         "var": lambda n, p: n * (1.0 - p) / (p * p),
     },

@@ -8,6 +8,7 @@ from typing import Any
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.elementwise.ufuncs import defined_where
+from primad.numpy.special_functions.distributions import log_t_tail
 from primad.scipy.stats.distribution import (
     EULER,
     LOG_2,
@@ -18,6 +19,7 @@ from primad.scipy.stats.distribution import (
     within_one,
     without_ends,
 )
+from primad.scipy.stats.tails import beta_tails, f_tails, gamma_tails
 
 __all__ = [
     "beta", "cauchy", "chi2", "expon", "f", "gamma", "halfnorm", "invgamma", "laplace", "logistic", "lognorm", "norm",
@@ -205,8 +207,7 @@ gamma = Distribution(
     lambda z, a: special.xlogy(a - 1.0, z) - z - special.gammaln(a),
     above_zero,
     functions={
-        "cdf": lambda z, a: special.gammainc(a, z),
-        "sf": lambda z, a: special.gammaincc(a, z),
+        **gamma_tails(lambda z, a: (a, z)),
         "ppf": lambda q, a: special.gammaincinv(a, q),
         "isf": lambda q, a: special.gammainccinv(a, q),
         "mean": lambda a: a,
@@ -220,8 +221,7 @@ chi2 = Distribution(
     lambda z, df: gamma.log_density(0.5 * z, 0.5 * df) - LOG_2,
     above_zero,
     functions={
-        "cdf": lambda z, df: special.gammainc(0.5 * df, 0.5 * z),
-        "sf": lambda z, df: special.gammaincc(0.5 * df, 0.5 * z),
+        **gamma_tails(lambda z, df: (0.5 * df, 0.5 * z)),
         "ppf": lambda q, df: 2.0 * special.gammaincinv(0.5 * df, q),
         "isf": lambda q, df: 2.0 * special.gammainccinv(0.5 * df, q),
         "mean": lambda df: df,
@@ -235,8 +235,7 @@ invgamma = Distribution(
     lambda z, a: -(a + 1.0) * pn.log(z) - special.gammaln(a) - 1.0 / z,
     above_zero,
     functions={
-        "cdf": lambda z, a: special.gammaincc(a, 1.0 / z),
-        "sf": lambda z, a: special.gammainc(a, 1.0 / z),
+        **gamma_tails(lambda z, a: (a, 1.0 / z), falling=True),
         "ppf": lambda q, a: 1.0 / special.gammainccinv(a, q),
         "isf": lambda q, a: 1.0 / special.gammaincinv(a, q),
         "mean": lambda a: where_finite(a > 1.0, 1.0 / (a - 1.0)),
@@ -259,8 +258,7 @@ beta = Distribution(
     lambda z, a, b: special.xlogy(a - 1.0, z) + special.xlog1py(b - 1.0, -z) - special.betaln(a, b),
     within_one,
     functions={
-        "cdf": lambda z, a, b: special.betainc(a, b, z),
-        "sf": lambda z, a, b: special.betaincc(a, b, z),
+        **beta_tails(lambda z, a, b: (a, b, z)),
         "ppf": lambda q, a, b: special.betaincinv(a, b, q),
         "isf": lambda q, a, b: special.betainccinv(a, b, q),
         "mean": lambda a, b: a / (a + b),
@@ -275,6 +273,8 @@ t = Distribution(
     functions={
         "cdf": lambda z, df: special.stdtr(df, z),
         "sf": lambda z, df: special.stdtr(df, -z),
+        "logcdf": lambda z, df: log_t_tail(df, z),
+        "logsf": lambda z, df: log_t_tail(df, -z),
         "ppf": lambda q, df: special.stdtrit(df, q),
         "isf": lambda q, df: -special.stdtrit(df, q),
         "mean": lambda df: where_finite(df > 1.0, 0.0 * df),
@@ -313,8 +313,7 @@ f = Distribution(
     _f_density,
     above_zero,
     functions={
-        "cdf": lambda z, dfn, dfd: special.fdtr(dfn, dfd, z),
-        "sf": lambda z, dfn, dfd: special.fdtrc(dfn, dfd, z),
+        **f_tails(lambda z, dfn, dfd: (dfn, dfd, z)),
         "ppf": lambda q, dfn, dfd: special.fdtri(dfn, dfd, q),
         "isf": lambda q, dfn, dfd: 1.0 / special.fdtri(dfd, dfn, q),
         "mean": lambda dfn, dfd: where_finite(dfd > 2.0, dfd / (dfd - 2.0)),

@@ -19,6 +19,7 @@ from primad.scipy.stats.distribution import (
     without_ends,
 )
 from primad.scipy.stats.distributions import quarter_tangent
+from primad.scipy.stats.tails import gamma_tails
 
 __all__ = [
     "exponweib", "genextreme", "genlogistic", "genpareto", "gompertz", "gumbel_l", "gumbel_r", "halflogistic",
@@ -213,8 +214,7 @@ loggamma = Distribution(
     ("c",),
     lambda z, c: c * z - pn.exp(z) - special.gammaln(c),
     functions={
-        "cdf": lambda z, c: special.gammainc(c, pn.exp(z)),
-        "sf": lambda z, c: special.gammaincc(c, pn.exp(z)),
+        **gamma_tails(lambda z, c: (c, pn.exp(z))),
         "ppf": lambda q, c: pn.log(special.gammaincinv(c, q)),
         "isf": lambda q, c: pn.log(special.gammainccinv(c, q)),
         "mean": special.digamma,

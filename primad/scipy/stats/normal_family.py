@@ -20,6 +20,7 @@ from primad.scipy.stats.distribution import (
 )
 from primad.scipy.stats.distributions import gamma, norm, quarter_tangent
 from primad.scipy.stats.draws import normals, scipys_quantile
+from primad.scipy.stats.tails import gamma_tails
 
 __all__ = [
     "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",
@@ -46,8 +47,7 @@ chi = Distribution(
     lambda z, df: special.xlogy(df - 1.0, z) - 0.5 * z * z - (0.5 * df - 1.0) * LOG_2 - special.gammaln(0.5 * df),
     above_zero,
     functions={
-        "cdf": lambda z, df: special.gammainc(0.5 * df, 0.5 * z * z),
-        "sf": lambda z, df: special.gammaincc(0.5 * df, 0.5 * z * z),
+        **gamma_tails(lambda z, df: (0.5 * df, 0.5 * z * z)),
         "ppf": lambda q, df: pn.sqrt(2.0 * special.gammaincinv(0.5 * df, q)),
         "isf": lambda q, df: pn.sqrt(2.0 * special.gammainccinv(0.5 * df, q)),
         "mean": _chi_mean,
@@ -61,8 +61,7 @@ maxwell = Distribution(
     lambda z: LOG_2 - LOG_ROOT + 2.0 * pn.log(z) - 0.5 * z * z,
     above_zero,
     functions={
-        "cdf": lambda z: special.gammainc(1.5, 0.5 * z * z),
-        "sf": lambda z: special.gammaincc(1.5, 0.5 * z * z),
+        **gamma_tails(lambda z: (1.5, 0.5 * z * z)),
         "logsf": lambda z: LOG_2 + pn.logaddexp(special.log_ndtr(-z), pn.log(z) - 0.5 * z * z - LOG_ROOT),
         "ppf": lambda q: pn.sqrt(2.0 * special.gammaincinv(1.5, q)),
         "isf": lambda q: pn.sqrt(2.0 * special.gammainccinv(1.5, q)),
@@ -87,8 +86,7 @@ nakagami = Distribution(
     lambda z, nu: LOG_2 + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2.0 * nu - 1.0, z) - nu * z * z,
     above_zero,
     functions={
-        "cdf": lambda z, nu: special.gammainc(nu, nu * z * z),
-        "sf": lambda z, nu: special.gammaincc(nu, nu * z * z),
+        **gamma_tails(lambda z, nu: (nu, nu * z * z)),
         "ppf": lambda q, nu: pn.sqrt(special.gammaincinv(nu, q) / nu),
         "isf": lambda q, nu: pn.sqrt(special.gammainccinv(nu, q) / nu),
         "mean": _nakagami_mean,
@@ -114,6 +112,8 @@ gengamma = Distribution(
     functions={
         "cdf": _gengamma_part("cdf", "sf"),
         "sf": _gengamma_part("sf", "cdf"),
+        "logcdf": _gengamma_part("logcdf", "logsf"),
+        "logsf": _gengamma_part("logsf", "logcdf"),
         "ppf": _gengamma_part("ppf", "isf"),
         "isf": _gengamma_part("isf", "ppf"),
         "entropy": lambda a, c: (
@@ -130,8 +130,7 @@ halfgennorm = Distribution(
     lambda z, beta: pn.log(beta) - special.gammaln(1.0 / beta) - z**beta,
     above_zero,
     functions={
-        "cdf": lambda z, beta: special.gammainc(1.0 / beta, z**beta),
-        "sf": lambda z, beta: special.gammaincc(1.0 / beta, z**beta),
+        **gamma_tails(lambda z, beta: (1.0 / beta, z**beta)),
         "ppf": lambda q, beta: special.gammaincinv(1.0 / beta, q) ** (1.0 / beta),
         "isf": lambda q, beta: special.gammainccinv(1.0 / beta, q) ** (1.0 / beta),
         "entropy": lambda beta: 1.0 / beta - pn.log(beta) + special.gammaln(1.0 / beta),

@@ -9,6 +9,7 @@ from primad import numpy as pn
 from primad.numpy import special
 from primad.scipy.stats.distribution import EULER, LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
 from primad.scipy.stats.distributions import laplace
+from primad.scipy.stats.tails import f_tails
 
 __all__ = [
     "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "loglaplace", "loguniform", "lomax", "pareto",
@@ -179,8 +180,7 @@ betaprime = Distribution(
     lambda z, a, b: special.xlogy(a - 1.0, z) - (a + b) * pn.log1p(z) - special.betaln(a, b),
     above_zero,
     functions={
-        "cdf": lambda z, a, b: special.fdtr(2.0 * a, 2.0 * b, z * b / a),
-        "sf": lambda z, a, b: special.fdtrc(2.0 * a, 2.0 * b, z * b / a),
+        **f_tails(lambda z, a, b: (2.0 * a, 2.0 * b, z * b / a)),
         "ppf": lambda q, a, b: special.fdtri(2.0 * a, 2.0 * b, q) * a / b,
         "isf": lambda q, a, b: a / (b * special.fdtri(2.0 * b, 2.0 * a, q)),
         "mean": lambda a, b: where_finite(b > 1.0, a / (b - 1.0)),
