@@ -54,6 +54,28 @@ def test_quantiles_of_f_far_out_have_derivatives() -> None:
     np.testing.assert_allclose(slopes, [-of_x[0] / of_x[2], -of_x[1] / of_x[2], 1 / of_x[2]], rtol=1e-10)
 
 
+@pytest.mark.parametrize(("a", "b", "p"), [(300.0, 0.02, 0.7), (2.5, 0.1, 0.97), (0.1, 2.5, 0.03), (2.5, 3.0, 0.4)])
+def test_quantiles_of_the_beta_distribution_next_to_its_ends(a: float, b: float, p: float) -> None:
+    """A quantile and the complement's are 1 together; one of them is next to 0, and differentiated by mpmath."""
+    with mpmath.workdps(30):
+        first, second = (a, b) if p < 0.5 else (b, a)  # the shapes of what is small
+
+        def small(a: Any, b: Any, p: Any) -> Any:
+            lead = mpmath.exp((mpmath.log(p * a * mpmath.beta(a, b))) / a)
+            below = p * mpmath.beta(a, b)
+            f = lambda u: mpmath.exp(a * u) * mpmath.hyp2f1(a, 1 - b, a + 1, mpmath.exp(u)) / a - below  # noqa: E731
+            return mpmath.exp(mpmath.findroot(f, mpmath.log(lead)))
+
+        rest = mpmath.mpf(p) if p < 0.5 else 1 - mpmath.mpf(p)
+        at = [mpmath.mpf(first), mpmath.mpf(second), rest]
+        slopes = [float(mpmath.diff(small, tuple(at), order)) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    found = [primad.grad(recorded.betaincinv, i)(a, b, p) for i in range(3)]
+    other = [primad.grad(recorded.betainccinv, i)(b, a, p) for i in range(3)]
+    wanted = slopes if p < 0.5 else [-slopes[1], -slopes[0], slopes[2]]
+    np.testing.assert_allclose(found, wanted, rtol=1e-11)
+    np.testing.assert_allclose(other, [-wanted[1], -wanted[0], -wanted[2]], rtol=1e-11)
+
+
 @pytest.mark.parametrize("v", [0, 2.5])
 @pytest.mark.parametrize("name", ["ive", "kve"])
 def test_scaled_bessel_functions_far_out_have_derivatives(name: str, v: float) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from primad.ops.elementwise.selection import select
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special import beta_tails
@@ -105,28 +107,48 @@ betaincc: Primitive = elementwise(
 )
 
 
-def _inverse(name: str, original: Deferred, sign: int, said: str) -> Primitive:
-    """Return an inverse in x; its value in a and b changes so that I_x(a, b) does not."""
+def _slope(place: int, a: Any, b: Any, low: Any, high: Any) -> Any:
+    """Return the derivative in a, b or p of the x at which I_x(a, b) is p, by the smaller one of x and 1 − x.
 
+    Args:
+        place: of which operand.
+        a: the first shape.
+        b: the second shape.
+        low: x.
+        high: 1 − x, which is the inverse of the complement with the shapes exchanged.
+    """
+    right = low > 0.5
+    near = select(right, b, a), select(right, a, b), select(right, high, low)
+    height = beta_density(*near, n=(0, 0))
+    if place == 2:
+        return 1.0 / height
+    orders = ((1, 0), (0, 1)) if place == 0 else ((0, 1), (1, 0))
+    own, other = [betainc(*near, n=order) for order in orders]
+    return select(right, other, -own) / height
+
+
+def _inverse(name: str, original: Deferred, partials: list[Any], meaning: Any, said: str) -> Primitive:
     def function(a: Any, b: Any, p: Any) -> Any:
         found = original(*[np.asarray(each, np.float64) for each in (a, b, p)])  # its loop of float32 is less exact
         return np.asarray(found, getattr(p, "dtype", np.float64))
 
-    return elementwise(
-        name,
-        numpy=function,
-        partials=[
-            lambda out, a, b, p: -betainc(a, b, out, n=(1, 0)) / beta_density(a, b, out, n=(0, 0)),
-            lambda out, a, b, p: -betainc(a, b, out, n=(0, 1)) / beta_density(a, b, out, n=(0, 0)),
-            lambda out, a, b, p: float(sign) / beta_density(a, b, out, n=(0, 0)),
-        ],
-        meaning=lambda numbers, a, b, p: _quantile(numbers, a, b, p if sign > 0 else 1 - p),
-        doc=said,
-    )
+    return elementwise(name, numpy=function, partials=partials, meaning=meaning, doc=said)
 
 
-betaincinv = _inverse("betaincinv", special.betaincinv, 1, "The x at which I_x(a, b) is p.")
-betainccinv = _inverse("betainccinv", special.betainccinv, -1, "The x at which 1 − I_x(a, b) is p.")
+betaincinv = _inverse(
+    "betaincinv",
+    special.betaincinv,
+    [partial(lambda i, out, a, b, p: _slope(i, a, b, out, betainccinv(b, a, p)), i) for i in range(3)],
+    _quantile,
+    "The x at which I_x(a, b) is p.",
+)
+betainccinv = _inverse(
+    "betainccinv",
+    special.betainccinv,
+    [partial(lambda i, out, a, b, p: -_slope(i, b, a, betaincinv(b, a, p), out), i) for i in (1, 0, 2)],
+    lambda numbers, a, b, p: _quantile(numbers, a, b, 1 - p),
+    "The x at which 1 − I_x(a, b) is p.",
+)
 
 
 def _hazard_along(out: Any, a: Any, b: Any, x: Any, *, n: tuple[int, int], upper: bool) -> Any:
