@@ -16,7 +16,7 @@ from primad.ir.array_types import is_complex
 
 
 class Stepped(NamedTuple):
-    """What a step gives.
+    """The result of a step.
 
     Attributes:
         y: the value at its end.
@@ -68,5 +68,5 @@ def squares(x: Any) -> Any:
 
 
 def scale(y: Any, new: Any, atol: Any, rtol: Any) -> Any:
-    """Return how large the error of each component may be."""
+    """Return the tolerance for the error of each component."""
     return atol + rtol * np.maximum(np.abs(y), np.abs(new))

@@ -23,7 +23,7 @@ tracemalloc."""
 
 
 def held_bytes(value: Any) -> int:
-    """Estimate the bytes that a cached value holds: nodes, captured arrays, native code, in whatever they stand.
+    """Estimate the bytes that a cached value holds: nodes, captured arrays and native code, at any depth.
 
     Plans say by their property `held` what they hold; native functions and scripts of recordings say by their property
     `held_bytes` how much they take themselves.
@@ -121,6 +121,6 @@ class Cache:
 
 
 EXECUTABLES = Cache(1024)
-"""What runs programs, by executor, key and options, or how Python calls them; None where nothing does it so."""
+"""Executables, by executor, program, options and, of native functions, signature; None where there is no function."""
 BUILT = Cache(512)
-"""Programs that derivatives were built as, and what holds them, by transform, canonical key and options."""
+"""Programs of derivatives, by transform, canonical key of what is differentiated, and options."""

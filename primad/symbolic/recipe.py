@@ -29,7 +29,7 @@ class Recipe:
         return place
 
     def step(self, function: Callable[..., Any], *operands: int) -> int:
-        """Return the place of what a function makes of the values in some places."""
+        """Add a function of the values in some places as a step; return the place of its result."""
         size = len(self._known)
         place = self._place((function, operands))
         if len(self._known) > size:

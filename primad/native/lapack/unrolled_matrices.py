@@ -93,7 +93,7 @@ def _pivot(v: Vector, column: Elements) -> tuple[list[str], str]:
 
 
 def _exchange(v: Vector, chosen: Sequence[str], column: Elements) -> None:
-    """Exchange the first element with that which is chosen."""
+    """Exchange the first element with the chosen one."""
     first = column[0]
     for i, here in enumerate(chosen, 1):
         column[0] = v.choose(here, column[i], column[0])

@@ -66,7 +66,7 @@ class CallOfPart:
 
 @dataclass(eq=False)
 class _Use:
-    """A piece of a program on its way to be a call.
+    """A piece of a program that is to become a call.
 
     Attributes:
         nodes: what it computes; views are computed wherever they are read.

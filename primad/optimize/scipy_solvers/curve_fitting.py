@@ -54,8 +54,8 @@ def curve_fit(
         p0: where to start, a number for each parameter. By default 1, or within the bounds; how many parameters there
             are is read off the signature of the model then.
         sigma: standard deviations of the data, or their covariance matrix; by default they are equal.
-        absolute_sigma: whether `sigma` is taken as it is; otherwise the covariance of the parameters is scaled so that
-            the misfit is what `sigma` lets expect.
+        absolute_sigma: whether `sigma` is in the units of the data; otherwise it only weighs them, and the covariance
+            of the parameters is scaled by the variance of the weighted residuals.
         check_finite: whether data that are NaN or infinite are refused; by default they are, unless `nan_policy` says
             what becomes of them.
         bounds: (lower, upper), each a number or an array; or `Bounds`.
@@ -150,7 +150,7 @@ def _column(value: Any) -> Any:
 
 
 class _Model:
-    """A model as SciPy calls it; what it returns first, and all derivatives, are looked at.
+    """A model as SciPy calls it; its first values and all its derivatives are checked for NaN and infinity.
 
     Args:
         function: (x, *parameters).
@@ -231,12 +231,11 @@ def covariance(
 
     Returns:
         a matrix with a row for each number of the parameters, in the order of the leaves, and two for the parts of a
-        complex one. The roots of its diagonal are
-        the standard deviations.
+        complex one. The square roots of its diagonal are the standard deviations.
 
     Raises:
         ShapeError: if there are not more residuals than parameters, and s² is not given.
-        MatrixError: if the residuals do not determine the parameters: which they say least of.
+        MatrixError: if the residuals do not determine the parameters; it names the one that is determined least.
         NotFiniteError: if residuals or their derivatives are NaN or infinite.
 
     Example:

@@ -1,4 +1,4 @@
-"""What is said of each part of a boundary: something of every unknown, and nothing twice or otherwise."""
+"""Checks of the conditions on each part of a boundary: every unknown needs one, and no two may contradict another."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def _lives(statement: Statement, name: str, part: str) -> bool:
 
 
 def _is_rest(condition: Condition) -> bool:
-    """Say whether a condition is on what others leave."""
+    """Say whether a condition holds on the parts that other conditions leave."""
     return isinstance(condition, Free) and condition.on is None
 
 
 def concerned(condition: Condition, statement: Statement) -> Sequence[str]:
-    """Return the unknowns that a condition says something of."""
+    """Return the unknowns that a condition constrains."""
     if condition.unknowns:
         return condition.unknowns
     if isinstance(condition, Periodic):
@@ -70,7 +70,7 @@ def concerned(condition: Condition, statement: Statement) -> Sequence[str]:
 
 
 def _check_twice(condition: Condition, before: list[Condition], name: str, part: str) -> None:
-    """Raise if a condition says again, or otherwise, what another one says."""
+    """Raise if a condition repeats another one, or contradicts it."""
     for other in before:
         free = isinstance(condition, Free) or isinstance(other, Free)
         if condition.kind == other.kind != "condition" or free:

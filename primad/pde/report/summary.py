@@ -203,7 +203,7 @@ def _networks(problem: Problem) -> Any:
 
 
 def brief(value: Any) -> str:
-    """Return a record with the fields that are not as by default."""
+    """Describe a record by the fields that differ from their defaults."""
     if not is_dataclass(value):
         return repr(value)
     told = [f for f in fields(value) if f.default is MISSING or getattr(value, f.name) != f.default]

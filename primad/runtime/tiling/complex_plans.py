@@ -99,7 +99,7 @@ def _in_stages(program: Program, options: Options) -> Executable | None:
 
 
 class PlanInParts(Executable):
-    """A plan of the real numbers that complex arrays lie in memory as.
+    """A plan that takes and gives complex arrays as pairs of real numbers, as they lie in memory.
 
     Args:
         program: what it computes.
@@ -146,7 +146,7 @@ class PlanInParts(Executable):
 
 
 def _numbers(x: Any, type: ArrayType) -> Any:
-    """Return an argument as the real numbers that it lies in memory as."""
+    """Return a complex argument as an array of pairs of real numbers, as they lie in memory."""
     if not type.is_complex:
         return x
     inner = interleaved(type)
@@ -154,7 +154,7 @@ def _numbers(x: Any, type: ArrayType) -> Any:
 
 
 def _whole(x: Any, type: ArrayType) -> Any:
-    """Return the complex numbers that real ones are in memory."""
+    """Return an array of pairs of real numbers as the complex numbers that they are in memory."""
     return np.ascontiguousarray(x).view(type.dtype).reshape(type.shape)[()] if type.is_complex else x
 
 
