@@ -20,7 +20,7 @@ from primad.native.unrolled.straight_line import Straight
 from primad.native.unrolled.unrolled_context import Elements
 
 
-def separate_text(member: Member) -> str:
+def lanes_text(member: Member) -> str:
     """Write a stack of loops: `i64 @KERNEL(ptr %table, i64 %first, i64 %last, i64 %steps)`.
 
     The loops of the members from `first` up to `last` take at least one step each, which changes nothing where a loop

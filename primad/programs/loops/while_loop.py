@@ -108,12 +108,12 @@ def _run(
     memory: int | None = None,
     wanted: Sequence[bool] | None = None,
 ) -> tuple[Any, ...]:
-    from primad.runtime.loops.lane_loops import separate_loops
-    from primad.runtime.loops.loop_runs import run_separate, run_while
+    from primad.runtime.loops.lane_loops import in_lanes
+    from primad.runtime.loops.loop_runs import run_lanes, run_while
 
-    apart = separate_loops(of, carry, None if wanted is None else wanted[1:]) if separate else None
-    if apart is not None:
-        return tuple(run_separate(apart, arrays, carry, most))
+    lanes = in_lanes(of, carry, None if wanted is None else wanted[1:]) if separate else None
+    if lanes is not None:
+        return tuple(run_lanes(lanes, arrays, carry, most))
     return tuple(run_while(of, arrays, carry, most, streams, budget, memory))
 
 
@@ -235,12 +235,12 @@ def _loop(node: Node) -> LoopForm:
 
 
 def _how(node: Node) -> str:
-    from primad.runtime.loops.lane_loops import separate_loops
+    from primad.runtime.loops.lane_loops import in_lanes
     from primad.runtime.loops.loop_executables import steps_of
 
     form = _loop(node)
-    apart = separate_loops(form.of, form.carry) if form.separate else None
-    summary = steps_of(form.of, form.carry, 0, False, True).summary if apart is None else apart.summary
+    lanes = in_lanes(form.of, form.carry) if form.separate else None
+    summary = steps_of(form.of, form.carry, 0, False, True).summary if lanes is None else lanes.summary
     return f"a loop of at most {several(form.length, 'step')}: {summary}"
 
 

@@ -14,7 +14,7 @@ from primad.ir.program import ClosedProgram
 from primad.native.emit.op_table import one_loop_of
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.loops.batched_while import Member, few_of
-from primad.native.loops.while_lanes import separate_text
+from primad.native.loops.while_lanes import lanes_text
 from primad.parallel.threads import MOST_CHUNKS, run_on_threads
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.loops.driven_loops import UNINTERRUPTED
@@ -28,7 +28,7 @@ MOST_PIECES = 4 * MOST_CHUNKS
 keep threads busy to the end."""
 
 
-class SeparateLoops:
+class LaneLoops:
     """A stack of loops as one native function.
 
     Attributes:
@@ -46,7 +46,7 @@ class SeparateLoops:
         self._member, self._size, self._wanted = member, member.size, wanted
         self._types, self._carry = member.program.in_types, len(member.results)
         self._unwanted = [(k, self._types[k].nbytes) for k, i in enumerate(member.results) if not wanted[i]]
-        self._kernels = host.kernels([separate_text(member)])
+        self._kernels = host.kernels([lanes_text(member)])
         self._function = _FUNCTION(self._kernels[0].address)
         tile, size = member.tile, member.size
         piece = max(PIECE // max(1, length), -(-size // MOST_PIECES))
@@ -126,7 +126,7 @@ class LanesKey(NamedTuple):
     kind: str = "lanes"
 
 
-def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None = None) -> SeparateLoops | None:
+def in_lanes(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None = None) -> LaneLoops | None:
     """Return what runs a stack of loops, made if it is not there; None where its members are not taken one by one.
 
     Args:
@@ -135,10 +135,10 @@ def separate_loops(of: ClosedProgram, carry: int, wanted: Sequence[bool] | None 
         wanted: which of them are results, if not all.
     """
     used = tuple(wanted or [True] * carry)
-    found: SeparateLoops | None = EXECUTABLES.get(LanesKey(of.key, used, LEFT_OUT.get()), lambda: _made(of, used))
+    found: LaneLoops | None = EXECUTABLES.get(LanesKey(of.key, used, LEFT_OUT.get()), lambda: _made(of, used))
     return found
 
 
-def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> SeparateLoops | None:
+def _made(of: ClosedProgram, wanted: tuple[bool, ...]) -> LaneLoops | None:
     found = None if compiler() is None else one_loop_of(of, wanted)
-    return None if found is None else compiled("a loop", lambda: SeparateLoops(found[0], wanted, found[1]))
+    return None if found is None else compiled("a loop", lambda: LaneLoops(found[0], wanted, found[1]))

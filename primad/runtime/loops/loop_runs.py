@@ -13,7 +13,7 @@ from primad.ir.program import ClosedProgram
 from primad.runtime.failure import ENDLESS, MORE_STEPS
 from primad.runtime.loops.binomial_schedule import Cut, cut
 from primad.runtime.loops.driven_loops import Steps
-from primad.runtime.loops.lane_loops import SeparateLoops
+from primad.runtime.loops.lane_loops import LaneLoops
 from primad.runtime.loops.loop_executables import steps_of
 from primad.runtime.loops.rematerialised_rows import Rows, Source, StoredRows, Take, pieces
 
@@ -178,7 +178,7 @@ def run_while(
     return [_steps_taken(taken, most), *_values(state), *made]
 
 
-def run_separate(loops: SeparateLoops, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
+def run_lanes(loops: LaneLoops, arrays: Sequence[Any], carry: int, most: int) -> list[Any]:
     """Run a stack of loops, each until it ends.
 
     Args:
