@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.enclosures.arithmetic import square
 from primad.enclosures.bounds import TINY, Bounds, absolute_most, relative_error, signed, up
+from primad.enclosures.interval_arithmetic import square
 from primad.errors import EnclosureError
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import Primitive

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.enclosures.arithmetic import add, div, mul, power, sub
 from primad.enclosures.array_bounds import contract_bounds
 from primad.enclosures.bounds import Bounds, intersection, middle_of, point, real
+from primad.enclosures.interval_arithmetic import add, div, mul, power, sub
 from primad.enclosures.interval_run import IntervalRun, Undefined
 from primad.errors import EnclosureError, ShapeError
 from primad.functional.control.mapping import vmap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.enclosures import arithmetic, array_bounds, functions
+from primad.enclosures import array_bounds, function_bounds, interval_arithmetic
 from primad.enclosures.bounds import Bounds
 from primad.ops.record.primitive import Primitive
 
@@ -43,43 +43,43 @@ EXACT = (
 BOUNDS: dict[Primitive, BoundsOf] = {
     **{op: array_bounds.at_both_ends(op) for op in EXACT},
     **{op: array_bounds.at_places(op) for op in (ops.gather, ops.scatter_add)},
-    **{op: functions.of_op(op, shape) for op, shape in functions.SHAPES.items()},
+    **{op: function_bounds.of_op(op, shape) for op, shape in function_bounds.SHAPES.items()},
     ops.stop_gradient: _same,
     ops.barrier: _same,
     ops.cast: _cast,
     ops.truncate: _truncate,
     ops.logical_not: _not,
-    ops.add: arithmetic.add,
-    ops.sub: arithmetic.sub,
-    ops.neg: arithmetic.neg,
-    ops.mul: arithmetic.mul,
-    ops.div: arithmetic.div,
-    ops.abs: arithmetic.absolute,
-    ops.maximum: arithmetic.maximum,
-    ops.minimum: arithmetic.minimum,
-    ops.power: arithmetic.power,
-    ops.hypot: arithmetic.hypot,
-    ops.direction: arithmetic.direction,
-    ops.arctan2: arithmetic.arctan2,
-    ops.remainder: arithmetic.remainder,
-    ops.floor_divide: arithmetic.floor_divide,
-    ops.less: arithmetic.less,
-    ops.less_equal: arithmetic.less_equal,
-    ops.equal: arithmetic.equal,
-    ops.select: arithmetic.select,
-    ops.mask: arithmetic.mask,
-    ops.defined_where: arithmetic.defined_where,
-    ops.sin: functions.sine,
-    ops.cos: functions.cosine,
-    ops.tan: functions.tangent,
-    ops.leg: functions.leg,
+    ops.add: interval_arithmetic.add,
+    ops.sub: interval_arithmetic.sub,
+    ops.neg: interval_arithmetic.neg,
+    ops.mul: interval_arithmetic.mul,
+    ops.div: interval_arithmetic.div,
+    ops.abs: interval_arithmetic.absolute,
+    ops.maximum: interval_arithmetic.maximum,
+    ops.minimum: interval_arithmetic.minimum,
+    ops.power: interval_arithmetic.power,
+    ops.hypot: interval_arithmetic.hypot,
+    ops.direction: interval_arithmetic.direction,
+    ops.arctan2: interval_arithmetic.arctan2,
+    ops.remainder: interval_arithmetic.remainder,
+    ops.floor_divide: interval_arithmetic.floor_divide,
+    ops.less: interval_arithmetic.less,
+    ops.less_equal: interval_arithmetic.less_equal,
+    ops.equal: interval_arithmetic.equal,
+    ops.select: interval_arithmetic.select,
+    ops.mask: interval_arithmetic.mask,
+    ops.defined_where: interval_arithmetic.defined_where,
+    ops.sin: function_bounds.sine,
+    ops.cos: function_bounds.cosine,
+    ops.tan: function_bounds.tangent,
+    ops.leg: function_bounds.leg,
     ops.sum: array_bounds.sum_bounds,
     ops.cumsum: array_bounds.cumsum_bounds,
     ops.overlap_add: array_bounds.overlap_add_bounds,
     ops.contract: array_bounds.contract_bounds,
 }
 """The bounds of an op's results from those of its operands; params are the op's."""
-SQUARES: dict[Primitive, BoundsOf] = {ops.mul: arithmetic.square}
+SQUARES: dict[Primitive, BoundsOf] = {ops.mul: interval_arithmetic.square}
 """Bounds of ops of one and the same operand twice, which are tighter."""
 
 
@@ -88,7 +88,7 @@ def _at_origin(x: Bounds, y: Bounds) -> Any:
 
 
 JUMPS: dict[Primitive, Callable[..., Any]] = {
-    ops.remainder: arithmetic.crosses_multiple,
+    ops.remainder: interval_arithmetic.crosses_multiple,
     ops.arctan2: lambda y, x: (x.low <= 0) & (y.low <= 0) & (y.high >= 0),
     ops.direction: _at_origin,
 }

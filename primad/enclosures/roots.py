@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from primad.enclosures.arithmetic import add, sub
 from primad.enclosures.array_bounds import contract_bounds
 from primad.enclosures.bounds import Bounds, point
 from primad.enclosures.boxes import BatchedFunction, Boxes, joined
 from primad.enclosures.enclosing import IntervalArray
+from primad.enclosures.interval_arithmetic import add, sub
 from primad.errors import ShapeError
 
 MOST = 100_000

@@ -1,10 +1,10 @@
 """Functions that contain a solver, with the derivatives of what they solve."""
 
-from primad.implicit import functions
-from primad.implicit.functions import *
+from primad.implicit import solver_functions
+from primad.implicit.solver_functions import *
 
 __all__: list[str] = []
-__all__ += functions.__all__
+__all__ += solver_functions.__all__
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.implicit.equations import Array, ImplicitEquation
-from primad.implicit.solving import solve
+from primad.implicit.solution_search import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive

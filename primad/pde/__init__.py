@@ -14,8 +14,7 @@ from primad.pde.equations.symbolic_equations import Equation, manufactured
 from primad.pde.families import input_functions
 from primad.pde.families.input_functions import *
 from primad.pde.fields.coordinate_systems import CoordinateSystem
-from primad.pde.fields.named_fields import Field, FieldAt
-from primad.pde.fields.operators import (
+from primad.pde.fields.field_operators import (
     advection,
     biharmonic,
     curl,
@@ -29,6 +28,7 @@ from primad.pde.fields.operators import (
     normal_derivative,
     strain,
 )
+from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.spectral_derivatives import spectral_derivative
 from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
 from primad.pde.geometry.domains import *
@@ -44,11 +44,11 @@ from primad.pde.problem.conditions import *
 from primad.pde.problem.inner_conditions import *
 from primad.pde.problem.pde_problem import *
 from primad.pde.problem.settings import *
-from primad.pde.report import comparison, interpolation, plots, run_plots
+from primad.pde.report import comparison, plots, run_plots, spectral_interpolation
 from primad.pde.report.comparison import *
-from primad.pde.report.interpolation import *
 from primad.pde.report.plots import *
 from primad.pde.report.run_plots import *
+from primad.pde.report.spectral_interpolation import *
 from primad.pde.solve import history, marching, solution
 from primad.pde.solve.history import *
 from primad.pde.solve.marching import *
@@ -84,7 +84,7 @@ __all__ += element_solution.__all__
 __all__ += domains.__all__
 __all__ += catalog.__all__
 __all__ += history.__all__
-__all__ += interpolation.__all__
+__all__ += spectral_interpolation.__all__
 __all__ += intervals.__all__
 __all__ += marching.__all__
 __all__ += inner_conditions.__all__

@@ -18,7 +18,7 @@ from primad.ops.record.primitive import Primitive
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks.axis_checks import check_axis_map
-from primad.verify.checks.complex_checks import complex_row
+from primad.verify.checks.complex_record_checks import complex_row
 from primad.verify.checks.consumer_checks import consumers_row
 from primad.verify.checks.decide import FAULTS, Wrong
 from primad.verify.checks.function_checks import RULED, FunctionCase, function_case, function_rows

@@ -12,7 +12,7 @@ import primad
 from primad import numpy as pnp
 from primad import ops
 from primad.enclosures import EnclosureError, IntervalArray, enclose
-from primad.enclosures.functions import FARTHEST, SHAPES
+from primad.enclosures.function_bounds import FARTHEST, SHAPES
 from primad.enclosures.op_bounds import BOUNDS, JUMPS, SQUARES, WITHOUT, why_not
 from primad.system.deferred import loaded
 from primad.verify.cases.drawn_cases import Example, Operand, Seeded

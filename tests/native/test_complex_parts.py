@@ -11,8 +11,8 @@ import pytest
 import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.native.complex_numbers.part_rules import NOT_WRITTEN, RULES, SOME
 from primad.native.complex_numbers.realify import in_parts, is_complex, reason_in_parts
-from primad.native.complex_numbers.rules import NOT_WRITTEN, RULES, SOME
 from primad.native.complex_numbers.transforms import are_short
 from primad.native.llvm.compiler import compiler
 from primad.runtime.executors.dispatch import NATIVE

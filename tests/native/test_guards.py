@@ -20,7 +20,7 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf
 from primad.ir.program import ClosedProgram, Program
 from primad.native.complex_numbers.complex_arithmetic import Parts
-from primad.native.complex_numbers.rules import rule_of
+from primad.native.complex_numbers.part_rules import rule_of
 from primad.native.cpython import entry_point, object_layout
 from primad.native.emit import scipy_functions
 from primad.native.emit.elementwise_loop import _in_turn

@@ -80,7 +80,7 @@ def test_what_leaves_nan_out_has_derivatives(rate: float, most: int) -> None:
 MADE = {
     "integrate/ivp.py": "a value that is not reached is an error",
     "integrate/quadrature.py": "an integral that does not converge is an error",
-    "pde/report/grids.py": "nothing is differentiated: pictures have no value there",
+    "pde/report/picture_grids.py": "nothing is differentiated: pictures have no value there",
     "integrate/adaptive.py": "as integrate/ivp.py, which asks it",
     "numpy/reduce/nans.py": "what is left out has derivative 0, also if all is",
     "numpy/elementwise/ufuncs.py": "heaviside, whose derivative is 0, and defined_where of arrays that are not traced",

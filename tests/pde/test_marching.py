@@ -6,8 +6,8 @@ import pytest
 import primad
 from primad import pde
 from primad.errors import ProblemError
-from primad.pde.report import grids
-from primad.pde.report.interpolation import ChebyshevBasis, TrigonometricBasis, near, through
+from primad.pde.report import picture_grids
+from primad.pde.report.spectral_interpolation import ChebyshevBasis, TrigonometricBasis, near, through
 
 
 @pytest.mark.parametrize("count", [8, 9, 64])
@@ -236,7 +236,7 @@ def test_a_time_may_be_off_by_what_rounding_makes_of_it(marched):
 def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    monkeypatch.setattr(grids, "POINTS", 21)
+    monkeypatch.setattr(picture_grids, "POINTS", 21)
     axes = marched.plot_slices(at=[0.0, 0.4])
     assert len(axes.lines) == 3, "with the data at the end"
     matplotlib.pyplot.close(axes.figure)

@@ -14,7 +14,7 @@ import pytest
 
 from primad import optimize, pde
 from primad.errors import ProblemError
-from primad.pde.report import coloured_maps, grids, outlines, run_plots
+from primad.pde.report import coloured_maps, outlines, picture_grids, run_plots
 from primad.pde.report.coloured_maps import colours
 from primad.pde.solve.confidence import Confidence
 from primad.recording import tree
@@ -52,7 +52,7 @@ def room() -> pde.Solution:
 
 @pytest.fixture(autouse=True)
 def coarse_and_closed(monkeypatch):
-    monkeypatch.setattr(grids, "POINTS", 41)
+    monkeypatch.setattr(picture_grids, "POINTS", 41)
     yield
     plt.close("all")
 
@@ -400,7 +400,7 @@ def test_bands_of_confidence_contain_the_truth_as_often_as_they_say() -> None:
 )
 def test_maps_of_space_have_equal_scales_unless_they_are_long(names: str, size, equal: bool) -> None:
     lines = tuple(np.linspace(0, length, 3) for length in size)
-    where = grids.Grid(tuple(names.split()), {}, np.ones((3, 3), bool), {}, lines, ())
+    where = picture_grids.Grid(tuple(names.split()), {}, np.ones((3, 3), bool), {}, lines, ())
     axes = plt.subplots()[1]
     coloured_maps.coloured(axes, where, np.eye(3))
     assert (axes.get_aspect() == 1) == equal
@@ -459,5 +459,5 @@ def test_a_parameter_is_shown_where_nothing_else_is_left() -> None:
     domain = pde.Interval(0, 1) * pde.Parameters(k=(1, 2))
     problem = pde.Problem(lambda u, k: u.xx - k, domain, pde.Dirichlet(u=0), network=pde.MLP(2, 1))
     solution = pde.Solution(problem, problem.init(), None, problem.points(9), pde.History(()))
-    assert grids.grid(solution, None, {}).axes == ("x",)
-    assert grids.grid(solution, None, {"x": 0.5}).axes == ("k",)
+    assert picture_grids.grid(solution, None, {}).axes == ("x",)
+    assert picture_grids.grid(solution, None, {"x": 0.5}).axes == ("k",)

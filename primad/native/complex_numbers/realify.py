@@ -23,7 +23,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, lit
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.replay import newest, rebuild
 from primad.native.complex_numbers.complex_arithmetic import Parts
-from primad.native.complex_numbers.rules import rule_of, touches_complex
+from primad.native.complex_numbers.part_rules import rule_of, touches_complex
 from primad.native.emit.emit_context import Missing
 from primad.native.emit.op_table import reason
 from primad.native.llvm.compile_limits import BUDGET, Budget

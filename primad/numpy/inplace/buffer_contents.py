@@ -17,7 +17,7 @@ import numpy as np
 from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import Trace
-from primad.numpy.inplace.pieces import assembled, flat, part, picked
+from primad.numpy.inplace.joined_pieces import assembled, flat, part, picked
 from primad.numpy.promotion import as_traced, expand
 from primad.numpy.shapes.indexing import set_at
 from primad.numpy.shapes.shaping import reshape

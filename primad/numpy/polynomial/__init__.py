@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
-from primad.numpy.polynomial.series import functions as series
+from primad.numpy.polynomial.orthogonal_series import functions as series
 from primad.numpy.promotion import any_traced, as_float, result_dtype, traced_operands
 from primad.numpy.shapes.shaping import atleast_1d, reshape
 from primad.recording.traced_array import TracedArray, settled

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad.errors import ProblemError, suggestion
-from primad.implicit.functions import root
+from primad.implicit.solver_functions import root
 from primad.pde.elements.element_solution import ElementSolution
 from primad.pde.elements.lagrange import Nodes, directions, measures, quadrature, shapes, slopes
 from primad.pde.elements.location import Location

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad.pde.geometry.sampling import Array
-from primad.pde.report.grids import Grid
+from primad.pde.report.picture_grids import Grid
 from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:

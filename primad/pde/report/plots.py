@@ -11,7 +11,7 @@ from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_exact
 from primad.pde.report.coloured_maps import coloured, colours, cover_outside, draw_measured, measured
-from primad.pde.report.grids import POINTS, Grid, grid
+from primad.pde.report.picture_grids import POINTS, Grid, grid
 from primad.system.optional_packages import needed
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from primad.pde.geometry.intervals import Time, clock, time_of
 from primad.pde.geometry.sampling import as_rows
 from primad.pde.problem.enough_conditions import check_handed_on
 from primad.pde.problem.pde_problem import Problem
-from primad.pde.report.interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
+from primad.pde.report.spectral_interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.history import History
 from primad.pde.solve.solution import Solution
 from primad.pde.solve.solution_files import check_described, save_parameters

@@ -6,13 +6,13 @@ Where nothing is traced they are SciPy's own.
 from typing import Any
 
 from primad.scipy import other_names
-from primad.scipy.integrate import paths as _paths
+from primad.scipy.integrate import initial_values_and_integrals as _of_functions
 from primad.scipy.integrate import samples as _samples
-from primad.scipy.integrate.paths import *
+from primad.scipy.integrate.initial_values_and_integrals import *
 from primad.scipy.integrate.samples import *
 
 __all__: list[str] = []
-__all__ += _paths.__all__
+__all__ += _of_functions.__all__
 __all__ += _samples.__all__
 
 

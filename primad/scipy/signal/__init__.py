@@ -10,14 +10,14 @@ from primad.scipy.signal import filters as _filters
 from primad.scipy.signal import rates as _rates
 from primad.scipy.signal import responses as _responses
 from primad.scipy.signal import smoothing as _smoothing
-from primad.scipy.signal import spectra as _spectra
+from primad.scipy.signal import spectrograms as _spectrograms
 from primad.scipy.signal.convolutions import *
 from primad.scipy.signal.designs import *
 from primad.scipy.signal.filters import *
 from primad.scipy.signal.rates import *
 from primad.scipy.signal.responses import *
 from primad.scipy.signal.smoothing import *
-from primad.scipy.signal.spectra import *
+from primad.scipy.signal.spectrograms import *
 
 PLAIN = (
     "band_stop_obj", "besselap", "buttap", "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "check_COLA",
@@ -27,7 +27,7 @@ PLAIN = (
 )  # fmt: skip
 """What makes filters, windows and settings of plain numbers: SciPy's own functions, and its module of windows."""
 __all__: list[str] = [*PLAIN]
-for _module in (_convolutions, _designs, _filters, _rates, _responses, _smoothing, _spectra):
+for _module in (_convolutions, _designs, _filters, _rates, _responses, _smoothing, _spectrograms):
     __all__ += _module.__all__
 
 

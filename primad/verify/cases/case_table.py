@@ -14,7 +14,6 @@ from primad.numpy.elementwise.square_roots import safe_sqrt
 from primad.ops.record.primitive import Primitive
 from primad.verify.cases import array_examples as arrays
 from primad.verify.cases.complex_cases import COMPLEX_CASES
-from primad.verify.cases.definitions import MEANINGS
 from primad.verify.cases.drawn_cases import (
     ANY,
     POSITIVE,
@@ -33,6 +32,7 @@ from primad.verify.cases.matrix_cases import FACTORIZATION_CASES
 from primad.verify.cases.network_cases import NETWORK_EXAMPLES
 from primad.verify.cases.program_cases import PROGRAM_OP_CASES
 from primad.verify.cases.special_cases import SPECIAL_CASES
+from primad.verify.cases.textbook_definitions import MEANINGS
 from primad.verify.cases.window_cases import SLIDING_CASES
 
 SMALL = ((2,), (3,), (2, 2), (2, 3))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.enclosures.arithmetic import absolute
 from primad.enclosures.bounds import Bounds, around, undefined_where, within
+from primad.enclosures.interval_arithmetic import absolute
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import loaded
 

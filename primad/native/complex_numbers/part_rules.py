@@ -10,7 +10,7 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import real_dtype
 from primad.ir.node import LITERAL, Leaf, Node, literal_value
-from primad.native.complex_numbers import complex_arithmetic, functions, transforms
+from primad.native.complex_numbers import complex_arithmetic, part_functions, transforms
 from primad.native.complex_numbers.complex_arithmetic import Parts
 from primad.native.emit.emit_context import Missing
 from primad.native.llvm.compile_limits import BUDGET
@@ -82,7 +82,7 @@ RULES: dict[Primitive, Rule] = {
     ops.div: complex_arithmetic.quotient,
     ops.contract: _contract,
     ops.equal: complex_arithmetic.is_equal,
-    **{ops.BY_NAME[name]: getattr(functions, name) for name in (
+    **{ops.BY_NAME[name]: getattr(part_functions, name) for name in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
         "sech2",
     )},
