@@ -241,16 +241,13 @@ legendre_integral: Primitive = elementwise(
 )
 
 
-NEAR_ONE = 0.9999999999
-"""Values of m from which SciPy's amplitude is a difference of angles and a term of a series. Given: Cephes' own."""
-
-
 def _amplitude(u: Any, m: Any) -> Any:
     """Return SciPy's amplitude; where that is an approximation, with two steps of Newton's method."""
     dtype = np.asarray(u).dtype
     u, m = np.broadcast_arrays(np.asarray(u, np.float64), np.asarray(m, np.float64))
     found = np.asarray(special.ellipj(u, m)[3])
-    near = (m >= NEAR_ONE) & (m <= 1.0) & np.isfinite(u)
+    # From there on to 1 Cephes takes a difference of angles and a term of a series.
+    near = (m >= 0.9999999999) & (m <= 1.0) & np.isfinite(u)
     if np.any(near):
         u, m, better = u[near], m[near], found[near]
         for _ in range(2):
