@@ -112,13 +112,13 @@ def _tiles_hold(program: Program) -> bool:
 def _comes_apart(program: Program) -> bool:
     """Say whether an axis that meets itself can be cut as two, in most of a program or of what comes first."""
     apart = split_axes(program)
-    if apart is None:
+    if isinstance(apart, list):
+        first = subprogram(program, needed_of(program.inputs, apart), apart)
+        works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
+        apart = split_axes(first) if 2 * works[0] > works[1] else None
+    if not isinstance(apart, SplitAxes):
         return False
-    if isinstance(apart, SplitAxes):
-        return any(_holds(apart.program, dimension) for dimension in tileable_dimensions(apart.program))
-    first = subprogram(program, needed_of(program.inputs, apart), apart)
-    works = [sum(_work(node) for node in x.nodes if not isinstance(node.op, Leaf)) for x in (first, program)]
-    return 2 * works[0] > works[1] and isinstance(split_axes(first), SplitAxes)
+    return any(_holds(apart.program, dimension) for dimension in tileable_dimensions(apart.program))
 
 
 def _holds(program: Program, dimension: Tileable) -> bool:
