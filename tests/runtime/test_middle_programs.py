@@ -7,6 +7,7 @@ import primad
 from primad.native.llvm import compiler as native
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan.native_regions import Partition
 from primad.runtime.plan.native_steps import NativePart
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES
 from primad.runtime.tiling import middle_programs
@@ -159,3 +160,41 @@ def test_donated_memory_takes_the_result():
     found = primad.jit(lambda x: x - 0.1 * step(x), donate=0)(given)
     assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-12)
     assert found is given or np.shares_memory(found, given)
+
+
+def variation(u):
+    """Differences along both axes: of its gradient, zeros stand around values along either."""
+    return np.sum(np.sqrt(np.diff(u, axis=0)[:, :-1] ** 2 + np.diff(u, axis=1)[:-1] ** 2 + 1e-6))
+
+
+def slopes(u):
+    return sum(np.sum(slope**2) for slope in np.gradient(u))
+
+
+@pytest.mark.parametrize("function", [variation, slopes], ids=lambda f: f.__name__)
+def test_gradients_of_differences_along_two_axes_are_in_boxes(function):
+    """Pieces along both axes are computed of the picture, so that less lies in memory: with the same bits."""
+    u = RNG.normal(size=(400, 500))
+    program = lowered(primad.grad(function), u)
+    plan = middle_plan(program)
+    (part,) = [unit for unit in plan.units if isinstance(unit, NativePart)]
+    assert part.scratch < Partition(program).scratch
+    np.testing.assert_array_equal(plan.run([u])[0], middle_programs.Plan(program).run([u])[0])
+
+
+def test_boxes_that_save_no_memory_are_only_more_loops():
+    program = lowered(primad.grad(rolled), RNG.normal(size=(400, 500)))
+    assert middle_plan(program).program is program
+
+
+def test_an_axis_that_comes_apart_holds_nothing_by_itself():
+    """The gradient of steps on matrices, whose first part could be split but not cut, is one native function."""
+
+    def best_path(weights, entries):
+        best = entries[0]
+        for entry in entries[1:]:
+            best = np.max(best[:, None] + weights, axis=0) + entry
+        return np.max(best)
+
+    program = lowered(primad.grad(best_path), RNG.normal(size=(80, 80)), RNG.normal(size=(18, 80)))
+    assert [type(unit) for unit in middle_plan(program).units] == [NativePart]

@@ -150,10 +150,13 @@ class Partition:
     Args:
         program: what is cut.
         loops: whether loops and calls may be in parts.
+
+    Attributes:
+        program: as given.
     """
 
     def __init__(self, program: Program, loops: bool = True) -> None:
-        self._program = program
+        self.program = program
         steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
         able = {node for node in steps if is_native(node, loops)}
         self._free = {node for node in able if node.op in VIEWS or is_constant(node) or _is_cheap(node)}
@@ -192,12 +195,12 @@ class Partition:
         units: dict[Node | NativeStep, None] = {}
         for draft in self._drafts:
             if isinstance(draft, _DraftOfParts):
-                units[draft.part(next(kernels), lines_within(self._program))] = None
+                units[draft.part(next(kernels), lines_within(self.program))] = None
                 continue
             for operand in draft.inputs:
                 units.update(dict.fromkeys(self._views(operand, units)))
             units[draft] = None
-        for node in self._program.outputs:
+        for node in self.program.outputs:
             units.update(dict.fromkeys(self._views(node, units)))
         return list(units)
 
@@ -221,7 +224,7 @@ class Partition:
         """Return parts, and the steps that are in none, in order."""
         runs = self._runs()
         number = {node: i for i, run in enumerate(runs) for node in run}
-        outside = {self._root(node) for node in self._program.outputs}
+        outside = {self._root(node) for node in self.program.outputs}
         for node in self._steps:
             outside.update([root for root in map(self._root, node.inputs) if number.get(root) != number[node]])
         drafts: list[Node | _DraftOfParts] = []
@@ -264,7 +267,7 @@ class Partition:
         results = [node for node in run if node in outside]
         mapping: dict[Node, Node] = {}
         became: dict[Node, Any] = {}
-        part = in_parts(subprogram(self._program, inputs, results, mapping=mapping), became)
+        part = in_parts(subprogram(self.program, inputs, results, mapping=mapping), became)
         text = None if part is None else text_of(part)
         if text is None:
             return None
