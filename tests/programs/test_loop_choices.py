@@ -18,6 +18,7 @@ from primad.programs.loops import residual_selection
 from primad.programs.loops.body_split import _hoisted
 from primad.programs.loops.deferred_sums import sum_of_steps
 from primad.programs.loops.loop_diagnostics import unrolled_loops
+from primad.programs.loops.rerolling import rolled
 from primad.programs.loops.residual_selection import fewest
 from primad.programs.packing.scalar_groups import _second_sign
 from primad.recording import tree
@@ -125,6 +126,52 @@ def turning(x: Any) -> Any:
 def test_a_loop_of_which_parameters_differ_says_which() -> None:
     (note,) = unrolled_loops(primad.trace(turning)(np.ones((5, 5))))
     assert "cumsum has another axis in each" in note
+
+
+def best_path(weights: Any, entries: Any) -> Any:
+    best = entries[0]
+    for t in range(1, len(entries)):
+        best = np.max(best[:, None] + weights, axis=0) + entries[t]
+    return np.max(best)
+
+
+def orthogonal(a: Any) -> Any:
+    found: list[Any] = []
+    for j in range(20):
+        v = a[:, j]
+        for w in found:
+            v = v - np.dot(w, v) * w
+        found.append(v / np.sqrt(np.dot(v, v)))
+    return found[-1]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "reason"),
+    [
+        (best_path, [(5, 5), (60, 5)], "they are 177 ops, of which 250 are worth a loop"),
+        (orthogonal, [(20, 20)], "then 36), as where a loop inside"),
+    ],
+)
+def test_a_loop_that_is_short_or_of_other_lengths_says_so(function: Any, shapes: Any, reason: str) -> None:
+    program = primad.trace(function)(*[np.ones(shape) for shape in shapes])
+    (note,) = unrolled_loops(program)
+    assert reason in note
+    assert reason in str(primad.explain(function, *[np.ones(shape) for shape in shapes]))
+
+
+def orthogonal_by_products(a: Any) -> Any:
+    """What is advised for `orthogonal`."""
+    found = primad.numpy.zeros(a.shape)
+    for j in range(30):
+        v = a[:, j]
+        v = v - np.where(np.arange(len(found)) < j, found @ v, 0.0) @ found
+        found[j] = v / np.sqrt(np.dot(v, v))
+    return np.sum(found)
+
+
+def test_a_loop_without_one_inside_is_found() -> None:
+    program = primad.trace(orthogonal_by_products)(np.eye(30))
+    assert any("one scan" in note for note in rolled(program).notes)
 
 
 def test_results_of_steps_are_what_is_carried_unchanged() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 from primad.ir.node import LITERAL, Leaf, Node, params_key
@@ -36,18 +38,31 @@ def unrolled_loops(program: Program, refused: Mapping[str, str] | None = None) -
         else:
             groups.append((line, nodes))
         last = max(last, nodes[-1].index)
-    found = [(line, _repeated(nodes)) for line, nodes in groups if len(nodes) >= repeated_runs.FEWEST_NODES]
+    found = [(line, nodes) for line, nodes in groups if len(nodes) >= repeated_runs.FEWEST_NODES]
     return [
-        f"{several(len(steps[0]), 'step')} of a loop in Python ({line}) stay unrolled: {_reason(steps, refused or {})}"
-        for line, steps in found
+        f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python ({line}) stay unrolled: "
+        f"{_too_few(nodes) or _reason(_repeated(nodes), refused or {}) or _of_lengths(nodes)}"
+        for line, nodes in found
     ]
+
+
+def _too_few(nodes: Sequence[Node]) -> str:
+    """Say that steps are too few ops for a run, not counting views, which take no time; nothing if they are not."""
+    count = sum(_is_computed(node) for node in nodes)
+    if count >= repeated_runs.FEWEST_NODES:
+        return ""
+    return f"they are {several(count, 'op')}, of which {repeated_runs.FEWEST_NODES} are worth a loop; nothing is to do."
+
+
+def _is_computed(node: Node) -> bool:
+    return not isinstance(node.op, Leaf) and not node.op.memory.views
 
 
 def _repeated(nodes: Sequence[Node]) -> list[list[Node]]:
     """Return the applications of each op that is applied the fewest times of those that many steps apply."""
     of: dict[object, list[Node]] = {}
     for node in nodes:
-        if not isinstance(node.op, Leaf) and not node.op.memory.views:
+        if _is_computed(node):
             of.setdefault(node.op, []).append(node)
     often = [applied for applied in of.values() if len(applied) >= FEWEST_STEPS]
     fewest = min(map(len, often), default=0)
@@ -55,7 +70,7 @@ def _repeated(nodes: Sequence[Node]) -> list[list[Node]]:
 
 
 def _reason(steps: Sequence[Sequence[Node]], known: Mapping[str, str]) -> str:
-    """Say why applications of ops are no steps of one loop, and what to change."""
+    """Say why applications of ops are no steps of one loop, and what to change; nothing if they do not tell."""
     for applied in steps:
         before, after = applied[len(applied) // 2 - 1 : len(applied) // 2 + 1]
         if before.type != after.type:
@@ -71,4 +86,19 @@ def _reason(steps: Sequence[Sequence[Node]], known: Mapping[str, str]) -> str:
         numbers = [(x.inputs[k], y.inputs[k]) for x, y in [(before, after)] for k in x.op.static_operands]
         if any(x is not y and LITERAL in (x.op, y.op) for x, y in numbers):
             return f"{before.op.name} has another constant in each; primad.scan over an array of them is one."
+    return ""
+
+
+def _of_lengths(nodes: Sequence[Node]) -> str:
+    """Say whether steps have more ops than those before, as those of a loop inside of the loop."""
+    applied = [node.index for node in _repeated(nodes)[0]]
+    places = sorted(node.index for node in nodes if _is_computed(node))
+    ends = [bisect_left(places, index) for index in applied[len(applied) // 2 - 1 :][:3]]
+    counts = [stop - start for start, stop in pairwise(ends)]
+    if len(set(counts)) > 1:
+        return (
+            f"steps have other numbers of ops ({counts[0]}, then {counts[1]}), as where a loop inside goes on longer; "
+            "written as an op on an array of all of them, with np.where for those not there yet, it is no loop, and "
+            "the steps are one."
+        )
     return "steps differ in what they compute, or in what they take from those before; primad.scan is a loop."
