@@ -13,16 +13,13 @@ from primad.functional.control.branches import switch
 from primad.functional.control.checkpointing import checkpoint
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
-from primad.functional.derived_calls import Call
 from primad.functional.export.jaxpr_elements import reduced, scattered
-from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, is_key, line_of, refusal
+from primad.functional.export.jaxpr_rules import RULES
+from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, is_key, line_of, refusal
 from primad.functional.recorded_values import stop_gradient
-from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
-from primad.functional.rules.rule_identity import Rule
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.xla.jax_functions import jax_module
-from primad.xla.primitives.table import FUNCTIONS
 
 
 def _scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -90,208 +87,6 @@ def _inlined(name: str) -> Callable[[Reader, Any, list[Any]], list[Any]]:
 def _remat(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     marked = checkpoint(lambda *values: reader.read_open(equation.params["jaxpr"], (), values))
     return list(marked(*operands))
-
-
-# -- rules of a user's own ---------------------------------------------------------------------------------------------
-
-
-class Ruled:
-    """An equation whose derivative is a rule: of a user's function, or of a system that a solver of theirs solves.
-
-    Args:
-        reader: what reads the rule's jaxpr.
-        equation: `custom_jvp_call`, `custom_vjp_call` or `custom_linear_solve`.
-        value: the function that the equation is, of the operands behind the constants.
-        consts: what it closes over; a derivative in these is an error, as their part of it is in no rule.
-        moving: which of the other operands have tangents.
-        traced: the jaxprs of the rule that were made so far.
-    """
-
-    def __init__(
-        self, reader: Reader, equation: Any, value: Callable[..., Any], consts: Sequence[Any], moving: list[int],
-        traced: dict[Any, Any],
-    ) -> None:  # fmt: skip
-        self.reader = reader
-        self.consts = consts
-        self.value = value
-        self.function = as_function(equation)
-        self.moving = moving
-        self.count = len(equation.outvars)
-        self.traced = traced
-
-    def push(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return results and tangents, by the JVP that the equation has in JAX."""
-        jax = jax_module()
-
-        def pushed(consts: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-            out, changes = jax.jvp(self._of(consts, primals), [primals[i] for i in self.moving], tangents)
-            return out, [t for y, t in zip(out, changes, strict=True) if _is_moving(y)]
-
-        found = self._read(pushed, primals, [tangents[i] for i in self.moving])
-        changes = iter(found[self.count :])
-        out = found[: self.count]
-        return out, [next(changes) if _is_moving(y) else _none_of(y) for y in out]
-
-    def pull(self, primals: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the cotangents of the operands, by the pullback that the equation has in JAX."""
-        jax = jax_module()
-        kept = _moving(cotangents)
-
-        def pulled(consts: Any, primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-            def of_kept(*changed: Any) -> Any:
-                out = self._of(consts, primals)(*changed)
-                return [out[i] for i in kept]
-
-            return jax.vjp(of_kept, *[primals[i] for i in self.moving])[1](list(cotangents))
-
-        found = iter(self._read(pulled, primals, [cotangents[i] for i in kept]))
-        return tuple([next(found) if i in self.moving else _none_of(x) for i, x in enumerate(primals)])
-
-    def forward(self, *values: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        """Return the results by the forward rule, which is differentiated further, and the operands."""
-        jax = jax_module()
-
-        def opened(consts: Any, primals: Sequence[Any]) -> Any:
-            return jax.vjp(self._of(consts, primals), *[primals[i] for i in self.moving])[0]
-
-        return self._read(opened, values), values
-
-    def _of(self, consts: Sequence[Any], primals: Sequence[Any]) -> Callable[..., Any]:
-        """Return the function of the operands that have tangents."""
-
-        def of_moving(*changed: Any) -> Any:
-            given = list(primals)
-            for i, x in zip(self.moving, changed, strict=True):
-                given[i] = x
-            return self.function(*consts, *given)
-
-        return of_moving
-
-    def _read(self, rule: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
-        parts = self.consts, *given
-        described = [[as_described(x) for x in part] for part in parts]
-        key = rule.__name__, tuple(map(tuple, described))
-        if key not in self.traced:
-            self.traced[key] = jax_module().make_jaxpr(rule)(*described)
-        return self.reader.read(self.traced[key], [x for part in parts for x in part])
-
-
-class Once:
-    """A function with a rule that closes over nothing: a jaxpr does not change, so that the rule is what it is.
-
-    What other rules mean is found by recording them, at each use, with the rules that they use.
-    """
-
-    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
-        known: dict[Any, Rule] = self.__dict__.setdefault("known_rules", {})
-        types = tuple(call.program.in_types)
-        if types not in known:
-            known[types] = super()._rule(call, fixed)  # type: ignore[misc]
-            known[types].types = None  # equal only to itself
-        return known[types]
-
-
-class JvpOnce(Once, custom_jvp):
-    """A function with a JVP."""
-
-
-class Opened(custom_vjp):
-    """A function with a pullback, whose value is that of its forward rule once a derivative was taken."""
-
-    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
-        rule = super()._rule(call, fixed)
-        rule.by_forward = True
-        return rule
-
-
-class OpenedOnce(Once, Opened):
-    """Such a function that closes over nothing."""
-
-
-class SolverOnce(Once, TwoSided):
-    """A function with a JVP and a pullback."""
-
-
-def _with_jvp(ruled: Ruled) -> Callable[..., Any]:
-    made = (custom_jvp if ruled.consts else JvpOnce)(ruled.value)
-    made.defjvp(ruled.push)
-    return made
-
-
-def _with_vjp(ruled: Ruled) -> Callable[..., Any]:
-    made = (Opened if ruled.consts else OpenedOnce)(ruled.value)
-    made.defvjp(ruled.forward, ruled.pull)
-    return made
-
-
-def _with_both(ruled: Ruled) -> Callable[..., Any]:
-    return SolverOnce(ruled.value, ruled.push, ruled.pull)
-
-
-def _ruled(wrap: Callable[[Ruled], Callable[..., Any]], value_of: Any) -> Callable[[Reader, Any, list[Any]], list[Any]]:
-    """Return what makes of an equation a function with its rule, the same one each time that it is read."""
-
-    def applied(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-        count = equation.params.get("num_consts", 0)
-        consts, given = operands[:count], operands[count:]
-        made, traced = reader.made.setdefault(id(equation), (None, {}))
-        if made is None:
-            value = value_of(reader, equation, consts)
-            made = wrap(Ruled(reader, equation, value, consts, _moving(given), traced))
-            if not count:
-                reader.made[id(equation)] = made, traced
-        return list(made(*given))
-
-    return applied
-
-
-def _called(reader: Reader, equation: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
-    return lambda *values: reader.read(equation.params["call_jaxpr"], [*consts, *values])
-
-
-def _expanded(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
-    """Return what one of JAX's functions is by other primitives; its derivative is that which JAX gives it."""
-
-    def expanded(*values: Any) -> list[Any]:
-        lower = jax_module().make_jaxpr(lambda *given: equation.primitive.to_lojax(*given, **equation.params))
-        return reader.read(lower(*map(as_described, values)), values)
-
-    return expanded
-
-
-def _high(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """Read one of JAX's classes of functions: by the table, which knows those of bits, or by what it is made of."""
-    own = FUNCTIONS.get(type(equation.params["_prim"]).__name__)
-    if own is None:
-        return _ruled(_with_jvp, _expanded)(reader, equation, operands)
-    found = own(*operands)
-    return list(found) if isinstance(found, tuple) else [found]
-
-
-def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
-    """Return a user's solver of a linear system, whose steps have no part in the derivative."""
-    lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
-    before = lengths.matvec + lengths.vecmat
-
-    def solve(*values: Any) -> list[Any]:
-        consts = values[before : before + lengths.solve]
-        return reader.read(jaxprs.solve, [*consts, *values[sum(lengths) :]])
-
-    return solve
-
-
-def _moving(values: Sequence[Any]) -> list[int]:
-    return [i for i, x in enumerate(values) if _is_moving(x)]
-
-
-def _is_moving(x: Any) -> bool:
-    """Say whether a value has tangents."""
-    return not isinstance(x, Keys) and bool(jax_module().dtypes.issubdtype(x.dtype, np.inexact))
-
-
-def _none_of(x: Any) -> Any:
-    """Return zeros in the form of what has no tangents."""
-    return Keys(*[word * 0 for word in x]) if isinstance(x, Keys) else x * 0
 
 
 # -- random keys -------------------------------------------------------------------------------------------------------
@@ -378,10 +173,7 @@ CALLS: Calls = {
     **dict.fromkeys(("jit", "pjit", "closed_call", "composite"), _inlined("jaxpr")),
     **dict.fromkeys(("call", "core_call", "core_closed_call", "eval_jaxpr"), _inlined("call_jaxpr")),
     **dict.fromkeys(("remat2", "checkpoint"), _remat),
-    "custom_linear_solve": _ruled(_with_both, _solved),
-    "call_hi_primitive": _high,
-    "custom_jvp_call": _ruled(_with_jvp, _called),
-    "custom_vjp_call": _ruled(_with_vjp, _called),
+    **RULES,
     "random_bits": _of_keys("random_bits"),
     "random_fold_in": _of_keys("fold_in"),
     "random_seed": _of_keys("seed"),

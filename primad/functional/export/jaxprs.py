@@ -33,7 +33,7 @@ class Reader:
         calls: what equations that hold functions become, by the primitive's name: functions of the reader, the
             equation and its operands.
         max_steps: the most steps of a loop that stops at a condition.
-        made: functions with rules, by the equations that they were made of.
+        made: what was made of equations that have rules, by the places of these.
     """
 
     def __init__(self, calls: Calls, max_steps: int) -> None:

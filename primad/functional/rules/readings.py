@@ -196,8 +196,8 @@ class _FunctionReader:
         self._bytes -= array.nbytes
         if type(array) is not np.ndarray or array.dtype.hasobject or self._bytes < 0:
             raise _UnknownError
-        self._hold(_contents, array)
-        return _contents(array)
+        self._hold(contents, array)
+        return contents(array)
 
     def _module(self, module: ModuleType) -> Hashable:
         self._modules[id(module)] = module
@@ -332,7 +332,8 @@ def _written(function: FunctionType) -> tuple[int, int, int]:
     return id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__)
 
 
-def _contents(array: np.ndarray[Any, Any]) -> Hashable:
+def contents(array: np.ndarray[Any, Any]) -> Hashable:
+    """Return what tells an array from others: its dtype, its shape and its bits."""
     return array.dtype.str, array.shape, blake2b(array.tobytes()).digest()
 
 

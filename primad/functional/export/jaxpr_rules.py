@@ -1,0 +1,251 @@
+"""Equations of a jaxpr whose derivatives are rules: functions of a user's with rules of their own, linear solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad.functional.derived_calls import Call
+from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function
+from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
+from primad.functional.rules.readings import contents
+from primad.functional.rules.rule_identity import Rule
+from primad.recording import tree
+from primad.recording.traced_array import TracedArray
+from primad.xla.jax_functions import jax_module
+from primad.xla.primitives.table import FUNCTIONS
+
+
+class Ruled:
+    """An equation whose derivative is a rule: of a user's function, or of a system that a solver of theirs solves.
+
+    Args:
+        reader: what reads the rule's jaxpr.
+        equation: `custom_jvp_call`, `custom_vjp_call` or `custom_linear_solve`.
+        value: the function that the equation is, of the operands behind the constants.
+        consts: what it closes over; a derivative in these is an error, as their part of it is in no rule.
+        constant: whether these are plain arrays, so that the rule is what it is: a jaxpr does not change.
+        moving: which of the other operands have tangents.
+        traced: the jaxprs of the rule that were made so far.
+    """
+
+    def __init__(
+        self, reader: Reader, equation: Any, value: Callable[..., Any], consts: Sequence[Any], constant: bool,
+        moving: list[int], traced: dict[Any, Any],
+    ) -> None:  # fmt: skip
+        self.reader = reader
+        self.consts = consts
+        self.constant = constant
+        self.value = value
+        self.function = as_function(equation)
+        self.moving = moving
+        self.count = len(equation.outvars)
+        self.traced = traced
+
+    def push(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return results and tangents, by the JVP that the equation has in JAX."""
+        jax = jax_module()
+
+        def pushed(consts: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            out, changes = jax.jvp(self._of(consts, primals), [primals[i] for i in self.moving], tangents)
+            return out, [t for y, t in zip(out, changes, strict=True) if _is_moving(y)]
+
+        found = self._read(pushed, primals, [tangents[i] for i in self.moving])
+        changes = iter(found[self.count :])
+        out = found[: self.count]
+        return out, [next(changes) if _is_moving(y) else _none_of(y) for y in out]
+
+    def pull(self, primals: Sequence[Any], cotangents: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the cotangents of the operands, by the pullback that the equation has in JAX."""
+        jax = jax_module()
+        kept = _moving(cotangents)
+
+        def pulled(consts: Any, primals: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+            def of_kept(*changed: Any) -> Any:
+                out = self._of(consts, primals)(*changed)
+                return [out[i] for i in kept]
+
+            return jax.vjp(of_kept, *[primals[i] for i in self.moving])[1](list(cotangents))
+
+        found = iter(self._read(pulled, primals, [cotangents[i] for i in kept]))
+        return tuple([next(found) if i in self.moving else _none_of(x) for i, x in enumerate(primals)])
+
+    def forward(self, *values: Any) -> tuple[list[Any], tuple[Any, ...]]:
+        """Return the results by the forward rule, which is differentiated further, and the operands."""
+        jax = jax_module()
+
+        def opened(consts: Any, primals: Sequence[Any]) -> Any:
+            return jax.vjp(self._of(consts, primals), *[primals[i] for i in self.moving])[0]
+
+        return self._read(opened, values), values
+
+    def _of(self, consts: Sequence[Any], primals: Sequence[Any]) -> Callable[..., Any]:
+        """Return the function of the operands that have tangents."""
+
+        def of_moving(*changed: Any) -> Any:
+            given = list(primals)
+            for i, x in zip(self.moving, changed, strict=True):
+                given[i] = x
+            return self.function(*consts, *given)
+
+        return of_moving
+
+    def _read(self, rule: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
+        parts = self.consts, *given
+        described = [[as_described(x) for x in part] for part in parts]
+        key = rule.__name__, tuple(map(tuple, described))
+        if key not in self.traced:
+            self.traced[key] = jax_module().make_jaxpr(rule)(*described)
+        return self.reader.read(self.traced[key], [x for part in parts for x in part])
+
+
+class ReadEquation(NamedTuple):
+    """What was made of an equation whose derivative is a rule.
+
+    Attributes:
+        equation: itself, held, so that no other one comes to have its place.
+        traced: the jaxprs of its rule.
+        functions: functions with that rule, by the constants that they close over. These depend on no argument, so that
+            there are as many as the jaxpr has ways to the equation.
+    """
+
+    equation: Any
+    traced: dict[Any, Any]
+    functions: dict[Hashable, Any]
+
+
+class Once:
+    """A function with a rule that closes over constants only, and is the same one wherever it is read.
+
+    What other rules mean is found by recording them, at each use, with the rules that they use.
+    """
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        known: dict[Any, Rule] = self.__dict__.setdefault("known_rules", {})
+        types = tuple(call.program.in_types)
+        if types not in known:
+            known[types] = super()._rule(call, fixed)  # type: ignore[misc]
+            known[types].types = None  # equal only to itself
+        return known[types]
+
+
+class JvpOnce(Once, custom_jvp):
+    """A function with a JVP."""
+
+
+class Opened(custom_vjp):
+    """A function with a pullback, whose value is that of its forward rule once a derivative was taken."""
+
+    def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
+        rule = super()._rule(call, fixed)
+        rule.by_forward = True
+        return rule
+
+
+class OpenedOnce(Once, Opened):
+    """Such a function that closes over constants only."""
+
+
+class SolverOnce(Once, TwoSided):
+    """A function with a JVP and a pullback."""
+
+
+def _with_jvp(ruled: Ruled) -> Callable[..., Any]:
+    made = (JvpOnce if ruled.constant else custom_jvp)(ruled.value)
+    made.defjvp(ruled.push)
+    return made
+
+
+def _with_vjp(ruled: Ruled) -> Callable[..., Any]:
+    made = (OpenedOnce if ruled.constant else Opened)(ruled.value)
+    made.defvjp(ruled.forward, ruled.pull)
+    return made
+
+
+def _with_both(ruled: Ruled) -> Callable[..., Any]:
+    return SolverOnce(ruled.value, ruled.push, ruled.pull)
+
+
+def _ruled(wrap: Callable[[Ruled], Callable[..., Any]], value_of: Any) -> Callable[[Reader, Any, list[Any]], list[Any]]:
+    """Return what makes of an equation a function with its rule, the same one each time that constants are the same."""
+
+    def applied(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+        count = equation.params.get("num_consts", 0)
+        consts, given = operands[:count], operands[count:]
+        _, traced, known = reader.made.setdefault(id(equation), ReadEquation(equation, {}, {}))
+        leaves = tree.leaves(consts)
+        constant = not any(isinstance(leaf, TracedArray) for leaf in leaves)
+        key = tuple([contents(leaf) for leaf in leaves]) if constant else None
+        made = known.get(key)
+        if made is None:
+            value = value_of(reader, equation, consts)
+            made = wrap(Ruled(reader, equation, value, consts, constant, _moving(given), traced))
+            if constant:
+                known[key] = made
+        return list(made(*given))
+
+    return applied
+
+
+def _called(reader: Reader, equation: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
+    return lambda *values: reader.read(equation.params["call_jaxpr"], [*consts, *values])
+
+
+def _expanded(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return what one of JAX's functions is by other primitives; its derivative is that which JAX gives it."""
+    lowered: dict[Any, Any] = {}
+
+    def expanded(*values: Any) -> list[Any]:
+        described = tuple(map(as_described, values))
+        if described not in lowered:
+            lower = jax_module().make_jaxpr(lambda *given: equation.primitive.to_lojax(*given, **equation.params))
+            lowered[described] = lower(*described)
+        return reader.read(lowered[described], values)
+
+    return expanded
+
+
+def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return a user's solver of a linear system, whose steps have no part in the derivative."""
+    lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+    before = lengths.matvec + lengths.vecmat
+
+    def solve(*values: Any) -> list[Any]:
+        consts = values[before : before + lengths.solve]
+        return reader.read(jaxprs.solve, [*consts, *values[sum(lengths) :]])
+
+    return solve
+
+
+def _high(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """Read one of JAX's classes of functions: by the table, which knows those of bits, or by what it is made of."""
+    own = FUNCTIONS.get(type(equation.params["_prim"]).__name__)
+    if own is None:
+        return _ruled(_with_jvp, _expanded)(reader, equation, operands)
+    found = own(*operands)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def _moving(values: Sequence[Any]) -> list[int]:
+    return [i for i, x in enumerate(values) if _is_moving(x)]
+
+
+def _is_moving(x: Any) -> bool:
+    """Say whether a value has tangents."""
+    return not isinstance(x, Keys) and bool(jax_module().dtypes.issubdtype(x.dtype, np.inexact))
+
+
+def _none_of(x: Any) -> Any:
+    """Return zeros in the form of what has no tangents."""
+    return Keys(*[word * 0 for word in x]) if isinstance(x, Keys) else x * 0
+
+
+RULES: Calls = {
+    "custom_linear_solve": _ruled(_with_both, _solved),
+    "call_hi_primitive": _high,
+    "custom_jvp_call": _ruled(_with_jvp, _called),
+    "custom_vjp_call": _ruled(_with_vjp, _called),
+}
+"""name of a primitive -> function of the reader, the equation and its operands."""
