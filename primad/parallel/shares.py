@@ -10,8 +10,9 @@ import numpy as np
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType
 from primad.parallel.job import Ranks, ranks
+from primad.parallel.threads import MOST_CHUNKS
 
-CHUNKS = 16
+CHUNKS = MOST_CHUNKS
 """Chunks that points are cut into where nobody says how many. Chosen: as many as tiles are run in, each with sums of
 its own. The last bits of results depend on it."""
 

@@ -35,7 +35,7 @@ compiled, and whole vectors. The last bits of results depend on it."""
 MIXED_LENGTHS = (256, 512, 1024, 2048)
 """Rows of tiles of native functions and steps between them, which Python calls. Chosen: shorter ones do not pay for the
 calls. The last bits of results depend on it."""
-FEWEST_TILES = 12
+FEWEST_TILES = math.lcm(2, 3, 4)
 """Tiles: native ones are made shorter to have so many of them for threads to share. Chosen: 2, 3, 4, 6 and 12 threads
 have equal shares then. The last bits of results depend on it."""
 SHORT_LENGTH = 4 * MOST_DOUBLES
