@@ -158,6 +158,16 @@ def test_derivatives_of_digamma_are_accurate(n: int, monkeypatch: Any) -> None:
             assert ulps(other, exact, np.float64) <= 20 * condition, float(a)
 
 
+def test_derivatives_of_digamma_of_high_orders_are_scipys() -> None:
+    """Also where a factorial of the order is no double number; SciPy's values end there."""
+    x, orders = np.array([20.0, 100.0]), (20, 152, 153, 160)
+    with np.errstate(all="ignore"):
+        plain = [ops.polygamma.numpy(x, n=n) for n in orders]
+    for n, wanted in zip(orders, plain, strict=True):
+        found = primad.jit(partial(primad.numpy.special.polygamma, n), backend="native")(x)
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 def test_orders_whose_powers_overflow_are_left_to_numpy() -> None:
     assert [bool(reason(primad.trace(partial(ops.polygamma, n=n))(1.5).nodes[-1])) for n in (0, 1, 8, 9)] == [
         False, False, False, True,

@@ -26,7 +26,7 @@ def start_of(n: int) -> int:
     """
     order = 2 * len(PSI.numbers) + 2
     bound = 2.0 / (math.pow(2.0 * math.pi, order) * (1.0 - math.pow(2.0, 1 - order)))  # of |B| / order!
-    rest = bound * math.factorial(order + n - 1) / math.factorial(max(n - 1, 0))
+    rest = bound * math.perm(order + n - 1, order if n else order - 1)  # a quotient of factorials, which overflow
     return math.ceil(math.pow(rest / sys.float_info.epsilon * 2.0, 1.0 / order))
 
 
