@@ -10,7 +10,7 @@ import pytest
 from tests.interpreted import interpreted
 from tests.sweeps import is_swept
 
-IN_NATIVE_CODE = ("test_problem", "test_runs")
+IN_NATIVE_CODE = ("test_problem",)
 """Files of which all tests run in machine code; those of the others do so under `-m exhaustive`."""
 
 

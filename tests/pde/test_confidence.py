@@ -12,6 +12,7 @@ from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.pde.report.pages import results
 from primad.pde.solve.confidence import confidence
 from primad.pde.solve.misfit import Residual, alike
+from tests.sweeps import thinned
 
 LINE = pde.Interval(-1, 3)
 RANDOM = np.random.default_rng(5)
@@ -77,7 +78,7 @@ def test_intervals_contain_the_truth_as_often_as_they_say() -> None:
     assert stats.binomtest(inside, 120, 0.8).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("weight", [1.0, 30.0, 1e3, 1e6])
+@thinned(2, weight=[1.0, 30.0, 1e3, 1e6])
 def test_intervals_are_those_of_the_weights_that_the_search_had(weight: float) -> None:
     """Of 60 draws: errors of k are as large as deviations say, or smaller by a half where the equation is missed.
 

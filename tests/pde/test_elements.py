@@ -10,6 +10,7 @@ import pytest
 import primad
 from primad import pde
 from primad.errors import ProblemError
+from tests.sweeps import thinned
 
 NET = pde.MLP(4, 1)
 SQUARE = pde.Box(x=(0, 1), y=(0, 1))
@@ -44,8 +45,7 @@ def polynomial(degree: int, names: tuple[str, ...]):
     return value, lambda points: slope + points @ (half + half.T), float(2 * np.trace(half))
 
 
-@pytest.mark.parametrize("degree", [1, 2])
-@pytest.mark.parametrize("name", DOMAINS)
+@thinned(2, name=list(DOMAINS), degree=[1, 2])
 def test_polynomials_of_the_degree_are_exact_on_every_domain(name: str, degree: int) -> None:
     """What is no simplex of the domain, no facet of a part, or no outward normal of it, makes an error."""
     domain, through, size = DOMAINS[name]

@@ -319,7 +319,7 @@ def test_learned_coefficients_are_differentiated():
     assert_allclose(primad.jit(residual)(0.5), (0.5 - 1.0) * shape + 0.0 * shape, atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@thinned(2, seed=range(60))
 def test_gathered_sums_of_random_programs_are_the_sums(seed):
     """Derivatives of random programs along several directions, added with weights, are the derivative along the sum."""
     program = expand(draw_program(Seeded(seed)))

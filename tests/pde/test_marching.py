@@ -8,6 +8,7 @@ from primad import pde
 from primad.errors import ProblemError
 from primad.pde.report import picture_grids
 from primad.pde.report.spectral_interpolation import ChebyshevBasis, TrigonometricBasis, near, through
+from tests.sweeps import chosen
 
 
 @pytest.mark.parametrize("count", [8, 9, 64])
@@ -114,7 +115,7 @@ PLANES = {
 }
 
 
-@pytest.mark.parametrize("name", PLANES)
+@pytest.mark.parametrize("name", chosen(PLANES, ["with a period", "a disk"]))
 def test_windows_of_the_plane_meet_and_are_the_solution(name):
     domain, conditions = PLANES[name]
     found, error = decaying(domain, conditions)

@@ -364,6 +364,7 @@ def test_without_matplotlib_the_extra_is_named(flat: pde.Solution, monkeypatch) 
         flat.plot()
 
 
+@pytest.mark.exhaustive  # intervals do in tests/pde/test_confidence.py, of a problem that is solved faster
 def test_bands_of_confidence_contain_the_truth_as_often_as_they_say() -> None:
     """Of eight draws of errors the intervals for 80 % contain the coefficient in most."""
     rng = np.random.default_rng(0)

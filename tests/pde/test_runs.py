@@ -19,6 +19,7 @@ from primad.errors import NotFiniteError, ProblemError, ShapeError
 from primad.pde.solve import run_checkpoints, solution_files, solving
 from primad.recording import tree
 from primad.system import live_display
+from tests.sweeps import thinned
 
 ROD = pde.Interval(-1, 1) * pde.Time(0, 1)
 
@@ -48,8 +49,7 @@ def same(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(tree.leaves(a), tree.leaves(b), strict=True))
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("stop", ["steps", "interrupt"])
+@thinned(2, rule=list(RULES), stop=["steps", "interrupt"])
 def test_a_resumed_run_follows_the_same_path_bit_for_bit(rule: str, stop: str, tmp_path: Path) -> None:
     settings = {"points": 40, "boundary_points": 10, "progress": False, "steps": 8, **RULES[rule]}
     whole = problem().solve(**settings)

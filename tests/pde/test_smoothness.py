@@ -11,6 +11,7 @@ import pytest
 from primad import pde
 from primad.errors import ProblemError
 from primad.pde.networks.smoothness import may_be_rough, roughness
+from tests.sweeps import chosen
 
 ROD, NETWORK = pde.Interval(-1, 1) * pde.Time(0, 1), pde.MLP(4, 1)
 RING = pde.Disk() - pde.Disk(radius=0.5)
@@ -73,7 +74,15 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("name", ROUGH)
+TRIED = [
+    "a kink", "a step", "a small step", "a modulus", "alike up to the first derivative", "alike up to the second",
+    "a pole", "an undefined half", "a cone", "half an ellipse", "a root of a distance", "a power below 0",
+    "a step of a 500th", "a short pulse",
+]  # fmt: skip
+"""What the suite asks of `ROUGH`: each message, of each order, inside and at the edge."""
+
+
+@pytest.mark.parametrize("name", chosen(ROUGH, TRIED))
 def test_a_jump_is_found_in_values_and_in_derivatives(name: str) -> None:
     function, words = ROUGH[name]
     assert words in roughness(lambda at: function(at[0], at[1]), ROD)
