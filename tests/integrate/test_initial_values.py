@@ -403,8 +403,7 @@ def test_an_event_that_happens_again_is_not_lost_in_a_transform() -> None:
         assert primad.grad(lambda rate, most=most: first(rate, max_events=most))(1.0) == pytest.approx(-np.pi / 2, 1e-5)
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("method", ["RK45", "ROS23"])
+@thinned(2, method=["RK45", "ROS23"], backwards=[False, True])
 def test_a_path_that_is_not_kept_has_the_same_values(
     method: str, backwards: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import primad
 import primad.numpy as pnp
+from tests.sweeps import thinned
 
 REFUSED = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError)
 SHAPES: tuple[tuple[int, ...], ...] = ((), (3,), (4,), (2, 3), (3, 1), (3, 4), (2, 2, 3), (0, 3))
@@ -193,7 +194,7 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(100))
+@thinned(2, seed=range(100))
 def test_random_programs_are_numpys(seed: int) -> None:
     theirs = Run(numpy, X.copy(), 1, seed)
     runs: list[Run] = []

@@ -162,7 +162,7 @@ def test_derivatives_through_calls_are_those_in_place() -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
 
 
-@thinned(2, seed=range(8))
+@thinned(3, seed=range(8))
 def test_calls_of_random_programs(seed: int) -> None:
     """A program and a call of it have the same values, derivatives of orders 1 and 2, and stacks."""
     program = draw_program(Seeded(seed))

@@ -127,7 +127,7 @@ def test_nested_loops() -> None:
     close(derivatives(nested(primad.scan)), derivatives(nested(unrolled)), 1e-8)
 
 
-@thinned(2, seed=range(24))
+@thinned(3, seed=range(24))
 def test_loops_of_random_programs(seed: int) -> None:
     """Values, derivatives of orders 1 and 2 and stacks are those of the steps, for 0 to 4 of them, both ways."""
     choose = Seeded(seed)

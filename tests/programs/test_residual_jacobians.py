@@ -146,7 +146,7 @@ def test_rows_are_those_of_forward_mode(name):
     close(primad.jit(primad.jacobian(function))(P), expected)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@thinned(2, name=list(EVERY))
 def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name):
     """Parameters in float32 at points in float64: the pullback ends in casts."""
     function = EVERY[name]
@@ -158,7 +158,7 @@ def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * (1 + np.abs(expected).max()))
 
 
-@thinned(2, seed=range(40))
+@thinned(4, seed=range(40))
 def test_rows_of_random_programs_are_those_of_forward_mode(seed):
     """Every op of the table, alone and at five points that share some inputs, coupled in the end or not."""
     program = draw_program(Seeded(seed))
@@ -199,7 +199,7 @@ def test_rows_and_columns_that_are_asked_for(name):
     close(primad.jacobian(function)(P)["w"][1:, ..., 3:5], expected["w"][1:, ..., 3:5])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@thinned(2, seed=range(40))
 def test_parts_of_results_of_random_programs_are_those_of_the_whole(seed):
     """What is restricted to a block of its result is that of the whole, for every op and along every axis."""
     rng = np.random.default_rng(seed)

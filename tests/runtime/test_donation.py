@@ -19,6 +19,7 @@ from primad.runtime.cache import Cache
 from primad.runtime.loops import row_streams
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify
+from tests.sweeps import thinned
 
 RNG = np.random.default_rng(3)
 SHAPES = {"tiny": (3,), "whole": (100, 64), "large": (700, 1000)}
@@ -53,9 +54,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("native", [True, False])
-@pytest.mark.parametrize("size", SHAPES)
-@pytest.mark.parametrize("flow", FLOWS)
+@thinned(2, flow=list(FLOWS), size=list(SHAPES), native=[True, False])
 def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("primad.runtime.executors.dispatch.EXECUTABLES", Cache(8))
     if not native:

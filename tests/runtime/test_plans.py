@@ -222,7 +222,7 @@ def assert_agree(found: list[Any], wanted: list[Any], tolerance: float, what: st
             np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale, err_msg=what)
 
 
-@thinned(3, start=range(0, 100, 10))
+@thinned(5, start=range(0, 100, 10))
 def test_plans_of_random_programs(forced: Callable[[Seeded], None], start: int) -> None:
     seen: Counter[str] = Counter()
     for seed in range(start, start + 10):

@@ -29,6 +29,7 @@ from primad.runtime.tiling.tileable_axes import tileable_dimensions
 from primad.simplify import simplify
 from primad.system.deferred import loaded
 from primad.system.process import collector_paused
+from tests.sweeps import thinned
 
 
 @pytest.fixture(params=["native", "interpreted"])
@@ -121,9 +122,7 @@ def prepared(function, dtype, points):
     return simplify(hoisted), [*arguments, *values]
 
 
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: getattr(f, "__name__", "f"))
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("points", [37, 8, 9, 1])
+@thinned(2, function=PROGRAMS, dtype=[np.float64, np.float32], points=[37, 8, 9, 1])
 def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
     program, arguments = prepared(function, dtype, points)
     expected = Plan(program).run(arguments)

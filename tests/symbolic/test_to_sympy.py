@@ -18,6 +18,7 @@ from primad.verify.cases.drawn_cases import Seeded, sample
 from primad.verify.checks.trial import one_op, run_floats
 from primad.verify.random_programs import draw_program
 from tests.cases import CASES
+from tests.sweeps import thinned
 
 x, y = sympy.symbols("x y", real=True)
 v = sympy.Array(sympy.symbols("v:3", real=True))
@@ -143,7 +144,7 @@ def test_every_op_is_what_numpy_computes(name: str) -> None:
     assert bool(refused) is (name in NO_FORMULA)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@thinned(2, seed=range(60))
 def test_random_programs(seed: int) -> None:
     choose = Seeded(f"formulas {seed}")
     program = draw_program(choose, 3)

@@ -25,6 +25,7 @@ from primad.transforms import jvp, lower, vjp, vmap
 from primad.transforms.lowering import apply_program_op
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
+from tests.sweeps import thinned
 
 Function = Callable[..., Any]
 
@@ -104,7 +105,7 @@ REVERSE: list[Callable[[Program], Program]] = [vjp, lambda p: vjp(vjp(p)), lambd
 """What a rule for reverse mode only allows."""
 
 
-@pytest.mark.parametrize("seed", [*range(12), 156])  # a loop that is read again
+@thinned(2, seed=[*range(12), 156])  # a loop that is read again
 def test_programs_inside_programs_change_nothing(seed: int) -> None:
     rng = random.Random(seed)
     program = draw_program(Seeded(seed), most=3)
