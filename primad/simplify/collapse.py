@@ -117,10 +117,10 @@ def _summable(node: Node, position: int, group: tuple[int, ...], place: int | No
     operand = node.inputs[position]
     if position in group:
         return place is not None and operand.type.is_float
-    return place is None or _constant(operand, place)
+    return place is None or is_constant_along(operand, place)
 
 
-def _constant(node: Node, axis: int) -> bool:
+def is_constant_along(node: Node, axis: int) -> bool:
     """Say whether a value is the same all along an axis."""
     if isinstance(node.op, Leaf):
         return node.op is LITERAL

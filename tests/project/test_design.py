@@ -119,6 +119,7 @@ CLAIMS = {
     "a named tuple of all that it depends on": "test_cache_keys.py::test_every_key_of_a_cache_has_a_class",
     "Each field of each key is tested": "test_cache_keys.py::test_each_field_alone_tells_two_keys_apart",
     "A program of large products runs whole": "test_whole_products.py::test_derivatives_of_large_products_run_whole",
+    "so that it is so to the last bit": "test_symmetric_products.py::test_half_of_what_is_symmetric_is_computed",
     "one pullback for all points": "test_residual_jacobians.py::test_points_that_stay_apart_take_one_pullback",
 }
 """Words of the page, and the test that fails where they are not true."""

@@ -14,35 +14,62 @@ PANEL = 336
 threads share worse. The last bits of results depend on it."""
 
 
-def add_product(total: Any, left: Any, right: Any, each: Each) -> None:
+def add_product(total: Any, left: Any, right: Any, each: Each, symmetric: bool = False) -> None:
     """Add leftᵀ·right to a matrix, in pieces that can be computed in any order.
 
-    If left is right, only the pieces on the diagonal and above are computed: see `mirror`.
+    Of a symmetric product only pieces on the diagonal and above are computed: see `mirror`.
 
     Args:
         total: the sum, (m, p).
         left: a matrix (k, m).
         right: a matrix (k, p).
         each: how pieces are computed.
+        symmetric: whether the product is symmetric; it is where left is right.
     """
     rows, columns = _panels(left.shape[1]), _panels(right.shape[1])
-    pieces = [(a, b) for i, a in enumerate(rows) for j, b in enumerate(columns) if left is not right or i < j]
-    if left is right:  # what takes half as long comes last
-        pieces += [(a, a) for a in rows]
+    if left is right:  # NumPy computes a triangle of a matrix with itself; what takes half as long comes last
+        pieces = [(a, b) for i, a in enumerate(rows) for b in columns[i + 1 :]] + [(a, a) for a in rows]
+    else:
+        pieces = _triangle(len(total)) if symmetric else [(a, b) for a in rows for b in columns]
 
     def piece(number: int) -> None:
         a, b = pieces[number]
-        total[a, b] += np.matmul(left[:, a].T, right[:, b])  # of a matrix with itself, NumPy computes a triangle
+        total[a, b] += np.matmul(left[:, a].T, right[:, b])
 
     each(piece, len(pieces))
 
 
 def mirror(total: Any) -> None:
-    """Copy the pieces above the diagonal of a symmetric sum to where they are missing."""
-    panels = _panels(len(total))
-    for i, a in enumerate(panels):
-        for b in panels[i + 1 :]:
+    """Copy what is above the diagonal of a symmetric sum to below it, so that the two are equal to the last bit."""
+    for a, b in _triangle(len(total)):
+        if a == b:
+            np.copyto(total[a, a], total[a, a].T, where=np.tri(a.stop - a.start, k=-1, dtype=bool))
+        else:
             total[b, a] = total[a, b].T
+
+
+def computed_share(length: int) -> float:
+    """Return which share of a symmetric product of two matrices is computed, by its number of rows, at least 1."""
+    elements: int = sum((a.stop - a.start) * (b.stop - b.start) for a, b in _triangle(length))
+    return elements / length**2
+
+
+def _triangle(length: int) -> list[tuple[slice, slice]]:
+    """Return the pieces on the diagonal and above it, the largest first: a triangle is halves and a square."""
+    panels = _panels(length)
+    pieces = [(a, b) for i, a in enumerate(panels) for b in panels[i + 1 :]]
+    while panels:
+        halves = []
+        for a in panels:
+            middle = (a.start + a.stop) // 2
+            if 4 * (a.stop - a.start) <= PANEL or middle == a.start:  # smaller products take longer than they save
+                pieces.append((a, a))
+            else:
+                first, second = slice(a.start, middle), slice(middle, a.stop)
+                pieces.append((first, second))
+                halves += [first, second]
+        panels = halves
+    return pieces
 
 
 def _panels(length: int) -> list[slice]:

@@ -2,9 +2,10 @@
 
 Tiles that fit into a cache would read and write the whole matrix for a few points each, and each chunk would have one
 of its own. Here blocks of points, much longer than tiles, come one after the other: the operands of the product are
-computed for a block (in tiles, on all threads), and the product is added to the one sum, in pieces that threads share,
-half of them where both operands are the same. In memory are the sum and the operands of one block, however many points
-there are; of many blocks there is a second sum, of a group of them.
+computed for a block (in tiles, on all threads), and the product is added to the one sum, in pieces that threads share.
+In memory are the sum and the operands of one block, however many points
+there are; of many blocks there is a second sum, of a group of them. Half of a symmetric product is computed: both
+operands are the same, or multiples at each point of the same (see `symmetric_products.py`).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
 from primad.ops.arrays.contraction import matrix_form
-from primad.ops.blocked.blocked_sums import add_product, mirror
+from primad.ops.blocked.blocked_sums import add_product, computed_share, mirror
 from primad.ops.blocked.groups import GROUP, RunningSums
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.blocking import in_chunks
+from primad.runtime.tiling.symmetric_products import is_symmetric
 from primad.runtime.tiling.tile_program import TilePartition
 from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
 from primad.system.machine import SECOND_CACHE, STREAMED_BYTES
@@ -46,7 +48,7 @@ class SumForm:
         right: those of the second operand.
         summed: how many are summed over.
         out: the result's axes among those of the product.
-        symmetric: whether both matrices are one.
+        symmetric: whether the product is symmetric.
     """
 
     left: tuple[int, ...]
@@ -59,6 +61,17 @@ class SumForm:
         """Return an operand as a matrix."""
         ordered = array.transpose(axes)
         return ordered.reshape(math.prod(ordered.shape[: self.summed]), -1)
+
+    def is_of_one(self, x: Any, y: Any) -> bool:
+        """Say whether both matrices of two operands are one."""
+        return x is y and self.left == self.right
+
+    def share(self, node: Node) -> float:
+        """Return which share of a contraction is computed."""
+        if self.is_of_one(*node.inputs):
+            return 0.5
+        x = node.inputs[0].type.shape
+        return computed_share(math.prod([x[axis] for axis in self.left[self.summed :]])) if self.symmetric else 1.0
 
     def result(self, matrix: Any, shape: tuple[int, ...]) -> Any:
         """Return a sum as an array of the contraction's shape."""
@@ -75,7 +88,7 @@ def _form(node: Node) -> SumForm | None:
         return None
     x_order, y_order, _, rows, summed, out = found
     left = (*x_order[rows:], *x_order[:rows])
-    return SumForm(left, y_order, summed, out, node.inputs[0] is node.inputs[1] and left == y_order)
+    return SumForm(left, y_order, summed, out, is_symmetric(node, left, y_order, summed))
 
 
 def _flops(node: Node) -> int:
@@ -132,7 +145,7 @@ class BlockTiles(SlicedTiles[Executable]):
     def predicted_each(self, machine: Machine) -> Prediction:
         """Predict how long a block takes."""
         share = self.length / self.partition.dimension.length
-        flops = sum(_flops(self.partition.sums[i]) // (1 + form.symmetric) for i, form in self._forms.items())
+        flops = sum(_flops(node := self.partition.sums[i]) * form.share(node) for i, form in self._forms.items())
         return self.plan.predicted(machine) + Prediction(products=share * flops / machine.peak)
 
     @property
@@ -167,10 +180,10 @@ class BlockTiles(SlicedTiles[Executable]):
 
     def _add(self, sums: RunningSums, place: int, form: SumForm, operands: list[Any]) -> None:
         left = form.matrix(operands[0], form.left)
-        right = left if form.symmetric else form.matrix(operands[1], form.right)
+        right = left if form.is_of_one(*operands) else form.matrix(operands[1], form.right)
         if sums.of_group(place) is None:
             sums.add(place, np.zeros((left.shape[1], right.shape[1]), left.dtype))
-        add_product(sums.of_group(place), left, right, in_chunks)
+        add_product(sums.of_group(place), left, right, in_chunks, form.symmetric)
 
 
 def large_products(partition: TilePartition) -> dict[int, SumForm]:
