@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class SumForm:
         right: those of the second operand.
         summed: how many are summed over.
         out: the result's axes among those of the product.
-        symmetric: whether the product is symmetric.
+        symmetric: whether the product is a symmetric matrix, or some beside each other.
     """
 
     left: tuple[int, ...]
@@ -70,8 +70,12 @@ class SumForm:
         """Return which share of a contraction is computed."""
         if self.is_of_one(*node.inputs):
             return 0.5
-        x = node.inputs[0].type.shape
-        return computed_share(math.prod([x[axis] for axis in self.left[self.summed :]])) if self.symmetric else 1.0
+        return computed_share(self.side(node)) if self.symmetric else 1.0
+
+    def side(self, node: Node) -> int:
+        """Return the rows or the columns of a contraction as a matrix, whichever are fewer."""
+        own = zip(node.inputs, (self.left, self.right), strict=True)
+        return min([math.prod([x.type.shape[axis] for axis in axes[self.summed :]]) for x, axes in own])
 
     def result(self, matrix: Any, shape: tuple[int, ...]) -> Any:
         """Return a sum as an array of the contraction's shape."""
@@ -88,7 +92,9 @@ def _form(node: Node) -> SumForm | None:
         return None
     x_order, y_order, _, rows, summed, out = found
     left = (*x_order[rows:], *x_order[:rows])
-    return SumForm(left, y_order, summed, out, is_symmetric(node, left, y_order, summed))
+    form = SumForm(left, y_order, summed, out, False)
+    large = form.side(node) ** 2 * node.type.dtype.itemsize > LARGE_SUM  # pieces of smaller ones take longer
+    return replace(form, symmetric=large and is_symmetric(node, left, y_order, summed))
 
 
 def _flops(node: Node) -> int:
