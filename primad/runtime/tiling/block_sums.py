@@ -157,8 +157,10 @@ class BlockTiles(SlicedTiles[Executable]):
     @property
     def working_bytes(self) -> int:
         """Memory of a run beside what it writes slices of."""
-        totals = sum(node.type.nbytes for node in self.partition.totals)
-        return totals * (1 + (self.count > self._group)) + self.plan.peak_bytes
+        total_of, totals = self.partition.total_of, self.partition.totals
+        kinds = {(total_of[i], self._forms.get(i)) for i in range(len(self.partition.sums))}  # each is a sum of its own
+        kept = sum(totals[where].type.nbytes for where, _ in kinds)
+        return kept * (1 + (self.count > self._group)) + self.plan.peak_bytes
 
     def run_tiles(self, values: Sequence[Any], full: Sequence[Any]) -> list[Any]:
         """Compute all blocks from whole inputs; fill whole outputs and return the totals."""
