@@ -179,6 +179,7 @@ class BlockTiles(SlicedTiles[Executable]):
                     sums.add(where, found[places[0]])
             sums.turn()
             partition.write(full, start, stop, [found[place] for (place,) in self._outputs[count:]])
+            del found  # before the next block's are computed
         ended = sums.ended()
         totals, matrices = ended[: len(partition.totals)], ended[len(partition.totals) :]
         for (where, form), matrix in zip(products, matrices, strict=True):
