@@ -40,8 +40,30 @@ with m.workdps(DIGITS):
     ROOT_OF_PSI = m.findroot(lambda x: m.psi(0, x), 1.46)
 
 
+def _erfcx(t: Any) -> Any:
+    x = 4 * (1 + t) / (1 - t)
+    return (x + m.mpf(1) / 2) * m.exp(x * x) * m.erfc(x)
+
+
+def _inverse(w: Any) -> Any:
+    """Return erfinv(u)/u for w = −log(1 − u²)."""
+    u = m.sqrt(-m.expm1(-w))
+    rest = m.exp(-w) / (1 + u)
+    found = m.sqrt(w) if w > 3 else u
+    while True:
+        value = m.erfc(found)
+        step = m.log(value / rest) * value * m.sqrt(m.pi) / 2 * m.exp(found * found)
+        found += step
+        if abs(step) < found * m.mpf(10) ** (8 - DIGITS):
+            return found / u
+
+
 WANTED: dict[str, Wanted] = {
     "PSI_NEAR": Wanted(1.0, 2.0, 14, lambda x: x * (x + 1) * m.psi(0, x) / (x - ROOT_OF_PSI)),
+    "ERFCX": Wanted(-1.0, 1.0, 25, _erfcx),
+    "INVERSE_NEAR": Wanted(0.0, 6.25, 25, _inverse),
+    "INVERSE_MIDDLE": Wanted(2.5, 4.0, 21, lambda s: _inverse(s * s)),
+    "INVERSE_FAR": Wanted(0.036, 0.25, 30, lambda r: _inverse(1 / (r * r)) * r),
 }
 """By its name in `primad.native.special.fits`, what each stands for."""
 

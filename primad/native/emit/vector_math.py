@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -325,9 +325,18 @@ OWN: dict[str, Callable[..., str]] = {
 """The functions of the C library that there are of our own."""
 
 
+def in_double(write: Callable[..., str]) -> Callable[..., str]:
+    """Return a function that computes what is written in double precision, of float32 too."""
+
+    def emit(v: Vector, *operands: str, **params: Any) -> str:
+        wide = v.of(np.float64)
+        if wide is v:
+            return write(v, *operands, **params)
+        return wide.changed("fptrunc", write(wide, *[v.changed("fpext", x, wide) for x in operands], **params), v)
+
+    return emit
+
+
 def own_function(v: Vector, name: str, *operands: str) -> str:
-    """Apply one of these functions; of float32 in double precision."""
-    wide = v.of(np.float64)
-    if wide is v:
-        return OWN[name](v, *operands)
-    return wide.changed("fptrunc", OWN[name](wide, *[v.changed("fpext", x, wide) for x in operands]), v)
+    """Apply one of these functions."""
+    return in_double(OWN[name])(v, *operands)

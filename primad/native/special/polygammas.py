@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import sys
 
-import numpy as np
-
 from primad.ir.node import Node
 from primad.native.emit.emit_context import Pointwise, times
 from primad.native.emit.vector_functions import function
-from primad.native.emit.vector_math import polynomial
+from primad.native.emit.vector_math import in_double, polynomial
 from primad.native.llvm.vectors import Vector
 from primad.native.special.fits import PSI_NEAR
 from primad.ops.special.series import PSI, cotangents
@@ -97,8 +95,12 @@ def _waves(v: Vector, x: str, n: int) -> str:
     fraction = v.op("fsub", x, floor)
     nearer = v.compare("ogt", fraction, v.constant(0.5))
     fraction = v.choose(nearer, v.op("fsub", x, v.op("fadd", floor, one)), fraction)
-    angle = v.op("fmul", fraction, v.constant(math.pi))
-    cot = v.op("fdiv", function(v, "cos", angle), function(v, "sin", angle))
+    size, half = v.intrinsic("fabs", fraction), v.constant(0.5)
+    far = v.compare("ogt", size, v.constant(0.25))
+    angle = v.op("fmul", v.choose(far, v.op("fsub", half, size), size), v.constant(math.pi))  # 0 where cot is
+    sine, cosine = function(v, "sin", angle), function(v, "cos", angle)
+    size = v.op("fdiv", v.choose(far, sine, cosine), v.choose(far, cosine, sine))
+    cot = v.intrinsic("copysign", size, fraction)
     terms = [-each * math.pi ** (n + 1) for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
     waves = polynomial(v, v.op("fmul", cot, cot), *terms[::-1])
     waves = waves if n % 2 else v.op("fmul", cot, waves)
@@ -111,7 +113,7 @@ def _waves(v: Vector, x: str, n: int) -> str:
     return v.choose(v.compare("oeq", fraction, zero), at_pole, waves)
 
 
-def _polygamma(v: Vector, x: str, n: int) -> str:
+def _polygamma(v: Vector, x: str, *, n: int) -> str:
     """ψ⁽ⁿ⁾(x) for x ≤ 0 is (−1)ⁿψ⁽ⁿ⁾(1 − x) less the derivative of π cot πx (DLMF 5.15.6)."""
     below = v.compare("ole", x, v.constant(0))
     mirrored = v.choose(below, v.op("fsub", v.constant(1), x), x)
@@ -125,12 +127,5 @@ def _polygamma(v: Vector, x: str, n: int) -> str:
     return v.code.either(v.type, some, with_waves, lambda: positive)
 
 
-def _emit(v: Vector, x: str, *, n: int) -> str:
-    wide = v.of(np.float64)
-    if wide is v:
-        return _polygamma(v, x, n)
-    return wide.changed("fptrunc", _polygamma(wide, v.changed("fpext", x, wide), n), v)
-
-
-polygamma = Pointwise(_emit, function=True, limit=_limit, times_exp=times(6))
+polygamma = Pointwise(in_double(_polygamma), function=True, limit=_limit, times_exp=times(6))
 """How it is written; the time is that of n = 1 and positive numbers, measured."""
