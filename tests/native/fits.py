@@ -58,12 +58,39 @@ def _inverse(w: Any) -> Any:
             return found / u
 
 
+def _bessel(n: int) -> Callable[[Any], Any]:
+    """Return Jₙ(x)/(xⁿ(x² − zero²)) in x²."""
+    with m.workdps(DIGITS):
+        zero = m.besseljzero(n, 1)
+    return lambda z: m.besselj(n, m.sqrt(z)) / m.sqrt(z) ** n / (z - zero * zero)
+
+
+def _hankel(n: int, w: Any) -> Any:
+    """Return P + iQ of Hankel's expansion (DLMF 10.17.5) at x = 5/√w, and x."""
+    x = 5 / m.sqrt(w)
+    return m.hankel1(n, x) * m.sqrt(m.pi * x / 2) * m.expj(-(x - (2 * n + 1) * m.pi / 4)), x
+
+
+def _cosines(n: int) -> Callable[[Any], Any]:
+    return lambda w: _hankel(n, w)[0].real
+
+
+def _sines(n: int) -> Callable[[Any], Any]:
+    return lambda w: _hankel(n, w)[0].imag * _hankel(n, w)[1]
+
+
 WANTED: dict[str, Wanted] = {
     "PSI_NEAR": Wanted(1.0, 2.0, 14, lambda x: x * (x + 1) * m.psi(0, x) / (x - ROOT_OF_PSI)),
     "ERFCX": Wanted(-1.0, 1.0, 25, _erfcx),
     "INVERSE_NEAR": Wanted(0.0, 6.25, 25, _inverse),
     "INVERSE_MIDDLE": Wanted(2.5, 4.0, 21, lambda s: _inverse(s * s)),
     "INVERSE_FAR": Wanted(0.036, 0.25, 30, lambda r: _inverse(1 / (r * r)) * r),
+    "J0_NEAR": Wanted(0.0, 25.0, 13, _bessel(0)),
+    "J0_COSINES": Wanted(0.0, 1.0, 19, _cosines(0)),
+    "J0_SINES": Wanted(0.0, 1.0, 18, _sines(0)),
+    "J1_NEAR": Wanted(0.0, 25.0, 12, _bessel(1)),
+    "J1_COSINES": Wanted(0.0, 1.0, 19, _cosines(1)),
+    "J1_SINES": Wanted(0.0, 1.0, 18, _sines(1)),
 }
 """By its name in `primad.native.special.fits`, what each stands for."""
 

@@ -159,6 +159,8 @@ def test_special_values_are_numpys(name, dtype):
     if name in ROUNDING or want.dtype == bool:
         np.testing.assert_array_equal(got, want)
     else:
+        if name == "bessel_j":  # SciPy's is 12 ulp off there
+            want = np.where(np.abs(a) == 88.0, dtype(mpmath.besselj(0, 88)), want)
         np.testing.assert_allclose(got, want, rtol=8 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).tiny)
     if want.dtype != bool:
         known = ~np.isnan(want)

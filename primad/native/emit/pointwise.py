@@ -17,6 +17,7 @@ from primad.native.emit.emit_context import Emit, Pointwise, times
 from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.native.special import error_functions
+from primad.native.special.bessel_functions import bessel_j
 from primad.native.special.polygammas import polygamma
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
@@ -326,7 +327,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.ndtri: error_functions.ndtri,
     ops.dawsn: exported("dawsn"),
     ops.bessel_i: exported("i0", "i1", of_order="iv"),
-    ops.bessel_j: exported("j0", "j1", of_order="jv"),
+    ops.bessel_j: bessel_j,
     ops.bessel_y: exported("y0", "y1", of_order="yv"),
     ops.bessel_k: exported("k0", "k1", of_order="kv"),
     ops.gammainc: exported("gammainc"),
