@@ -20,7 +20,7 @@ from primad.ir.key import Key
 from primad.ir.node import named
 from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive, as_tuple
-from primad.programs.compacting import compact
+from primad.programs.compacting import compact, with_single_numbers
 from primad.recording import tree
 from primad.recording.following import FollowingTrace, Script
 from primad.recording.traced_array import TracedArray
@@ -132,7 +132,7 @@ class Call:
             kept.misses = 0
             self.program = kept.program.returning(found.out_tree)
             return
-        self.program = compact(found)
+        self.program = with_single_numbers(compact(found))
         if trace is None:
             return
         assert trace.script is not None  # the recording has ended

@@ -5,8 +5,16 @@ Most programs are too short for either: what looks for it is loaded when a long 
 
 from __future__ import annotations
 
-from primad.ir.program import Program
+from primad import ops
+from primad.ir.array_types import ArrayType
+from primad.ir.node import LITERAL, Trace, literal_value
+from primad.ir.program import Program, carry_lines
+from primad.ir.replay import replay
 from primad.programs.loops.repeated_runs import FEWEST_NODES
+
+FILLED_FROM = 2**18
+"""Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than the
+100 µs that it takes to build a short program again, in each call where a number is another."""
 
 
 def compact(program: Program) -> Program:
@@ -30,3 +38,27 @@ def packed(program: Program) -> Program:
     from primad.programs.packing.packing import packed as found  # loads when it is called
 
     return found(program)
+
+
+def with_single_numbers(program: Program) -> Program:
+    """Return a program in which numbers that fill long arrays are broadcast, so that single numbers are given.
+
+    It is for programs that run with numbers as inputs: what is given would be filled in each call, and read by each op.
+    """
+    wide = [x for x in program.sources if x.op is LITERAL and x.type.shape]
+    if sum([x.type.size for x in wide]) < FILLED_FROM:
+        return program
+    trace = Trace()
+    inputs = [trace.input(node.type) for node in program.inputs]
+    mapping = dict(zip(program.inputs, inputs, strict=True))
+    for node in wide:
+        shape = node.type.shape
+        number = trace.literal(literal_value(node), ArrayType((), node.type.dtype))
+        mapping[node] = trace.place(ops.broadcast, (number,), (("axes", tuple(range(len(shape)))), ("shape", shape)))
+    replay(program.nodes, mapping, trace, copy=True)
+    outputs = [mapping[node] for node in program.outputs]
+    made = Program(trace, inputs, outputs, names=program.names, label=program.label)
+    made.in_tree, made.out_tree = program.in_tree, program.out_tree
+    carry_lines(program, mapping, trace)
+    trace.close()
+    return made

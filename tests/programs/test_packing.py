@@ -15,6 +15,7 @@ from primad.integrate import solve_ivp
 from primad.ir.node import leaf_value
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.packing import scalar_groups
+from primad.programs.compacting import FILLED_FROM
 from primad.programs.packing.packing import packed
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 from tests.programs.test_growth import calls
@@ -267,3 +268,23 @@ def test_slopes_that_see_values_are_not_copied(number: str) -> None:
     else:
         with pytest.raises(primad.TracingError, match="value of a traced array"):
             Call(last, (k,))
+
+
+def test_a_number_that_fills_a_long_array_is_given_as_a_number() -> None:
+    """It would be filled in each call, and read by each op, where a number stays in a register."""
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(0.3 * x) * x + (2.5 - x) / 1.7)
+
+    numbers = 3
+    for n, is_single in ((FILLED_FROM // numbers, False), (FILLED_FROM // numbers + 1, True)):
+        x = np.linspace(-1.0, 1.0, n)
+        program = Call(f, (x,)).program
+        assert [np.shape(value) for value in program.source_values] == [() if is_single else (n,)] * numbers
+        assert program.check().in_tree is not None
+        np.testing.assert_array_equal(primad.grad(f)(x), primad.grad(primad.jit(f))(x))
+        rows = primad.vmap(lambda k: k * x + 0.3 * x)(np.ones(2))
+        np.testing.assert_allclose(rows, np.stack([1.3 * x] * 2))
+        H = primad.hessian(f)(x) @ np.ones(n)
+        np.testing.assert_allclose(H, 0.6 * np.cos(0.3 * x) - 0.09 * np.sin(0.3 * x) * x, atol=1e-14)
+    assert Call(lambda x: x * 0.3, (1.0,)).program.source_values == [0.3]
