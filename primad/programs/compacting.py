@@ -13,8 +13,8 @@ from primad.ir.replay import replay
 from primad.programs.loops.repeated_runs import FEWEST_NODES
 
 FILLED_FROM = 2**18
-"""Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than the
-100 µs that it takes to build a short program again, in each call where a number is another."""
+"""Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than
+the 100 µs that it takes to build a short program again, in each call where a number is another."""
 
 
 def compact(program: Program) -> Program:

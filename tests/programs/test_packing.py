@@ -13,9 +13,9 @@ from primad.functional.control.replaying import Replayed
 from primad.functional.derived_calls import Call
 from primad.integrate import solve_ivp
 from primad.ir.node import leaf_value
+from primad.programs.compacting import FILLED_FROM
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.packing import scalar_groups
-from primad.programs.compacting import FILLED_FROM
 from primad.programs.packing.packing import packed
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 from tests.programs.test_growth import calls
@@ -283,7 +283,7 @@ def test_a_number_that_fills_a_long_array_is_given_as_a_number() -> None:
         assert [np.shape(value) for value in program.source_values] == [() if is_single else (n,)] * numbers
         assert program.check().in_tree is not None
         np.testing.assert_array_equal(primad.grad(f)(x), primad.grad(primad.jit(f))(x))
-        rows = primad.vmap(lambda k: k * x + 0.3 * x)(np.ones(2))
+        rows = primad.vmap(lambda k, x=x: k * x + 0.3 * x)(np.ones(2))
         np.testing.assert_allclose(rows, np.stack([1.3 * x] * 2))
         H = primad.hessian(f)(x) @ np.ones(n)
         np.testing.assert_allclose(H, 0.6 * np.cos(0.3 * x) - 0.09 * np.sin(0.3 * x) * x, atol=1e-14)
