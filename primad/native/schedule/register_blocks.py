@@ -7,9 +7,9 @@ element, which are added up in the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import LONGEST_SIDE
@@ -50,11 +50,13 @@ class Blocks:
         return self.columns[0] if self.dotted else -(-self.columns[0] // lanes)
 
 
-def pieces(length: int, most: int) -> list[tuple[int, int]]:
+@lru_cache(maxsize=4096)
+def pieces(length: int, most: int) -> tuple[tuple[int, int], ...]:
     """Cut a length into parts that are as equal as can be: (how many, how long)."""
     count = -(-length // most)
     shorter, longer = divmod(length, count)
-    return [piece for piece in ((longer, shorter + 1), (count - longer, shorter)) if piece[0]]
+    equal = count - longer, shorter
+    return ((longer, shorter + 1), equal) if longer else (equal,)
 
 
 @lru_cache(maxsize=4096)
@@ -80,11 +82,10 @@ def best_blocks(
         item_bytes: size of an element.
         registers: number of vector registers.
     """
-    found = [
-        (_cycles(blocks, summed, accumulate, lanes, item_bytes), blocks)
-        for start in _starts(operands, kept, summed, counted)
-        for blocks in _sizes(start, lanes, registers)
-    ]
+    found = []
+    for start in _starts(operands, kept, summed, counted):
+        block = cache(_block_cycles(start, summed, accumulate, lanes, item_bytes))
+        found += [(_cycles(blocks, block, lanes), blocks) for blocks in _sizes(start, lanes, registers)]
     return min(found, key=lambda entry: entry[0])
 
 
@@ -112,17 +113,24 @@ def _sizes(start: Blocks, lanes: int, registers: int) -> Iterator[Blocks]:
         yield start  # no vector is used twice: memory is best read in order
         return
     for width in range(1, min(LONGEST_SIDE, start.vectors(lanes)) + 1):
-        fitting = [
-            height
-            for height in range(1, min(LONGEST_SIDE, start.rows[0]) + 1)
-            if height * width + min(height, width) < registers
-        ]
-        for height in fitting[-4:]:
+        # Vectors of the block, and those of one operand: height · width + min(height, width) < registers.
+        most = (registers - 1 - width) // width
+        most = min(LONGEST_SIDE, start.rows[0], most if most >= width else (registers - 1) // (width + 1))
+        for height in range(max(1, most - 3), most + 1):
             yield Blocks(start.rows, start.columns, start.others, start.dotted, start.along, height, width)
 
 
-def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: int, item_bytes: int) -> float:
-    """Estimate the time of a sum of products."""
+def _cycles(blocks: Blocks, block: Callable[[int, int], float], lanes: int) -> float:
+    """Estimate the time of a sum of products, of which `block` says it for a block of a height and a width."""
+    down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
+    total = sum(many * count * block(height, width) for many, height in down for count, width in across)
+    return total * math.prod([n for n, *_ in blocks.others]) * (1 + BUDGET.worth_a_size * len(down) * len(across))
+
+
+def _block_cycles(
+    blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: int, item_bytes: int
+) -> Callable[[int, int], float]:
+    """Return the estimated time of a block by its height and width, along the axes of `blocks`."""
     turns = math.prod([n for i, (n, *_) in enumerate(summed) if i != blocks.along])
     steps = blocks.columns[1:-1]
     if blocks.dotted:
@@ -166,9 +174,7 @@ def _cycles(blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: i
         step = max(step, CORE.chains / CORE.starts)
         return CORE.block + turns * step + cells * (store + accumulate) + height * CORE.run
 
-    down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
-    total = sum(many * count * block(height, width) for many, height in down for count, width in across)
-    return total * math.prod([n for n, *_ in blocks.others]) * (1 + BUDGET.worth_a_size * len(down) * len(across))
+    return block
 
 
 def _fits(cache: DataCache, total: int, count: int, size: int, distance: int) -> bool:
