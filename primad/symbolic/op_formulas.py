@@ -191,6 +191,7 @@ REFUSED: dict[Primitive, str] = {
             ops.member,
             ops.power_integral,
             ops.legendre_integral,
+            ops.carlson_second,
             ops.jacobi_amplitude,
             ops.hurwitz,
             ops.owens_t,

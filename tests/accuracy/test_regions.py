@@ -45,6 +45,51 @@ def test_arithmetic_geometric_means_of_all_sizes() -> None:
     np.testing.assert_allclose(along, special.agm(a, b), rtol=1e-13)
 
 
+def test_slopes_of_arithmetic_geometric_means_of_subnormal_numbers_and_of_none() -> None:
+    small = [(1.84e-317, 1.47e-319), (2.65e-200, 5e-320), (3e-310, 3e-310), (1e200, 1e-50), (-4e-320, -1e-100)]
+    for a, b in small:
+        sizes = abs(a), abs(b)
+        slopes = [float(_relative_slope(mpmath.agm, sizes, place)) for place in (0, 1)]
+        value = math.copysign(float(mpmath.agm(*map(mpmath.mpf, sizes))), a)
+        found, along = primad.jit(primad.value_and_grad(recorded.agm, (0, 1)))(a, b)
+        assert found == pytest.approx(value, rel=1e-13, abs=5e-324)
+        rel = 1e-12 if abs(value) > 1e-307 else 1e-4  # on the way back there are numbers of the size of the value
+        assert along == pytest.approx(slopes, rel=rel), (a, b)
+    for a, b, of_a, of_b in ((0.0, 2.0, np.inf, 0.0), (-3.0, 0.0, 0.0, np.inf), (0.0, 0.0, 0.0, 0.0)):
+        assert primad.value_and_grad(recorded.agm, (0, 1))(a, b) == (0.0, (of_a, of_b))
+    both = np.array([1.0, -1e-200, 1.0, 0.0]), np.array([-1.0, 1e-200, np.nan, np.inf])
+    assert np.all(np.isnan(primad.jit(recorded.agm)(*both)))
+
+
+def test_carlsons_integrals_of_all_sizes() -> None:
+    """Where products of operands are no numbers; derivatives by Euler's theorem, which holds for each of them."""
+    sizes = [(1e-310, 1e-305, 3e-320), (1e300, 4e299, 1e-300), (2e142, 5e273, 3e-130), (7e-24, 3e-44, 1e265)]
+    for name, degree in (("elliprf", -0.5), ("elliprg", 0.5), ("elliprd", -1.5), ("elliprj", -1.5), ("elliprc", -0.5)):
+        ours, exact = getattr(recorded, name), getattr(mpmath, name)
+        for x, y, z in sizes:
+            at = {"elliprc": (x, y), "elliprj": (x, y, z, 0.7 * z)}.get(name, (x, y, z))
+            with mpmath.workdps(60):
+                value = float(exact(*map(mpmath.mpf, at)).real)
+            if not 1e-300 < value < 1e300:
+                continue
+            found, slopes = primad.jit(primad.value_and_grad(ours, tuple(range(len(at)))))(*at)
+            assert found == pytest.approx(value, rel=1e-12), (name, at)
+            products = [float(mpmath.mpf(float(s)) * mpmath.mpf(t)) for s, t in zip(slopes, at, strict=True)]
+            if not np.all(np.isfinite(slopes)):
+                continue
+            assert sum(products) == pytest.approx(degree * value, rel=1e-11), (name, at)
+    exact = float(_relative_slope(mpmath.elliprg, (3e-310, 0.0, 2.0), 0))
+    assert primad.grad(recorded.elliprg)(3e-310, 0.0, 2.0) == pytest.approx(exact, rel=1e-12)
+
+
+def _relative_slope(function: Any, at: tuple[float, ...], place: int) -> Any:
+    """Return a partial derivative by differences that are small beside the number, however small that is."""
+    with mpmath.workdps(400):
+        x, step = [mpmath.mpf(each) for each in at], mpmath.mpf(at[place]) / 10**20
+        ends = [function(*[each + sign * step * (i == place) for i, each in enumerate(x)]) for sign in (1, -1)]
+        return (ends[0] - ends[1]) / (2 * step)
+
+
 def test_quantiles_of_f_far_out_have_derivatives() -> None:
     """Those of the distribution function at the quantile add up to none along a quantile."""
     q = np.array([1e-50, 1e-12, 0.3, 0.97])

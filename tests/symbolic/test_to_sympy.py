@@ -54,6 +54,7 @@ NO_FORMULA = {
     "member",
     "owens_t",
     "power_integral",
+    "carlson_second",
     "log_gamma_tail",
     "gamma_hazard",
     "log_beta_tail",

@@ -113,7 +113,14 @@ NATIVE: dict[Primitive, Written] = {
         "NumPy computes whole arrays of it",
         *(ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density, ops.member),
         *(ops.log_gamma_tail, ops.gamma_hazard, ops.log_beta_tail, ops.beta_hazard),
-        *(ops.power_integral, ops.legendre_integral, ops.jacobi_amplitude, ops.hurwitz, ops.lambertw),
+        *(
+            ops.carlson_second,
+            ops.power_integral,
+            ops.legendre_integral,
+            ops.jacobi_amplitude,
+            ops.hurwitz,
+            ops.lambertw,
+        ),
     ),
     **_missing("random words are those of NumPy's generator", ops.draw),
 }

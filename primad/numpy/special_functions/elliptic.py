@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from primad import ops
-from primad.numpy.elementwise.ufuncs import absolute, defined_where, where
+from primad.numpy.elementwise.ufuncs import defined_where, where
 from primad.numpy.special_functions.formulas import formula
 from primad.ops.record.primitive import full
 from primad.ops.special.elliptic import squares
@@ -53,30 +55,12 @@ def elliprc(x: Any, y: Any) -> Any:
 
 @formula(special.elliprg)
 def elliprg(x: Any, y: Any, z: Any) -> Any:
-    """scipy.special.elliprg: Carlson's integral of the second kind, of real numbers (DLMF 19.23.7)."""
-    total, one = [], full(1.0, x)
-    for a, b, c in ((x, y, z), (y, z, x), (z, x, y)):
-        found = ops.power_integral(where(a == 0.0, 1.0, a), b, c, one, power=1.0, powers=(1.5, 0.5, 0.5, 0.0))
-        total.append(where(a == 0.0, 0.0, a * found))
-    return 0.25 * (total[0] + total[1] + total[2])
+    """scipy.special.elliprg: Carlson's integral of the second kind, of real numbers."""
+    return ops.carlson_second(x, y, z)
 
 
 def _complete(minor: Any) -> Any:
     return _carlson("f", full(0.0, minor), minor, full(1.0, minor))
-
-
-def _complete_second(minor: Any) -> Any:
-    """Return E: twice the integral of the second kind of 0, 1 − m and 1, whose first term is none.
-
-    Of 1 − m > 1 it is √(1 − m) times that of the inverse (DLMF 19.7.2): products with derivatives overflow at neither.
-    """
-    large = minor > 1.0
-    above, minor = where(large, minor, 1.0), where(large, 1.0 / where(large, minor, 1.0), minor)
-    one, zero = full(1.0, minor), full(0.0, minor)
-    powers, positive = (1.5, 0.5, 0.5, 0.0), where(minor == 0.0, 1.0, minor)
-    of_minor = ops.power_integral(positive, zero, one, one, power=1.0, powers=powers)
-    of_one = ops.power_integral(one, zero, minor, one, power=1.0, powers=powers)
-    return 0.5 * ops.sqrt(above) * (where(minor == 0.0, 0.0, minor * of_minor) + of_one)
 
 
 @formula(special.ellipk)
@@ -100,7 +84,7 @@ def ellipkm1(p: Any) -> Any:
 @formula(special.ellipe)
 def ellipe(m: Any) -> Any:
     """scipy.special.ellipe: the complete elliptic integral of the second kind, of the parameter m = k²."""
-    return _complete_second(1.0 - m)
+    return 2.0 * ops.carlson_second(full(0.0, m), 1.0 - m, full(1.0, m))
 
 
 @formula(special.ellipkinc)
@@ -130,11 +114,18 @@ def agm(a: Any, b: Any) -> Any:
     It is that of two means after three steps, whose squares neither overflow nor vanish. The smaller number counts by
     its logarithm, in which derivatives have the size of the mean.
     """
-    large, small = absolute(a), absolute(b)
-    large, small = where(large > small, large, small), where(large > small, small, large)
-    unit = ops.stop_gradient(where((large == 0.0) | ~(large < math.inf), 1.0, large))
+    sign, range_of = ops.sign(a + b), np.finfo(a.dtype)
+    upwards = 2.0 ** (
+        3 * range_of.maxexp // 5
+    )  # where nothing overflows: a slope next to 0 is none of a subnormal number
+    first, second = a * sign, b * sign
+    large, small = where(first > second, first, second), where(first > second, second, first)
+    none, nothing = large == 0.0, small == 0.0
+    scale = where(large < 2.0 ** (range_of.maxexp // 3), upwards, 1.0)
+    large, small = where(none, 1.0, large) * scale, where(nothing, 1.0, small) * scale
+    unit = ops.stop_gradient(where(large < math.inf, large, 1.0))
     high, ratio = large / unit, small / unit
-    far = ratio < FAR
+    far = ratio < float(range_of.tiny) ** 0.25  # logarithms are long there, and a slope over the ratio may overflow
     below = where(far, ops.log(small) - ops.log(unit), ops.log(where(far, 1.0, ratio)))
     low = where(far, 0.0, ratio)
     for _ in range(3):
@@ -142,8 +133,6 @@ def agm(a: Any, b: Any) -> Any:
         high, low = 0.5 * (high + low), ops.exp(below)
     zero, one = full(0.0, a), full(1.0, a)
     found = math.pi / ops.power_integral(zero, high * high, low * low, one, power=0.0, powers=THIRD["f"])
-    return defined_where(a * b >= 0.0, ops.sign(a + b) * found * unit)
-
-
-FAR = 1e-290
-"""Below it a ratio may have lost digits. Derived from the least normal number of 64 bits."""
+    steep = ops.sqrt(where(nothing, where(first > second, b, a), 1.0))  # it is 0 there, with an infinite slope
+    found = where(none, 0.0, where(nothing, steep, sign * found * unit / scale))
+    return defined_where((ops.sign(a) * ops.sign(b) >= 0.0) & (a * b == a * b), found)

@@ -14,7 +14,7 @@ from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
 
-__all__ = ["jacobi_amplitude", "legendre_integral", "power_integral"]
+__all__ = ["carlson_second", "jacobi_amplitude", "legendre_integral", "power_integral"]
 
 STEP, LEFT, RIGHT = 0.5, 2.0, 40.0
 """Steps of the trapezoid rule in log t, whose error is exp(−2π²/STEP), since the integrand is analytic for angles below
@@ -26,6 +26,10 @@ FIRST = {
     (0.0, (0.5, 1.0, 0.0, 0.0)): lambda x, y, z, p: 2.0 * special.elliprc(x, y),
 }
 """Those that are Carlson's integrals, by the powers: SciPy has them."""
+SMALL = 1e-75
+"""Down to which size products of four numbers are normal numbers of 64 bits. Derived from their range."""
+MOST = 700.0
+"""The size of a logarithm up to which a number of 64 bits neither overflows nor vanishes. Derived from its range."""
 Powers = tuple[float, float, float, float]
 
 
@@ -34,7 +38,18 @@ def _integral(*operands: Any, power: float, powers: Powers) -> Any:
     arrays = np.broadcast_arrays(*[np.asarray(x, np.float64) for x in operands])
     with np.errstate(all="ignore"):
         known = FIRST.get((power, powers))
-        return np.asarray(_trapezoid(arrays, power, powers) if known is None else known(*arrays), dtype)
+        if known is None:
+            return np.asarray(_trapezoid(arrays, power, powers), dtype)
+        found = np.asarray(known(*arrays))
+        lost = ~((found > 0.0) & (found < np.inf))
+        if powers[
+            3
+        ]:  # of four operands SciPy forms products of all, and may return a wrong number where they do not fit
+            lost |= np.any([(x > 1.0 / SMALL) | ((x < SMALL) & (x > 0.0)) for x in arrays], axis=0)
+        if np.any(lost):  # a product of operands has overflown or vanished on the way
+            found = np.array(found)
+            found[lost] = _trapezoid([x[lost] for x in arrays], power, powers)
+    return np.asarray(found, dtype)
 
 
 def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
@@ -55,12 +70,15 @@ def _trapezoid(arrays: Any, power: float, powers: Powers) -> Any:
     logs = np.log(positive) * np.reshape([e for _, e in used], (-1, *[1] * start.ndim))
     unit = np.exp2(np.where(inside, np.round(np.nansum(logs, axis=0) / (sum(powers) * math.log(2.0))), 0.0))
     scaled, begin, width = [(x / unit, e) for x, e in used], start - np.log(unit), end - start
+    wide = bool(np.any((begin < -MOST) | (begin + width > MOST)))
+    if wide:
+        scaled = [(np.log(x) - np.log(unit), e) for x, e in used]
     total = np.zeros(start.shape)
     for k in range(count + 1):
         place = begin + np.minimum(k * STEP, width)
         t, term = np.exp(place), (power + 1.0) * place  # factors may overflow and vanish where their product does not
         for x, e in scaled:
-            term = term - e * np.log(t + x)
+            term = term - e * (np.logaddexp(place, x) if wide else np.log(t + x))
         term = STEP * np.exp(term)
         total += np.where(k * STEP <= width, term, 0.0)
     half = unit ** (-0.5 * right)  # twice, since the whole may overflow where the sum is small
@@ -125,6 +143,38 @@ def squares(phi: Any, m: Any) -> tuple[Any, Any]:
     """Return sin²φ and 1 − m·sin²φ, which loses digits neither where m is close to 1 nor where it is close to 0."""
     s, c = sin(phi), cos(phi)
     return s * s, select(m > 0.5, 1.0 - m + m * c * c, 1.0 - m * s * s)
+
+
+def _second_kind(*operands: Any) -> Any:
+    dtype = np.asarray(operands[0]).dtype
+    x, y, z = np.broadcast_arrays(*[np.asarray(each, np.float64) for each in operands])
+    with np.errstate(all="ignore"):
+        found = np.asarray(special.elliprg(x, y, z))
+        most = np.maximum(np.maximum(x, y), z)
+        lost = ~((most > SMALL) & (most < 1.0 / SMALL)) & (most > 0.0) & (most < np.inf)
+        if np.any(lost):
+            found, unit = np.array(found), np.exp2(2.0 * np.round(0.5 * np.log2(most[lost])))
+            found[lost] = special.elliprg(*[each[lost] / unit for each in (x, y, z)]) * np.sqrt(unit)
+    return np.asarray(found, dtype)
+
+
+def _along_second(place: int) -> Any:
+    """Return the rule of one operand: the derivative of a mean is an integral of positive terms (DLMF 19.18.4)."""
+    powers = tuple([1.5 if i == place else 0.5 for i in range(3)])
+
+    def rule(out: Any, x: Any, y: Any, z: Any) -> Any:
+        return 0.125 * power_integral(x, y, z, full(1.0, x), power=1.0, powers=(*powers, 0.0))
+
+    return rule
+
+
+carlson_second: Primitive = elementwise(
+    "carlson_second",
+    numpy=_second_kind,
+    partials=[_along_second(place) for place in range(3)],
+    meaning=lambda numbers, x, y, z: numbers.elliprg(x, y, z),
+    doc="Carlson's symmetric elliptic integral of the second kind, of three x ≥ 0 (DLMF 19.16.3).",
+)
 
 
 class _Reduced(NamedTuple):

@@ -79,6 +79,7 @@ NUMERIC: dict[Primitive, Any] = {
         powers=((0.5, 0.5, 0.5, 0.0), (0.0, 0.5, 0.5, 0.5)),
     ),
     ops.jacobi_amplitude: pointwise((0.25, 1.25), (0.125, 0.875), shapes=FEW),
+    ops.carlson_second: pointwise(POSITIVE, POSITIVE, POSITIVE, shapes=FEW),
     ops.legendre_integral: varied(pointwise((0.25, 1.25), (0.125, 0.875), shapes=FEW), n=(0, 1), power=(0.5, -0.5)),
     ops.hurwitz: varied(pointwise((1.5, 4.0), (0.5, 2.0), shapes=FEW), n=(0, 1)),
     ops.owens_t: pointwise(SHAPE, SHAPE, shapes=FEW),
