@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import mpmath as m
 import numpy as np
 import pytest
+import scipy.special
 
 from primad import ops
 from primad.native.emit.pointwise import POINTWISE
@@ -17,11 +18,14 @@ from primad.native.llvm import compiler as native
 from primad.native.llvm import vectors
 from primad.native.special import fits
 from primad.ops.record.primitive import Primitive
+from tests.accuracy import stored
+from tests.accuracy.errors import EPS, ULPS, errors, found
 from tests.native.fits import WANTED, fitted
 from tests.native.test_kernels import ulps
 from tests.native.test_vector_math import WIDTHS, applied
 
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+TABLES = stored.read()
 ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 1e308, -1e308, 0.5]
 
 
@@ -113,18 +117,28 @@ def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, mon
     def computed() -> Any:
         return applied(lambda v, values: POINTWISE[entry.op].emit(v, *values, **entry.params), np.append(x, ends))
 
-    found = computed()
-    np.testing.assert_allclose(found[x.size :], want, rtol=16 * np.finfo(dtype).eps)
-    np.testing.assert_array_equal(np.signbit(found[x.size :][want == 0]), np.signbit(want[want == 0]))
+    values = computed()
+    np.testing.assert_allclose(values[x.size :], want, rtol=16 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(values[x.size :][want == 0]), np.signbit(want[want == 0]))
     wide = []
     for width in WIDTHS:
         monkeypatch.setattr(vectors, "WIDTH_BYTES", width)
         wide.append(computed())
     with m.workdps(40):
-        for a, *values in zip(map(m.mpf, x.tolist()), found, *wide, strict=False):
+        for a, *several in zip(map(m.mpf, x.tolist()), values, *wide, strict=False):
             exact = entry.exact(a)
             condition = 1 + abs(float(a * m.diff(entry.exact, a) / exact)) if entry.conditioned else 1
-            assert max(ulps(value, exact, dtype) for value in {*values}) <= entry.most * condition, float(a)
+            assert max(ulps(value, exact, dtype) for value in {*several}) <= entry.most * condition, float(a)
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_functions_are_as_right_as_the_page_says(name: str) -> None:
+    """At the stored points of the whole domain: tiny, subnormal and huge ones, beside poles, of both signs."""
+    entry, table = ENTRIES[name], TABLES[name]
+    own = applied(lambda v, values: POINTWISE[entry.op].emit(v, *values, **entry.params), table.at[:, 0])
+    sizes = [errors(y, table.exact[:, 0], table.conditions[:, 0]) for y in (own, found(name, table, scipy.special))]
+    worse = sizes[0] > np.fmax(ULPS * EPS, sizes[1])
+    assert not worse.any(), table.at[worse]
 
 
 @pytest.mark.parametrize("name", sorted(WANTED))
