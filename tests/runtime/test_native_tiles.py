@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 
@@ -655,6 +656,27 @@ def test_half_of_a_symmetric_sum_is_computed(monkeypatch):
     both = [blocked_products.multiply(y, other, "ab", "ac", "bc", each=each) for other in (y, y.copy())]
     np.testing.assert_allclose(both[0], both[1], rtol=1e-12, atol=1e-10)
     np.testing.assert_array_equal(both[0], both[0].T)
+
+
+def test_one_block_is_in_memory(monkeypatch):
+    monkeypatch.setattr(block_sums, "LARGE_SUM", 8)
+    monkeypatch.setattr(block_sums, "BLOCK_BYTES", 3 << 20)
+    x, d = normal(16_000, 64), normal(16_000)
+    program, given = prepared(lambda x, d: x.T @ (x * d[:, None]) + x.T @ (y := np.sin(x)) + y.T @ y, x, d)
+    plan = tiled_plan.make_plan(program)
+    assert isinstance(plan.tiles, block_sums.BlockTiles) and plan.tiles.count > 4
+    before = chunks.get_num_threads()
+    chunks.set_num_threads(1)
+    try:
+        plan.run(given)
+        tracemalloc.start()
+        plan.run(given)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        chunks.set_num_threads(before)
+    copied = plan.tiles.length * x.strides[0]  # of x, as an operand
+    assert peak <= 1.25 * (plan.peak_bytes + copied) + 300_000
 
 
 def test_a_failure_in_a_block_is_named_with_its_place(monkeypatch):
