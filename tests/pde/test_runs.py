@@ -34,6 +34,12 @@ def problem(width: int = 4) -> pde.Problem:
     return pde.Problem(heat, ROD, conditions, coefficients={"k": 0.1}, network=pde.MLP(width, 1))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_anew(code: None) -> None:
+    """Leave out what the problem has compiled with the executor that the module was run by before."""
+    problem.cache_clear()
+
+
 RULES = {
     "levenberg": {},
     "broyden": {"optimizer": optimize.SelfScaledBroyden()},
