@@ -98,7 +98,7 @@ def _of_lengths(nodes: Sequence[Node]) -> str:
     if len(set(counts)) > 1:
         return (
             f"steps have other numbers of ops ({counts[0]}, then {counts[1]}), as where a loop inside goes on longer; "
-            "written as an op on an array of all of them, with np.where for those not there yet, it is no loop, and "
-            "the steps are one."
+            "primad.scan over the turns of both is one loop, and an op on an array of all of them, in which np.where "
+            "leaves out those not there yet, needs none inside."
         )
     return "steps differ in what they compute, or in what they take from those before; primad.scan is a loop."
