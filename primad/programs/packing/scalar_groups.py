@@ -66,10 +66,28 @@ def groups_of(program: Program) -> Levels | None:
     sums = _Sums(program, scalars)
     counted = scalars - sums.inside
     level_of, latest = _levels(program, counted, sums.inside)
+    if 2 * _most_in_groups(counted, sums.inside, level_of, latest) < len(scalars):
+        return None
     groups = _Grouping(sums, level_of, latest).groups([node for node in program.nodes if node in counted])
     count = sum(each.size for found in groups.values() for each in found)
     level_of.update((node, level) for level, found in groups.items() for each in found for node in each.members)
     return Levels(groups, level_of, count) if 2 * count >= len(scalars) else None
+
+
+def _most_in_groups(
+    counted: set[Node], inside: set[Node], level_of: Mapping[Node, int], latest: Mapping[Node, int]
+) -> int:
+    """Return how many ops could be in groups: those with enough others beside them at some level, and long sums.
+
+    Steps that follow on each other have few ops at a level: so it is seen at once that they are no groups.
+    """
+    first = np.array([level_of[node] for node in counted], np.int64)
+    last = np.array([latest[node] for node in counted], np.int64)
+    change = np.bincount(first, minlength=last.max(initial=0) + 2) - np.bincount(
+        last + 1, minlength=last.max(initial=0) + 2
+    )
+    wide = np.concatenate([[0], np.cumsum(np.cumsum(change) >= FEWEST_STEPS)])
+    return int((wide[last + 1] > wide[first]).sum()) + 2 * len(inside)
 
 
 def _levels(program: Program, counted: set[Node], inside: set[Node]) -> tuple[dict[Node, int], dict[Node, int]]:
@@ -82,7 +100,10 @@ def _levels(program: Program, counted: set[Node], inside: set[Node]) -> tuple[di
     """
     level_of: dict[Node, int] = {}
     for node in program.nodes:
-        level_of[node] = max([level_of.get(x, 0) for x in node.inputs], default=0) + (node in counted)
+        level = 0
+        for x in node.inputs:
+            level = max(level, level_of.get(x, 0))
+        level_of[node] = level + (node in counted)
     top = max(level_of.values(), default=0)
     latest: dict[Node, int] = {}
     for node in reversed(program.nodes):

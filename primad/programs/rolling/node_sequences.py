@@ -7,6 +7,7 @@ count for nothing, and neither do params that are integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,16 +67,24 @@ class NodeSequence:
         """Return the node that has a number."""
         return self.nodes[number] if number >= 0 else self._numbers.others[-1 - number]
 
-    def are_rows(self, i: int, k: int, x: int, y: int) -> bool:
-        """Say whether two values from outside are one, or can be rows of what a node takes as an operand."""
-        if x == y:
-            return True
-        if max(x, y) >= 0:
-            return False
+    def _agree(self, i: int, k: int, x: int, y: int) -> bool:
+        """Say whether values from outside that are alike do the same where a node's rules look at a number."""
         one, other = self.node(x), self.node(y)
-        if k in self.nodes[i].op.static_operands and LITERAL in (one.op, other.op):  # rules look at the number
+        if k in self.nodes[i].op.static_operands and LITERAL in (one.op, other.op):
             return self.changing and is_one_number(one, other)
-        return are_alike(one, other, self.changing)
+        return True
+
+    @cached_property
+    def _row_kinds(self) -> Places:
+        """The same number for values from outside that are alike (see `are_alike`)."""
+        kinds: dict[object, int] = {}
+        others = self._numbers.others
+        return np.array([kinds.setdefault(_row_kind(x, self.changing), len(kinds)) for x in others], np.int64)
+
+    @cached_property
+    def _reads_numbers(self) -> Any:
+        """Of each node, whether its rules look at a number that it takes."""
+        return np.array([bool(node.op.static_operands) for node in self.nodes])
 
     def equal(self, at: Places, lag: int, anchor: int) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
@@ -85,16 +94,19 @@ class NodeSequence:
         """
         like = anchor + (at - anchor) % lag
         found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])
-        for k in range(int(self.count[at].max(initial=0))):
-            i = np.flatnonzero(found & (self.count[at] > k))
-            here, there = (self.operands[self.first[nodes] + k] for nodes in (at[i], at[i] - lag))
-            other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
-            good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
-            for j in np.flatnonzero((here < 0) & (there < 0) & ~good).tolist():
-                good[j] = self.are_rows(int(at[i[j]]), k, int(here[j]), int(there[j]))
-            shared = np.where((here >= 0) & (here == there), here, -1)
-            good &= shared == np.where((other >= 0) & (other == before), other, -1)
-            found[i[~good]] = False
+        i = np.flatnonzero(found)
+        count = self.count[at[i]]
+        i, k = np.repeat(i, count), np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # every operand
+        here, there = (self.operands[self.first[nodes] + k] for nodes in (at[i], at[i] - lag))
+        other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
+        good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
+        rows = np.flatnonzero((here < 0) & (there < 0) & ~good)
+        good[rows] = self._row_kinds[-1 - here[rows]] == self._row_kinds[-1 - there[rows]]
+        for j in rows[good[rows] & self._reads_numbers[at[i[rows]]]].tolist():
+            good[j] = self._agree(int(at[i[j]]), int(k[j]), int(here[j]), int(there[j]))
+        shared = np.where((here >= 0) & (here == there), here, -1)
+        good &= shared == np.where((other >= 0) & (other == before), other, -1)
+        found[i[~good]] = False
         return found
 
     def count_equal(self, begin: int, end: int, lag: int, anchor: int) -> int:
@@ -144,11 +156,13 @@ def _form(type: Any) -> Any:
 
 def are_alike(x: Node, y: Node, changing: bool = False) -> bool:
     """Say whether two values from outside can be rows of one array: numbers, captured arrays, or views of one array."""
-    if x.type != y.type and not (changing and _form(x.type) == _form(y.type)):
-        return False
-    if x.op in (LITERAL, CAPTURED) or y.op in (LITERAL, CAPTURED):
-        return x.op is y.op
-    return x.op is y.op and bool(x.inputs) and root_of(x) is root_of(y)
+    return x is y or bool(_row_kind(x, changing) == _row_kind(y, changing))
+
+
+def _row_kind(x: Node, changing: bool) -> tuple[Any, ...]:
+    """Return what is equal of values that are alike."""
+    source = None if x.op in (LITERAL, CAPTURED) else root_of(x) if x.inputs else x
+    return x.op, _form(x.type) if changing else x.type, source
 
 
 def root_of(node: Node) -> Node:
