@@ -16,8 +16,8 @@ from primad.native.emit import vector_functions
 from primad.native.emit.emit_context import Emit, Pointwise, times
 from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
-from primad.native.special import error_functions
 from primad.native.special.bessel_functions import bessel_j
+from primad.native.special.erf_family import ERF_FAMILY
 from primad.native.special.polygammas import polygamma
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
@@ -320,11 +320,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
         )
     },
     ops.polygamma: polygamma,
-    ops.scaled_erfc: error_functions.scaled_erfc,
-    ops.ndtr: error_functions.ndtr,
-    ops.erfinv: error_functions.erfinv,
-    ops.erfcinv: error_functions.erfcinv,
-    ops.ndtri: error_functions.ndtri,
+    **ERF_FAMILY,
     ops.dawsn: exported("dawsn"),
     ops.bessel_i: exported("i0", "i1", of_order="iv"),
     ops.bessel_j: bessel_j,

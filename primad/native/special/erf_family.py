@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+from primad import ops
 from primad.ir.node import Node
 from primad.native.emit.emit_context import Pointwise, times
 from primad.native.emit.vector_functions import function
 from primad.native.emit.vector_math import in_double, within
 from primad.native.llvm.vectors import Vector
 from primad.native.special.fits import ERFCX, INVERSE_FAR, INVERSE_MIDDLE, INVERSE_NEAR
+from primad.ops.record.primitive import Primitive
 
 FARTHEST = 40.0
 """The number from which on exp(x²) is ∞ and exp(−x²/2) is 0. Chosen: half of its square is above 745."""
@@ -88,11 +90,13 @@ def _limit(node: Node) -> str:
     return f"integrals of erfc of n = {n} are NumPy's" if n else ""
 
 
-scaled_erfc = Pointwise(
-    lambda v, x, *, n: in_double(_scaled_erfc)(v, x), function=True, limit=_limit, times_exp=times(2)
-)
-ndtr = Pointwise(in_double(_ndtr), function=True, times_exp=times(2.5))
-erfinv = Pointwise(in_double(_erfinv), function=True, times_exp=times(3))
-erfcinv = Pointwise(in_double(_erfcinv), function=True, times_exp=times(3))
-ndtri = Pointwise(in_double(_ndtri), function=True, times_exp=times(3))
+ERF_FAMILY: dict[Primitive, Pointwise] = {
+    ops.scaled_erfc: Pointwise(
+        lambda v, x, *, n: in_double(_scaled_erfc)(v, x), function=True, limit=_limit, times_exp=times(2)
+    ),
+    ops.ndtr: Pointwise(in_double(_ndtr), function=True, times_exp=times(2.5)),
+    ops.erfinv: Pointwise(in_double(_erfinv), function=True, times_exp=times(3)),
+    ops.erfcinv: Pointwise(in_double(_erfcinv), function=True, times_exp=times(3)),
+    ops.ndtri: Pointwise(in_double(_ndtri), function=True, times_exp=times(3)),
+}
 """How they are written; times are measured, of numbers about 0."""
