@@ -34,8 +34,15 @@ def _half(letter: str, scale: Any) -> Any:
     return lambda m, n, x: m.sqrt(scale(m) / x) * getattr(m, f"bessel{letter}")(m.mpf(n) + m.mpf(1) / 2, x)
 
 
-def _slope_of_kelvin(a: str, b: str, sign: int) -> Any:
-    return lambda m, x: (getattr(m, a)(1, x) + sign * getattr(m, b)(1, x)) / m.sqrt(2)
+def _slope_of_kelvin(kind: str, turn: int) -> Any:
+    """Return a real part, by as many more digits as it loses next to 0 (`m.re` of what is 1e-300 of the whole)."""
+    of = MEMBERS["kelvin"].meaning
+
+    def found(m: Any, x: Any) -> Any:
+        with m.workdps(m.dps + max(0, 4 * int(-m.log10(abs(x))))):
+            return -of(m, x, kind, 1, turn)
+
+    return found
 
 
 def _member(name: str) -> Any:
@@ -93,10 +100,10 @@ BESSEL: dict[str, Entry] = {
     "spherical_kn": Entry((LARGE,), _half("k", lambda m: m.pi / 2), ((0,), (1,), (5,))),
     **{kind: Entry((MODERATE,), _fixed(0, lambda m, v, x, kind=kind: getattr(m, kind)(v, x)))
        for kind in ("ber", "bei", "ker", "kei")},
-    "berp": Entry((MODERATE,), _slope_of_kelvin("ber", "bei", 1)),
-    "beip": Entry((MODERATE,), _slope_of_kelvin("bei", "ber", -1)),
-    "kerp": Entry((MODERATE,), _slope_of_kelvin("ker", "kei", 1)),
-    "keip": Entry((MODERATE,), _slope_of_kelvin("kei", "ker", -1)),
+    "berp": Entry((MODERATE,), _slope_of_kelvin("j", 3)),
+    "beip": Entry((MODERATE,), _slope_of_kelvin("j", 1)),
+    "kerp": Entry((MODERATE,), _slope_of_kelvin("k", 1)),
+    "keip": Entry((MODERATE,), _slope_of_kelvin("k", 7)),
     "struve": Entry((up_to(1e3),), lambda m, v, x: m.struveh(v, x), ((0,), (1,), (2.5,))),
     "modstruve": Entry((LARGE,), lambda m, v, x: m.struvel(v, x), ((0,), (1,), (2.5,))),
     **{name: Entry((MODERATE,), _member(name)) for name in ("itstruve0", "it2struve0", "itmodstruve0")},

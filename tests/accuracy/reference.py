@@ -92,7 +92,8 @@ class _Differences:
         least = max([abs(self.value(moved)) for moved, _ in terms]) * m.mpf(10) ** (NOISE - self.digits)
         power = self.h ** sum(orders.values())
         size = power * m.fprod([self.scales[i] ** n for i, n in orders.items()])
-        return None if abs(total) <= least and least / size > LEAST else total / power
+        noise = not least or least / size > LEAST  # what is 0 everywhere has lost all digits
+        return None if abs(total) <= least and noise else total / power
 
     def derivative(self, i: int, order: int) -> Any:
         """Return a derivative in an argument, NaN where it is not known."""

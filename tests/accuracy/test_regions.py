@@ -13,6 +13,7 @@ from scipy import special
 import primad
 import primad.scipy.special as recorded
 from primad import ops
+from primad.ops.special.members import MEMBERS
 
 
 def test_students_distribution_near_the_middle() -> None:
@@ -88,6 +89,23 @@ def _relative_slope(function: Any, at: tuple[float, ...], place: int) -> Any:
         x, step = [mpmath.mpf(each) for each in at], mpmath.mpf(at[place]) / 10**20
         ends = [function(*[each + sign * step * (i == place) for i, each in enumerate(x)]) for sign in (1, -1)]
         return (ends[0] - ends[1]) / (2 * step)
+
+
+def test_kelvin_functions_next_to_zero() -> None:
+    """By their power series, of whose terms some have no part in them; rounded, these would be larger than the rest."""
+    x = np.array([1e-99, 1e-10, 1e-3])
+    slopes = [primad.derivative(recorded.ber, n)(x) for n in (1, 2, 3)]
+    np.testing.assert_allclose(slopes, [-(x**3) / 16, -3 * x**2 / 16, -3 * x / 8], rtol=1e-12)
+    slopes = [primad.derivative(recorded.bei, n)(x) for n in (1, 2, 3)]
+    np.testing.assert_allclose(slopes, [x / 2, 0.5 + 0 * x, -5 * x**3 / 96], rtol=1e-12)
+    for name, turn in (("kerp", 1), ("keip", 7), ("berp", 3), ("beip", 1)):
+        at = np.array([1e-10, 0.7, 0.99999, 1.00001])
+        meaning, letter = MEMBERS["kelvin"].meaning, "k" if name[0] == "k" else "j"
+        with mpmath.workdps(80):
+            exact = [[float(mpmath.diff(lambda x: -meaning(mpmath, x, letter, 1, turn), t, n, h=t / 10**20))  # noqa: B023
+                      for t in map(mpmath.mpf, at)] for n in (0, 1)]  # fmt: skip
+        found = [primad.jit(getattr(recorded, name))(at), primad.derivative(getattr(recorded, name))(at)]
+        np.testing.assert_allclose(found, exact, rtol=1e-11)
 
 
 def test_quantiles_of_f_far_out_have_derivatives() -> None:

@@ -53,12 +53,13 @@ def _slope(name: str, *fixed: Any) -> Callable[..., Any]:
     return lambda x, *p: MEMBERS[name].slope(of, of(name, x, *fixed, *p), x, *fixed, *p)
 
 
-KELVIN = ("ber", "bei", "ker", "kei")
+KELVIN = {"ber": ("j", 0, 0), "bei": ("j", 0, 6), "ker": ("k", 0, 0), "kei": ("k", 0, 6)}
 
 
 def _kelvin(x: Any) -> tuple[Any, ...]:
-    pairs = [(of("kelvin", x, a, 0), of("kelvin", x, b, 0)) for a, b in (("ber", "bei"), ("ker", "kei"))]
-    pairs += [(_slope("kelvin", a, 0)(x), _slope("kelvin", b, 0)(x)) for a, b in (("ber", "bei"), ("ker", "kei"))]
+    kinds = [(KELVIN[a], KELVIN[b]) for a, b in (("ber", "bei"), ("ker", "kei"))]
+    pairs = [(of("kelvin", x, *a), of("kelvin", x, *b)) for a, b in kinds]
+    pairs += [(_slope("kelvin", *a)(x), _slope("kelvin", *b)(x)) for a, b in kinds]
     return tuple([ops.complex_of(*pair) for pair in pairs])
 
 
@@ -89,8 +90,8 @@ TABLE: dict[str, Entry] = {
     "hankel2": Entry("v", _hankel(-1, False), "the Hankel function J − iY, of real x > 0."),
     "hankel1e": Entry("v", _hankel(1, True), "exp(−ix) times hankel1."),
     "hankel2e": Entry("v", _hankel(-1, True), "exp(ix) times hankel2."),
-    **{kind: Entry("", _one("kelvin", kind, 0), "a Kelvin function.") for kind in KELVIN},
-    **{f"{kind}p": Entry("", _slope("kelvin", kind, 0), f"the derivative of {kind}.") for kind in KELVIN},
+    **{kind: Entry("", _one("kelvin", *which), "a Kelvin function.") for kind, which in KELVIN.items()},
+    **{f"{k}p": Entry("", _slope("kelvin", *which), f"the derivative of {k}.") for k, which in KELVIN.items()},
     "kelvin": Entry("", _kelvin, "ber + i·bei, ker + i·kei and their derivatives, of x > 0."),
     "hyp0f1": Entry("v", _one("hyp0f1"), "the confluent hypergeometric limit function ₀F₁."),
     "hyp1f1": Entry("ab", _one("hyp1f1"), "the confluent hypergeometric function ₁F₁."),

@@ -249,12 +249,12 @@ def log_beta_tail(a: Any, b: Any, x: Any, *, n: Orders, upper: bool) -> Any:
         far = _far(plain, a, b, x)
         if np.any(far):
             found = np.array(found)
-            *at, order = _of_tail(a[far], b[far], x[far], n, upper)
-            whole, logs = _below(*at, order)
+            p, q, near, rest, order = _of_tail(a[far], b[far], x[far], n, upper)
+            whole, logs = _below(p, q, near, rest, order)
             if any(n):
-                found[far] = logs[order] + _of_log_weight(*at, order)
+                found[far] = logs[order] + _of_log_weight(p, q, near, rest, order)
             else:
-                exponent, factor = _weight_parts(*at)
+                exponent, factor = _weight_parts(p, q, near, rest)
                 found[far] = exponent + np.log(factor * whole)
     return np.asarray(found, dtype)
 
@@ -274,8 +274,8 @@ def beta_hazard(a: Any, b: Any, x: Any, *, n: Orders, upper: bool) -> Any:
         far = _far(plain, a, b, x)
         if np.any(far):
             found = np.array(found)
-            *at, order = _of_tail(a[far], b[far], x[far], n, upper)
-            whole, logs = _below(*at, order)
+            p, q, near, rest, order = _of_tail(a[far], b[far], x[far], n, upper)
+            whole, logs = _below(p, q, near, rest, order)
             bell = bell_polynomials({each: -log for each, log in logs.items()}, order)[order]
-            found[far] = bell / (at[2] * at[3] * whole)
+            found[far] = bell / (near * rest * whole)
     return np.asarray(found, dtype)

@@ -135,14 +135,14 @@ def _inverse(name: str, original: Deferred, partials: list[Any], meaning: Any, s
     return elementwise(name, numpy=function, partials=partials, meaning=meaning, doc=said)
 
 
-betaincinv = _inverse(
+betaincinv: Primitive = _inverse(
     "betaincinv",
     special.betaincinv,
     [partial(lambda i, out, a, b, p: _slope(i, a, b, out, betainccinv(b, a, p)), i) for i in range(3)],
     _quantile,
     "The x at which I_x(a, b) is p.",
 )
-betainccinv = _inverse(
+betainccinv: Primitive = _inverse(
     "betainccinv",
     special.betainccinv,
     [partial(lambda i, out, a, b, p: -_slope(i, b, a, betaincinv(b, a, p), out), i) for i in (1, 0, 2)],

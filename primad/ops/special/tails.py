@@ -194,10 +194,10 @@ def _beyond(a: Any, x: Any, upper: bool, n: int) -> list[Any]:
     def slope(v: Any) -> Any:
         return sign * (a - x * np.exp(sign * v))
 
-    zero = np.zeros(a.shape)
-    return [
-        tail_integral(lambda v, k=k: (sign * v) ** k * np.exp(exponent(v)), exponent, slope, zero) for k in range(n + 1)
-    ]
+    def moment(k: int) -> Any:
+        return tail_integral(lambda v: (sign * v) ** k * np.exp(exponent(v)), exponent, slope, np.zeros(a.shape))
+
+    return [moment(k) for k in range(n + 1)]
 
 
 def log_gamma_tail(a: Any, x: Any, *, n: int, upper: bool) -> Any:

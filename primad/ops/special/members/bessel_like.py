@@ -7,6 +7,8 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from primad.ops.special.bessel import airy, bessel_i, bessel_j, bessel_k, bessel_y
 from primad.ops.special.members.entry import FunctionFamily, Tried
 from primad.system.deferred import special
@@ -27,27 +29,68 @@ def _half(numbers: Any, function: str, x: Any, n: int) -> Any:
     return numbers.sqrt(numbers.pi / (2 * x)) * getattr(numbers, function)(n + numbers.mpf(1) / 2, x)
 
 
-def _kelvin(x: Any, kind: str, v: float) -> Any:
-    if v == 0:
-        return getattr(special, kind)(x)
-    if kind in ("ber", "bei"):
-        found = special.jv(v, x * cmath.exp(0.75j * math.pi))
-    else:
-        found = cmath.exp(-0.5j * math.pi * v) * special.kv(v, x * cmath.exp(0.25j * math.pi))
-    return found.real if kind in ("ber", "ker") else found.imag
+COSINES = (1.0, math.sqrt(0.5), 0.0, -math.sqrt(0.5), -1.0, -math.sqrt(0.5), 0.0, math.sqrt(0.5))
+"""Those of multiples of π/4."""
+SERIES, TERMS = 1.0, 12
+"""Below which x power series are summed, and of how many terms: the next is below 2⁻⁵². Derived."""
+SCIPYS = {("j", 0): "ber", ("j", 6): "bei", ("k", 0): "ker", ("k", 6): "kei"}
+"""SciPy's names, by the function and by how many times π/4 it is turned, of order 0."""
 
 
-OTHER = {"ber": (1.0, "bei"), "bei": (-1.0, "ber"), "ker": (1.0, "kei"), "kei": (-1.0, "ker")}
+def _kelvin(x: Any, kind: str, n: int, turn: int) -> Any:
+    """Return the real part of exp(i·turn·π/4) times Jₙ(x·exp(3πi/4)) or Kₙ(x·exp(πi/4)).
+
+    Terms of the power series of which it has no part are left out: rounded, they are larger than those that it has.
+    """
+    known = SCIPYS.get((kind, turn)) if n == 0 else None
+    if known:
+        return getattr(special, known)(x)
+    angle = cmath.exp(0.25j * math.pi * turn)
+    plain = (
+        special.jv(n, x * cmath.exp(0.75j * math.pi)) if kind == "j" else special.kv(n, x * cmath.exp(0.25j * math.pi))
+    )
+    return np.where(np.abs(x) < SERIES, (_kelvin_j if kind == "j" else _kelvin_k)(x, n, turn), (angle * plain).real)
 
 
-def _kelvin_slope(of: Any, out: Any, x: Any, kind: str, v: float) -> Any:
-    """Return the derivative by DLMF 10.63.1."""
-    factor, other = OTHER[kind]
+def _added(terms: list[tuple[float, Any]]) -> Any:
+    return sum([factor * term for factor, term in reversed(terms) if factor], 0.0)
 
-    def both(order: float) -> Any:
-        return of("kelvin", x, kind, order) + factor * of("kelvin", x, other, order)
 
-    return math.sqrt(0.5) * (both(1) if v == 0 else 0.5 * (both(v + 1) - both(v - 1)))
+def _kelvin_j(x: Any, n: int, turn: int) -> Any:
+    factors = [(-1) ** m / (math.factorial(m) * math.factorial(m + n)) for m in range(TERMS)]
+    return _added([
+        (factor * COSINES[(turn + 3 * (2 * m + n)) % 8], (0.5 * x) ** (2 * m + n)) for m, factor in enumerate(factors)
+    ])  # fmt: skip
+
+
+def _kelvin_k(x: Any, n: int, turn: int) -> Any:
+    """Add the series of DLMF 10.31.1."""
+    log, found = np.log(0.5 * x), []
+    for k in range(n):
+        factor = 0.5 * (-1) ** k * math.factorial(n - k - 1) / math.factorial(k)
+        found.append((factor * COSINES[(turn + 2 * k - n) % 8], (0.5 * x) ** (2 * k - n)))
+    for k in range(TERMS):
+        factor, angle = (-1) ** n / (math.factorial(k) * math.factorial(n + k)), turn + 2 * k + n
+        power, mean = (0.5 * x) ** (2 * k + n), 0.5 * float(special.psi(k + 1.0) + special.psi(n + k + 1.0))
+        found.append((factor * COSINES[angle % 8], power * (mean - log)))
+        found.append((factor * 0.25 * math.pi * COSINES[(angle - 2) % 8], power))
+    return _added(found)
+
+
+def _kelvin_slope(of: Any, out: Any, x: Any, kind: str, n: int, turn: int) -> Any:
+    """Return the derivative by DLMF 10.6.1 and 10.29.1, turned as the argument is."""
+    turn = (turn + (3 if kind == "j" else 1)) % 8
+    after = of("kelvin", x, kind, n + 1, turn)
+    if n == 0:
+        return -after
+    before = of("kelvin", x, kind, n - 1, turn)
+    return 0.5 * (before - after) if kind == "j" else -0.5 * (before + after)
+
+
+def _kelvin_meaning(m: Any, x: Any, kind: str, n: int, turn: int) -> Any:
+    angle = m.expjpi(m.mpf(turn) / 4)
+    of_order = m.besselj(n, x * m.expjpi(m.mpf(3) / 4)) if kind == "j" else m.besselk(n, x * m.expjpi(m.mpf(1) / 4))
+    return m.re(angle * of_order)
 
 
 def _result(name: str, place: int) -> Any:
@@ -117,8 +160,8 @@ BESSEL_LIKE: dict[str, FunctionFamily] = {
         lambda m, x, n: _half(m, "besselk", x, n), Tried.POSITIVE, ((0,), (2,)),
     ),
     "kelvin": FunctionFamily(
-        _kelvin, _kelvin_slope, lambda m, x, kind, v: getattr(m, kind)(v, x), Tried.POSITIVE,
-        (("ber", 0), ("bei", 0), ("ker", 0), ("kei", 0), ("ker", 1)),
+        _kelvin, _kelvin_slope, _kelvin_meaning, Tried.POSITIVE,
+        (("j", 0, 0), ("k", 1, 1), ("j", 0, 6), ("k", 0, 0), ("k", 0, 6), ("j", 1, 3)),
     ),
     "struve": FunctionFamily(
         lambda x, v: special.struve(v, x),
