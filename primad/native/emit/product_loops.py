@@ -73,7 +73,7 @@ class _Loops(ABC):
     def _cut_columns(self, pointers: list[str]) -> None:
         n, *steps = self.blocks.columns
         each = self.each
-        parts = pieces(self.blocks.vectors(self.lanes), self.blocks.width)
+        parts = [*pieces(self.blocks.vectors(self.lanes), self.blocks.width)]
         if n % each:  # the last vector is filled partly
             many, width = parts.pop()
             parts += [(many - 1, width), (1, width)] if many > 1 else [(1, width)]

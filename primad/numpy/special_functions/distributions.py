@@ -24,11 +24,11 @@ def lower_beta(a: Any, b: Any, x: Any) -> Any:
     return ops.betainc(a, b, x, n=(0, 0))
 
 
-def _of_beta(a: Any, b: Any, x: Any, upper: bool) -> Any:
+def _of_beta(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     return ops.betaincc(a, b, x) if upper else lower_beta(a, b, x)
 
 
-def _log_of_beta(a: Any, b: Any, x: Any, upper: bool) -> Any:
+def _log_of_beta(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     return ops.log_beta_tail(a, b, x, n=(0, 0), upper=upper)
 
 
@@ -158,13 +158,13 @@ def log_f_tail(dfn: Any, dfd: Any, x: Any, upper: bool) -> Any:
     return f_probability(*harmonize("fdtr", dfn, dfd, x, floats=True), upper=upper, tail=_log_of_beta)
 
 
-def f_probability(dfn: Any, dfd: Any, x: Any, upper: bool, tail: Any = _of_beta) -> Any:
+def f_probability(dfn: Any, dfd: Any, x: Any, *, upper: bool, tail: Any = _of_beta) -> Any:
     """Return a tail of F, by the one of dfn·x and dfd that is smaller than their sum's half."""
     ahead, total = dfn * x, dfn * x + dfd
     small = ahead < dfd
     below = where(small, ahead, dfd) / total
-    left = tail(0.5 * dfn, 0.5 * dfd, where(small, below, 0.5), upper)
-    return where(small, left, tail(0.5 * dfd, 0.5 * dfn, where(small, 0.5, below), not upper))
+    left = tail(0.5 * dfn, 0.5 * dfd, where(small, below, 0.5), upper=upper)
+    return where(small, left, tail(0.5 * dfd, 0.5 * dfn, where(small, 0.5, below), upper=not upper))
 
 
 @formula(special.fdtri)
@@ -209,8 +209,8 @@ def _outside(df: Any, square: Any, tail: Any) -> Any:
     """Return a tail of t², by the one of t² and df that is smaller."""
     far, half, root = square > df, 0.5 * df, 0.5 + 0.0 * df
     ratio = where(far, 0.5, square / (df + square))
-    outer = tail(half, root, df / where(far, df + square, 2.0 * df), False)
-    return where(far, outer, tail(root, half, where(ratio == 0.0, 0.25, ratio), True))
+    outer = tail(half, root, df / where(far, df + square, 2.0 * df), upper=False)
+    return where(far, outer, tail(root, half, where(ratio == 0.0, 0.25, ratio), upper=True))
 
 
 def log_t_tail(df: Any, t: Any) -> Any:

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ops.special.quadrature import tail_integral
-from primad.ops.special.series import polygamma_change
-from primad.ops.special.tails import (
+from primad.ops.special.gamma_tails import (
     LEAST,
     Orders,
     bell_polynomials,
@@ -20,6 +18,8 @@ from primad.ops.special.tails import (
     log_of_probability,
     log_over_psi,
 )
+from primad.ops.special.quadrature import tail_integral
+from primad.ops.special.series import polygamma_change
 from primad.system.deferred import special
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,9 +27,9 @@ FIRST = {
     (0.0, (0.5, 1.0, 0.0, 0.0)): lambda x, y, z, p: 2.0 * special.elliprc(x, y),
 }
 """Those that are Carlson's integrals, by the powers: SciPy has them."""
-SMALL = 1e-75
+SMALL = sys.float_info.min**0.25
 """Down to which size products of four numbers are normal numbers of 64 bits. Derived from their range."""
-MOST = 700.0
+MOST = -math.log(sys.float_info.min)
 """The size of a logarithm up to which a number of 64 bits neither overflows nor vanishes. Derived from its range."""
 Powers = tuple[float, float, float, float]
 

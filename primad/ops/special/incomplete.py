@@ -7,7 +7,7 @@ from typing import Any
 
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
-from primad.ops.special import tails
+from primad.ops.special import gamma_tails
 from primad.system.deferred import special
 
 __all__ = [
@@ -36,7 +36,7 @@ def _quantile(numbers: Any, a: Any, p: Any) -> Any:
 
 gamma_density: Primitive = elementwise(
     "gamma_density",
-    numpy=tails.gamma_density,
+    numpy=gamma_tails.gamma_density,
     partials=[
         lambda out, a, x, *, n: gamma_density(a, x, n=n + 1),
         lambda out, a, x, *, n: _along(a, x, n),
@@ -46,7 +46,7 @@ gamma_density: Primitive = elementwise(
 )
 gammainc: Primitive = elementwise(
     "gammainc",
-    numpy=tails.gamma_distribution,
+    numpy=gamma_tails.gamma_distribution,
     partials=[
         lambda out, a, x, *, n: gammainc(a, x, n=n + 1),
         lambda out, a, x, *, n: gamma_density(a, x, n=n),
@@ -104,7 +104,7 @@ def _tail(numbers: Any, a: Any, x: Any, upper: bool) -> Any:
 
 log_gamma_tail: Primitive = elementwise(
     "log_gamma_tail",
-    numpy=tails.log_gamma_tail,
+    numpy=gamma_tails.log_gamma_tail,
     partials=[
         lambda out, a, x, *, n, upper: log_gamma_tail(a, x, n=n + 1, upper=upper),
         lambda out, a, x, *, n, upper: (-1.0 if upper else 1.0) * gamma_hazard(a, x, n=n, upper=upper),
@@ -116,7 +116,7 @@ log_gamma_tail: Primitive = elementwise(
 )
 gamma_hazard: Primitive = elementwise(
     "gamma_hazard",
-    numpy=tails.gamma_hazard,
+    numpy=gamma_tails.gamma_hazard,
     partials=[
         lambda out, a, x, *, n, upper: gamma_hazard(a, x, n=n + 1, upper=upper),
         _hazard_along,

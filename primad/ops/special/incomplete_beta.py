@@ -12,7 +12,7 @@ from primad.ops.elementwise.selection import select
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive
 from primad.ops.special import beta_tails
-from primad.ops.special.tails import bell_polynomials, log_derivatives
+from primad.ops.special.gamma_tails import bell_polynomials, log_derivatives
 from primad.system.deferred import Deferred, special
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from primad.ops.special.series import FAR
 from primad.system.deferred import special
 
 Orders = tuple[int, int]
-LEAST = 1e-290
-"""Below it a probability may have lost digits. Derived from the least normal number of 64 bits."""
+LEAST = sys.float_info.min / sys.float_info.epsilon
+"""Below it a probability may have lost digits."""
 
 
 def log_gamma_correction(a: Any) -> Any:
