@@ -165,14 +165,8 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
         return None
     whole = np.empty(source.type.shape, np.int8)
     begin, shape = whole.__array_interface__["data"][0], each[0].type.shape
-    strides: tuple[int, ...] | None = None
-    offsets: list[int] = []
-    first = chains[0][1]
+    strides, offsets = None, []
     for _, views in chains:
-        ahead = _ahead(first, views, whole.strides) if offsets else None
-        if ahead is not None:
-            offsets.append(offsets[0] + ahead)
-            continue
         part = whole
         for view in views:
             part = view.op.numpy(part, **dict(view.params))
@@ -182,24 +176,6 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
         offsets.append(part.__array_interface__["data"][0] - begin)
     assert strides is not None
     return _Parts(source, shape, strides, np.stack(np.unravel_index(offsets, source.type.shape), axis=-1))
-
-
-def _ahead(views: Sequence[Node], others: Sequence[Node], strides: Sequence[int]) -> int | None:
-    """Return how far other views begin from some that differ in nothing but where the slice begins that comes first."""
-    if not views or len(others) != len(views) or not all(map(_same_view, views[1:], others[1:])):
-        return None
-    one, other = views[0], others[0]
-    if one.op is not ops.slice_ or other.op is not ops.slice_ or one.type != other.type:
-        return None
-    start, there = dict(one.params), dict(other.params)
-    if start["step"] != there["step"]:
-        return None
-    begins: Sequence[tuple[int, int]] = list(zip(start["start"], there["start"], strict=True))
-    return sum((b - a) * stride for (a, b), stride in zip(begins, strides, strict=True))
-
-
-def _same_view(x: Node, y: Node) -> bool:
-    return x.op is y.op and x.params == y.params
 
 
 def views_of(node: Node) -> tuple[Node, list[Node]]:

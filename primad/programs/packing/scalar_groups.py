@@ -83,10 +83,10 @@ def _most_in_groups(
     """
     first = np.array([level_of[node] for node in counted], np.int64)
     last = np.array([latest[node] for node in counted], np.int64)
-    change = np.bincount(first, minlength=last.max(initial=0) + 2) - np.bincount(
-        last + 1, minlength=last.max(initial=0) + 2
-    )
-    wide = np.concatenate([[0], np.cumsum(np.cumsum(change) >= FEWEST_STEPS)])
+    levels = last.max(initial=0) + 2
+    change = np.bincount(first, minlength=levels) - np.bincount(last + 1, minlength=levels)
+    width = np.cumsum(change)
+    wide = np.concatenate([[0], np.cumsum(width >= FEWEST_STEPS)])
     return int((wide[last + 1] > wide[first]).sum()) + 2 * len(inside)
 
 
