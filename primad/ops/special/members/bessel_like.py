@@ -32,7 +32,7 @@ def _half(numbers: Any, function: str, x: Any, n: int) -> Any:
 COSINES = (1.0, math.sqrt(0.5), 0.0, -math.sqrt(0.5), -1.0, -math.sqrt(0.5), 0.0, math.sqrt(0.5))
 """Those of multiples of π/4."""
 SERIES, TERMS = 1.0, 12
-"""Below which x power series are summed, and of how many terms: the next is below 2⁻⁵². Derived."""
+"""Values of x below which power series are summed, and how many terms they have. Chosen: the next is below 2⁻⁵²."""
 SCIPYS = {("j", 0): "ber", ("j", 6): "bei", ("k", 0): "ker", ("k", 6): "kei"}
 """SciPy's names, by the function and by how many times π/4 it is turned, of order 0."""
 
