@@ -298,7 +298,8 @@ def _through(node: Node, cotangent: Any, linear: set[Node]) -> Sequence[TracedAr
 
 
 def _transposed_type(*types: ArrayType, of: ClosedProgram, linear: tuple[bool, ...]) -> ArrayType | TupleType:
-    return type_of_results([type for type, on in zip(of.program.in_types, linear, strict=True) if on])
+    flags = extended(linear, of.program)  # in a program's text, what is closed over is among the operands
+    return type_of_results([type for type, on in zip(of.program.in_types, flags, strict=True) if on])
 
 
 def _transposed_tangent(

@@ -219,8 +219,8 @@ def block_tiles() -> block_sums.BlockTiles:
 def working_bytes(count: int, group: int) -> int:
     """Return the bytes of blocks whose sums take 60 bytes, and all else 40."""
     total = SimpleNamespace(type=SimpleNamespace(nbytes=60))
-    of = SimpleNamespace(totals=[total])
-    blocks = SimpleNamespace(partition=of, count=count, _group=group, plan=SimpleNamespace(peak_bytes=40))
+    of = SimpleNamespace(totals=[total], total_of=[0], sums=[total])
+    blocks = SimpleNamespace(partition=of, count=count, _group=group, _forms={}, plan=SimpleNamespace(peak_bytes=40))
     return block_sums.BlockTiles.working_bytes.fget(blocks)
 
 
