@@ -29,7 +29,7 @@ from primad.explanation import explained, machine_speeds
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors.dispatch import NATIVE
-from tests.sweeps import ANY_WIDTHS, WIDTHS, generate, is_swept
+from tests.sweeps import ANY_WIDTHS, WIDTHS, generate, is_swept, leave_to_the_sweep
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -55,6 +55,11 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc):
     generate(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    leave_to_the_sweep(items)
 
 
 def pytest_collection_finish():

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import re
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -324,7 +325,13 @@ def test_what_is_done_before_the_first_step_is_shown(monkeypatch) -> None:
 
     written = io.StringIO()
     monkeypatch.setattr(live_display, "console", lambda: Console(file=written, force_terminal=True, width=200))
-    problem(3).solve(points=40, steps=2)
+
+    def slow(u, k):
+        time.sleep(0.05)  # all recordings take longer than the display waits
+        return heat(u, k)
+
+    conditions = [pde.Dirichlet(u=0), pde.Free("u")]
+    pde.Problem(slow, ROD, conditions, coefficients={"k": 0.1}, network=pde.MLP(3, 1)).solve(points=40, steps=2)
     before, _, after = written.getvalue().partition("2/2")
     assert "0/2 recording and compiling" in before.replace("\x1b[32m", "").replace("\x1b[0m", "")
     assert "loss " in after and "recording" not in after
