@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad import ops
 from primad.numpy import special
 from primad.ops.special.series import PSI
 from tests.sweeps import thinned
@@ -199,3 +202,28 @@ def test_edges_have_scipys_values_and_the_slopes_that_they_tend_to(name: str) ->
 def test_the_bernoulli_numbers_are_those_of_their_recurrence() -> None:
     wanted = [mp.bernoulli(2 * k) for k in range(1, len(PSI.numbers) + 1)]
     np.testing.assert_allclose(PSI.numbers, [float(x) for x in wanted], rtol=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 12, 149, 170])
+def test_derivatives_of_digamma_of_negative_numbers_are_accurate(n: int) -> None:
+    """Of all orders, and where the derivative of the cotangent is zero or larger than any double number."""
+    halves = np.array([-0.5, -1.5, -3.5])
+    x = np.concatenate([halves, np.random.default_rng(3).uniform(-6, 0, 6)])
+    with np.errstate(all="ignore"):
+        found = ops.polygamma.numpy(x, n=n)
+    with mpmath.workdps(700):  # powers cancel
+        for a, value in zip(x, found, strict=True):
+            exact, slope = (mpmath.psi(order, mpmath.mpf(a)) for order in (n, n + 1))
+            condition = 1 if a in halves else 1 + abs(float(a * slope / exact))
+            if abs(exact) < sys.float_info.max:
+                assert abs(value / exact - 1) <= 64 * condition * sys.float_info.epsilon
+            else:
+                assert value == math.copysign(math.inf, exact)
+
+
+@pytest.mark.parametrize("n", [171, 700, 3000])
+def test_derivatives_of_digamma_are_infinite_where_factorials_are(n: int) -> None:
+    with np.errstate(all="ignore"):
+        found = ops.polygamma.numpy(np.array([-0.25, -0.75, -1.0]), n=n)
+    signs = [1.0, 1.0, 1.0] if n % 2 else [1.0, -1.0, -1.0]
+    np.testing.assert_array_equal(found, np.inf * np.array(signs))

@@ -150,15 +150,24 @@ def polygamma_at(x: Any, *, n: int) -> Any:
     found: Any = special.polygamma(n, np.where(below, 1.0 - x, x))
     if np.any(below):
         with np.errstate(all="ignore"):
-            fraction = x - np.rint(x)
-            cot = 1.0 / np.tan(math.pi * fraction)
-            terms = [-(math.pi ** (n + 1)) * each for each in cotangents(n)[(n + 1) % 2 :: 2]]  # the others are 0
-            waves: Any = reduce(lambda total, each: total * (cot * cot) + each, reversed(terms)) * (
-                1.0 if n % 2 else cot
-            )
-            waves = np.where(fraction == 0.0, math.inf * (-1) ** (n + 1), waves)
-            found = np.where(below, (-1.0) ** n * found + waves, found)
+            waves = _waves(x, n)
+            found = np.where(below, waves + np.where(np.isinf(waves), 0.0, (-1.0) ** n * found), found)
     return np.asarray(found, dtype)
+
+
+def _waves(x: Any, n: int) -> Any:
+    """Return minus the derivative of order n of π cot πx; at its poles ∞, by the sign of ψ⁽ⁿ⁾ of positive numbers."""
+    fraction = x - np.rint(x)
+    size, factorial = np.abs(fraction), special.gamma(n + 1.0)
+    far = size > 0.25
+    tan = np.tan(math.pi * np.where(far, 0.5 - size, size))  # of 0 where the cotangent is 0
+    cot = np.copysign(np.where(far, tan, 1.0 / tan), fraction)
+    terms = [1.0]  # where the factorial is no double number all is infinite
+    if factorial < math.inf:
+        exact = math.factorial(n)
+        terms = [math.pi ** (n + 1) * (abs(each) / exact) for each in cotangents(n)[(n + 1) % 2 :: 2]]  # others are 0
+    total = reduce(lambda total, each: total * (cot * cot) + each, reversed(terms))
+    return np.where(fraction == 0.0, math.inf * (-1) ** (n + 1), factorial * (total if n % 2 else -cot * total))
 
 
 def polygamma_change(x: Any, d: Any, *, n: int) -> Any:
