@@ -47,8 +47,8 @@ def test_arithmetic_geometric_means_of_all_sizes() -> None:
 
 
 def test_slopes_of_arithmetic_geometric_means_of_subnormal_numbers_and_of_none() -> None:
-    small = [(1.84e-317, 1.47e-319), (2.65e-200, 5e-320), (3e-310, 3e-310), (1e200, 1e-50), (-4e-320, -1e-100)]
-    for a, b in small:
+    far = [(1.84e-317, 1.47e-319), (2.65e-200, 5e-320), (3e-310, 3e-310), (1e200, 1e-50), (-4e-320, -1e-100)]
+    for a, b in (*far, (1e300, 1.0), (1e-300, 1e300)):
         sizes = abs(a), abs(b)
         slopes = [float(_relative_slope(mpmath.agm, sizes, place)) for place in (0, 1)]
         value = math.copysign(float(mpmath.agm(*map(mpmath.mpf, sizes))), a)
@@ -56,10 +56,25 @@ def test_slopes_of_arithmetic_geometric_means_of_subnormal_numbers_and_of_none()
         assert found == pytest.approx(value, rel=1e-13, abs=5e-324)
         rel = 1e-12 if abs(value) > 1e-307 else 1e-4  # on the way back there are numbers of the size of the value
         assert along == pytest.approx(slopes, rel=rel), (a, b)
+        if min(sizes) < 1e-307:
+            continue  # a tangent of 1 over it is no number
+        pushed = [primad.jvp(recorded.agm, (a, b), pair)[1] for pair in ((1.0, 0.0), (0.0, 1.0))]
+        assert pushed == pytest.approx(slopes, rel=rel), (a, b)
     for a, b, of_a, of_b in ((0.0, 2.0, np.inf, 0.0), (-3.0, 0.0, 0.0, np.inf), (0.0, 0.0, 0.0, 0.0)):
         assert primad.value_and_grad(recorded.agm, (0, 1))(a, b) == (0.0, (of_a, of_b))
     both = np.array([1.0, -1e-200, 1.0, 0.0]), np.array([-1.0, 1e-200, np.nan, np.inf])
     assert np.all(np.isnan(primad.jit(recorded.agm)(*both)))
+
+
+def test_arithmetic_geometric_means_of_all_types_and_of_infinities() -> None:
+    sizes = np.array([0.0, 1.0, 3.7, 1e-30, 1e30, np.inf, np.nan, -1.0, -np.inf])
+    for dtype in (np.float64, np.float32, np.float16):
+        with np.errstate(all="ignore"):
+            a, b = np.meshgrid(sizes.astype(dtype), sizes.astype(dtype))
+            wanted = special.agm(a.astype(float), b.astype(float)).astype(dtype)
+            found = primad.jit(recorded.agm)(a, b)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, wanted, rtol=8 * np.finfo(dtype).eps)
 
 
 def test_carlsons_integrals_of_all_sizes() -> None:

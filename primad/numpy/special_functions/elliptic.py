@@ -111,28 +111,32 @@ def ellipj(u: Any, m: Any) -> tuple[Any, Any, Any, Any]:
 def agm(a: Any, b: Any) -> Any:
     """scipy.special.agm: the arithmetic-geometric mean of numbers of one sign (DLMF 19.8.6).
 
-    It is that of two means after three steps, whose squares neither overflow nor vanish. The smaller number counts by
-    its logarithm, in which derivatives have the size of the mean.
+    It is that of two means after some steps, which are near each other: neither their squares nor slopes in these
+    overflow. The smaller number counts by its logarithm, in which derivatives have the size of the mean.
     """
     sign, range_of = ops.sign(a + b), np.finfo(a.dtype)
-    upwards = 2.0 ** (
-        3 * range_of.maxexp // 5
-    )  # where nothing overflows: a slope next to 0 is none of a subnormal number
+    upwards = full(2.0 ** (3 * range_of.maxexp // 5), a)  # nothing overflows: a slope next to 0 is no subnormal's
     first, second = a * sign, b * sign
     large, small = where(first > second, first, second), where(first > second, second, first)
-    none, nothing = large == 0.0, small == 0.0
+    none, nothing, endless = large == 0.0, small == 0.0, large == math.inf
     scale = where(large < 2.0 ** (range_of.maxexp // 3), upwards, 1.0)
-    large, small = where(none, 1.0, large) * scale, where(nothing, 1.0, small) * scale
+    large, small = where(none | endless, 1.0, large) * scale, where(nothing | endless, 1.0, small) * scale
     unit = ops.stop_gradient(where(large < math.inf, large, 1.0))
     high, ratio = large / unit, small / unit
     far = ratio < float(range_of.tiny) ** 0.25  # logarithms are long there, and a slope over the ratio may overflow
     below = where(far, ops.log(small) - ops.log(unit), ops.log(where(far, 1.0, ratio)))
     low = where(far, 0.0, ratio)
-    for _ in range(3):
+    for _ in range(MEANS):
         below = 0.5 * (below + ops.log(high))
         high, low = 0.5 * (high + low), ops.exp(below)
     zero, one = full(0.0, a), full(1.0, a)
     found = math.pi / ops.power_integral(zero, high * high, low * low, one, power=0.0, powers=THIRD["f"])
     steep = ops.sqrt(where(nothing, where(first > second, b, a), 1.0))  # it is 0 there, with an infinite slope
-    found = where(none, 0.0, where(nothing, steep, sign * found * unit / scale))
+    found = where(endless, a + b, sign * found * unit / scale)
+    found = where(none, 0.0, where(nothing, steep, found))
     return defined_where((ops.sign(a) * ops.sign(b) >= 0.0) & (a * b == a * b), found)
+
+
+MEANS = 8
+"""Steps of the arithmetic-geometric mean: log₂ of the logarithm of the ratio of any two doubles, 1457, is 10.5, and e⁶
+is a small ratio."""
