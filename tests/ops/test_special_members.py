@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -15,6 +16,7 @@ import primad
 import primad.scipy.special as special
 import primad.scipy.stats as stats
 from primad import ops
+from primad.numpy import special as recorded
 from primad.numpy.special_functions import members
 from primad.ops.special.members import MEMBERS
 from primad.verify.exact.high_precision import Precise
@@ -268,3 +270,24 @@ def test_an_integral_does_not_depend_on_what_else_is_in_the_array() -> None:
     a, b = np.array([1e-100, 3.0, 1e100]), np.array([1e90, 2.0, 1e-90])
     means = primad.jit(special.agm)(a, b)
     np.testing.assert_allclose(means, [float(mpmath.agm(*pair)) for pair in zip(a, b, strict=True)], rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nan_comes_through_wherever_scipy_has_it() -> None:
+    """Also where a function is another one on each side of an argument that is NaN."""
+    for name in sorted(recorded.__all__):
+        exact = getattr(scipy.special, name, None)
+        if not isinstance(exact, np.ufunc):
+            continue
+        rows = [
+            [math.nan if i == place else x for i, x in enumerate(values)]
+            for values in product((0.3, 2.0), repeat=exact.nin)
+            for place in range(exact.nin)
+        ]
+        try:
+            columns = np.array(rows).T
+            wanted, found = exact(*columns), primad.jit(getattr(special, name))(*columns)
+        except (TypeError, ValueError, primad.PrimadError):  # an argument is a plain number, or has no derivative
+            continue
+        for known, value in zip(np.atleast_2d(wanted), np.atleast_2d(found), strict=True):
+            assert np.all(np.isnan(value[np.isnan(known)])), name

@@ -46,14 +46,14 @@ def log_gamma_tail(a: Any, x: Any, upper: bool) -> Any:
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     """scipy.special.bdtr: the probability of at most k successes in n trials."""
     k = ops.floor(k)
-    return where(k >= n, 1.0, ops.betaincc(k + 1.0, where(k >= n, 1.0, n - k), p))
+    return where(k >= n, where(p == p, 1.0, p), ops.betaincc(k + 1.0, where(k >= n, 1.0, n - k), p))
 
 
 @formula(special.bdtrc)
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
     """scipy.special.bdtrc: the probability of more than k successes in n trials."""
     k = ops.floor(k)
-    return where(k >= n, 0.0, lower_beta(k + 1.0, where(k >= n, 1.0, n - k), p))
+    return where(k >= n, where(p == p, 0.0, p), lower_beta(k + 1.0, where(k >= n, 1.0, n - k), p))
 
 
 @formula(special.bdtri)

@@ -101,7 +101,7 @@ def huber(delta: Any, r: Any) -> Any:
 @formula(special.pseudo_huber)
 def pseudo_huber(delta: Any, r: Any) -> Any:
     """scipy.special.pseudo_huber: delta²·(√(1 + (r/delta)²) − 1), without cancellation; ∞ for negative delta."""
-    positive, small = where(delta > 0, delta, 1.0), delta < absolute(r)
+    positive, small = where(delta <= 0, 1.0, delta), delta < absolute(r)
     ratio = where(small, 1.0, r / positive)
     found = r * ratio * positive / (hypot(ratio, 1.0) + 1.0)
     found = where(small, positive * (hypot(positive, where(small, r, 1.0)) - positive), found)
