@@ -33,6 +33,15 @@ def test_a_jitted_function_gives_scipys_array(name: str) -> None:
     np.testing.assert_allclose(given(x).toarray(), np.asarray(J), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_have_the_dtype_with_jit_that_they_have_without(dtype: Any) -> None:
+    """Also where rows of products have the argument's, and the result has another."""
+    for other in (np.float32, np.float64):
+        J = primad.jacobian(lambda x, other=other: np.sum(x.reshape(6, 10) ** 2, 1) * np.ones(6, other))
+        x = np.arange(60, dtype=dtype)
+        assert primad.jit(lambda x, J=J: J(x).sparse())(x).dtype == J(x).sparse().dtype == np.asarray(J(x)).dtype
+
+
 @pytest.mark.parametrize("format", FORMATS[:3])
 def test_indices_are_as_short_with_jit_as_without(format: str) -> None:
     J = primad.jacobian(vectors)

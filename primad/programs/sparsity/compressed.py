@@ -280,4 +280,6 @@ class Compressed:
         if not parts:
             return TracedArray(trace.literal(0, ArrayType((0,), self._programs.dtype)))
         data, order = concatenate(parts), np.concatenate(targets)
-        return data if np.array_equal(order, np.arange(len(order))) else take(data, np.argsort(order))  # type: ignore[no-any-return]
+        data = data if np.array_equal(order, np.arange(len(order))) else take(data, np.argsort(order))
+        entries: TracedArray = data.astype(self._programs.dtype)  # a pulled row has that of the argument
+        return entries
