@@ -165,3 +165,11 @@ def test_infinite_factors_stay_where_they_are() -> None:
     with np.errstate(all="ignore"):
         found = primad.jacobian(lambda x: np.sqrt(x[1:]) + x[:-1])(x).sparse().toarray()
     assert np.isinf(found[0, 1]) and np.isfinite(np.delete(found.ravel(), 1)).all()
+
+
+def test_two_threads_that_ask_first_get_the_same_blocks() -> None:
+    J = primad.jacobian(lambda x: np.sin(x[1:] * x[:-1]))(np.arange(9.0))
+    J.sparse()
+    found = J._form._found
+    late = type(found).blocks.func(found)  # as a thread does that found nothing kept, and was overtaken
+    assert late is not None and late is found.blocks

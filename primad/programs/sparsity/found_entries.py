@@ -92,13 +92,18 @@ class Found:
     @cached_property
     def blocks(self) -> ClosedProgram | None:
         """The program of the elements of which entries are sums; None where products have the entries."""
-        linear, self._linear = self._linear, None  # it holds indices
-        blocks = None if linear is None else blocks_of(linear, MOST_EACH * len(self.columns))
+        linear = self._linear
+        if linear is None:  # there is none, or another thread has been here
+            return self.__dict__.get("blocks")
+        blocks = blocks_of(linear, MOST_EACH * len(self.columns))
         sums = None if blocks is None else sums_of(blocks, self.starts, self.columns, self.shape[1])
-        if blocks is None or sums is None:
-            return None
-        self._sums["csr"] = sums
-        return ClosedProgram(blocks.program)
+        found = None
+        if blocks is not None and sums is not None:
+            self._sums["csr"] = sums
+            found = ClosedProgram(blocks.program)
+        self.__dict__["blocks"] = found
+        self._linear = None  # it holds indices
+        return found
 
     @cached_property
     def constants(self) -> bytes:
