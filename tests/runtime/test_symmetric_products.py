@@ -168,3 +168,9 @@ def test_each_element_above_the_diagonal_is_computed_once(monkeypatch: pytest.Mo
             blocked_sums.mirror(total)
             np.testing.assert_array_equal(total, wanted)
     assert blocked_sums.computed_share(400) < 0.6
+
+
+def test_blocks_of_large_sums_are_said_and_predicted_to_be_one_chunk() -> None:
+    program = simplify(primad.trace(lambda x: np.sin(x).T @ np.cos(x))(np.zeros((4000, 600))).hoisted())
+    (blocks,) = blocks_in(tiled_plan.make_plan(program))
+    assert blocks.count > blocks.chunks == 1

@@ -37,7 +37,7 @@ def chunks_for(partition: TilePartition, most: int) -> int:
     if most * sums <= SECOND_CACHE.size:
         return most
     computed = sum(node.type.nbytes for node in partition.dimension.axis if is_computed(node))
-    return max(2, min(most, isqrt(computed // (4 * sums))))
+    return min(most, max(2, isqrt(computed // (4 * sums))))
 
 
 class TilePlan(NamedTuple, Generic[Planned]):
