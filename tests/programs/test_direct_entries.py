@@ -170,6 +170,7 @@ def test_infinite_factors_stay_where_they_are() -> None:
 def test_two_threads_that_ask_first_get_the_same_blocks() -> None:
     J = primad.jacobian(lambda x: np.sin(x[1:] * x[:-1]))(np.arange(9.0))
     J.sparse()
-    found = J._form._found
+    form: Any = J._form
+    found = form._found
     late = type(found).blocks.func(found)  # as a thread does that found nothing kept, and was overtaken
     assert late is not None and late is found.blocks
