@@ -59,6 +59,11 @@ def flows(x: Any) -> Any:
     return primad.numpy.bincount(begin, flow, 20) - primad.numpy.bincount(end, flow, 20)
 
 
+def between(cells: Any) -> Any:
+    """What changes from cell to cell: nothing where there is one cell."""
+    return np.diff(cells / (1.5 + np.sum(cells**2, axis=1, keepdims=True)), axis=0).ravel()
+
+
 Case = tuple[Callable[..., Any], Callable[[Any], Any], bool]
 CASES: dict[str, Case] = {
     "chain": (primad.hessian, rosenbrock, True),
@@ -94,6 +99,12 @@ CASES: dict[str, Case] = {
     "scaled before it is taken": (primad.hessian, lambda x: np.sum(np.prod((0.1 * x + 1.0)[CELLS], axis=1)), True),
     "computed before it is taken": (primad.jacobian, lambda x: np.prod(np.sin(x)[CELLS], axis=1), True),
     "computed before it is padded": (primad.jacobian, lambda x: (lambda y: y[2:] * y[:-2])(np.pad(np.exp(x), 1)), True),
+    "one cell less one": (primad.jacobian, lambda x: between(x[CELLS[:1]]), False),
+    "one cell less one, and others": (
+        primad.jacobian,
+        lambda x: np.concatenate([between(x[CELLS[:1]]), np.prod(x[CELLS], axis=1)]),
+        True,
+    ),
     "all pairs": (primad.hessian, lambda x: np.sum(np.sin(x[:, None] - x)), False),
     "cells that all meet": (primad.hessian, lambda x: np.sum(np.prod(x[CROWD], axis=1)), False),
     "nothing": (primad.jacobian, lambda x: np.ones(5), False),

@@ -159,7 +159,8 @@ def _apart(of: Program, given: int, most: int) -> list[_Block]:
     cells = [_cells(of, given + i) for i in range(len(linear))]
     seeds = [math.prod([x.type.shape[i] for i in own]) for x, own in zip(linear, cells, strict=True)]
     behind = [dependents(of.nodes, [x]) for x in linear]
-    pairs = [(i, j) for i in range(len(linear)) for j, x in enumerate(of.outputs) if x in behind[i]]
+    full = [(i, j) for i, x in enumerate(linear) for j, y in enumerate(of.outputs) if x.type.size and y.type.size]
+    pairs = [(i, j) for i, j in full if of.outputs[j] in behind[i]]
     if len(pairs) > MOST_BLOCKS or sum([seeds[i] * of.outputs[j].type.size for i, j in pairs]) > most:
         return []
     if all(seeds[i] == linear[i].type.size > 1 for i, _ in pairs):
