@@ -151,16 +151,22 @@ def pull_rows(program: Program) -> Program:
     Args:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
     """
-    whole = _pulled(program, False)
-    if not any(not isinstance(node.op, Leaf) and node.op.indexing.adds_rows for node in program.nodes):
-        return whole
-    # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
-    return min(_pulled(program, True), whole, key=lambda found: found.cost().flops)
+    adds_rows = any(not isinstance(node.op, Leaf) and node.op.indexing.adds_rows for node in program.nodes)
+    try:
+        # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
+        ways = [_pulled(program, taking) for taking in ((True, False) if adds_rows else (False,))]
+    except _Apart:
+        return _pulled(program, False, spread_out=True)
+    return min(ways, key=lambda found: found.cost().flops)
 
 
-def _pulled(program: Program, taking: bool) -> Program:
+class _Apart(Exception):
+    """Which elements of a cotangent are kept depends on the cotangent, and the two have other seeds."""
+
+
+def _pulled(program: Program, taking: bool, spread_out: bool = False) -> Program:
     def rows(*others: TracedArray) -> list[TracedArray]:
-        found = _RowWalk(program, [x.node for x in others], taking).rows(program.inputs[-1])
+        found = _RowWalk(program, [x.node for x in others], taking, spread_out).rows(program.inputs[-1])
         return [found[node] for node in program.outputs]
 
     return program_of(program.in_types[:-1], rows, program.names[:-1])
@@ -180,9 +186,10 @@ def _takes_rows(node: Node, seeds: Seeds) -> bool:
 
 
 class _RowWalk:
-    def __init__(self, program: Program, inputs: Sequence[Node], taking: bool) -> None:
+    def __init__(self, program: Program, inputs: Sequence[Node], taking: bool, spread_out: bool) -> None:
         trace = self._trace = inputs[0].trace
         self._taking = taking
+        self._spread_out = spread_out
         self._outputs = list(dict.fromkeys(program.outputs))
         self._size = sum(node.type.size for node in self._outputs)
         linear = dependents(program.nodes, program.inputs[-1:])
@@ -196,7 +203,10 @@ class _RowWalk:
     def rows(self, start: Node) -> dict[Node, TracedArray]:
         """Return what each output is for every basis element of a value."""
         seeds = begin(start.type)
-        pieces: dict[Node, Pieces] = {start: {seeds: TracedArray(self._trace.literal(1, start.type))}}
+        ones = TracedArray(self._trace.literal(1, start.type))
+        for number in range(len(seeds.indices) if self._spread_out else 0):
+            seeds, ones = spread(seeds, ones, number)
+        pieces: dict[Node, Pieces] = {start: {seeds: ones}}
         narrow: list[tuple[Node, Pieces]] = []
         taken: dict[Node, Pieces] = {}
         for node in self._linear:
@@ -218,7 +228,7 @@ class _RowWalk:
         So it is for a sum over points that the residuals at all points depend on.
         """
         rows, own = seeds.rows, node.type.size
-        if seeds.apart or rows <= own:
+        if self._spread_out or seeds.apart or rows <= own:
             return False
         below = dependents(self._linear, [node]) - {node}
         after: int = sum(other.op.cost(other).flops for other in below if not isinstance(other.op, Leaf))
@@ -260,6 +270,8 @@ class _RowWalk:
                 while position in together.setdefault((*alike, number), {}):
                     number += 1
                 together[*alike, number][position] = seeds, value
+        if node.op is ops.mask and node.inputs[0] in self._moving and len(together) > 1:
+            raise _Apart
         found: Pieces = {}
         for (*_, labels, _), operands in together.items():
             add_piece(found, *self._apply(node, map, labels, operands))
