@@ -155,12 +155,12 @@ def pull_rows(program: Program) -> Program:
     try:
         # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
         ways = [_pulled(program, taking) for taking in ((True, False) if adds_rows else (False,))]
-    except _Apart:
+    except _SeveralPieces:
         return _pulled(program, False, spread_out=True)
     return min(ways, key=lambda found: found.cost().flops)
 
 
-class _Apart(Exception):
+class _SeveralPieces(Exception):
     """Which elements of a cotangent are kept depends on the cotangent, and the two have other seeds."""
 
 
@@ -270,8 +270,10 @@ class _RowWalk:
                 while position in together.setdefault((*alike, number), {}):
                     number += 1
                 together[*alike, number][position] = seeds, value
-        if node.op is ops.mask and node.inputs[0] in self._moving and len(together) > 1:
-            raise _Apart
+        linear = node.op.derivative.linear_operands
+        others = () if linear is None else [x for i, x in enumerate(node.inputs) if i not in linear]
+        if len(together) > 1 and any(operand in self._moving for operand in others):
+            raise _SeveralPieces
         found: Pieces = {}
         for (*_, labels, _), operands in together.items():
             add_piece(found, *self._apply(node, map, labels, operands))
