@@ -154,6 +154,7 @@ def test_quantiles_of_the_beta_distribution_next_to_its_ends(a: float, b: float,
     np.testing.assert_allclose(other, [-wanted[1], -wanted[0], -wanted[2]], rtol=1e-11)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("v", [0, 2.5])
 @pytest.mark.parametrize("name", ["ive", "kve"])
 def test_scaled_bessel_functions_far_out_have_derivatives(name: str, v: float) -> None:

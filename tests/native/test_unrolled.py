@@ -106,6 +106,7 @@ def in_registers(function: Any, *arguments: Any, exact: bool = True) -> None:
     check(function, *arguments, exact=exact)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, dtype=["float64", "float32", "int64", "int8", "uint8", "bool"])

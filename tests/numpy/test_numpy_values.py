@@ -230,6 +230,7 @@ def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     compare([*map(of_ufunc(ufunc), cases)], compiled)
 
 
+@pytest.mark.one_in(2)
 @thinned(3, ufunc=[u for u in NUMPY_UFUNCS if u.nin == 2], part=range(3))
 def test_ufunc_of_python_numbers(ufunc: np.ufunc, part: int) -> None:
     """Every number beside every dtype, a third of the pairs at a time."""
@@ -248,6 +249,7 @@ CANCELLING = (np.logaddexp, np.logaddexp2)
 """Sums of an operand and a function, here and in NumPy: where they nearly cancel, what counts is the operand's size."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_native_code(ufunc: np.ufunc, part: int) -> None:
@@ -389,6 +391,7 @@ def drawn(rng: np.random.Generator, name: str, dtype: np.dtype[Any], shape: tupl
     return np.asarray(rng.choice(choice, shape))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @thinned(2, name=functions(), part=range(2))
 def test_function_in_every_dtype(name: str, part: int) -> None:

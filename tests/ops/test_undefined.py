@@ -52,6 +52,7 @@ UNDEFINED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UNDEFINED)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_derivative_of_what_is_not_defined_is_nan(name: str) -> None:

@@ -154,6 +154,7 @@ def derivatives(f: Function) -> list[Any]:
     ]
 
 
+@pytest.mark.exhaustive
 def test_derivatives_through_calls_are_those_in_place() -> None:
     step = primad.jit(plain_step)
     assert called(primad.trace(simulation(step, 11))(0.7))

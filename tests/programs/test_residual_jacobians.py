@@ -138,6 +138,7 @@ def by_forward_mode(name):
     return plain(primad.jacfwd(EVERY[name]))(P)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_rows_are_those_of_forward_mode(name):
     function, expected = EVERY[name], by_forward_mode(name)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import primad
-from tests.sweeps import PARTS, WHOLE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -72,12 +71,6 @@ def test_versions_are_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert shown["primad"] == primad.__version__
     assert shown["PRIMAD_NUM_THREADS"] == "2"
     assert str(Path.home()) not in "".join(shown.values())
-
-
-def test_what_the_sweep_has_exists() -> None:
-    for name in (*PARTS, *WHOLE):
-        path, _, function = name.partition("::")
-        assert f"\ndef {function}(" in text(f"tests/{path}"), name
 
 
 def test_no_case_is_named_by_an_address(request: pytest.FixtureRequest) -> None:

@@ -30,6 +30,7 @@ def chain(n: int) -> Any:
     return f
 
 
+@pytest.mark.exhaustive
 def test_a_chain_of_100_000_ops() -> None:
     """Traced, printed, differentiated and freed without recursion; the number of nodes is linear."""
     n = 100_000

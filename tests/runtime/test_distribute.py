@@ -345,6 +345,7 @@ tell()
 )
 
 
+@pytest.mark.exhaustive
 def test_a_problem_is_solved_with_the_same_bits_on_any_number_of_processes_and_goes_on_on_another(tmp_path):
     for name in ("one", "many"):
         (tmp_path / name).mkdir()

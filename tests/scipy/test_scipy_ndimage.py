@@ -65,6 +65,7 @@ POINTS = np.array([[0.3, 4.2, 2.3, -0.4, 5.3, 7.4, -6.8], [3.7, 1.1, 0.2, 2.2, -
 INNER = np.array([[0.3, 4.2, 2.1, 4.9], [3.7, 1.1, 0.2, 2.2]])
 
 
+@pytest.mark.one_in(2)
 @thinned(6, order=range(6), mode=MODES)
 def test_coordinates(order: int, mode: str) -> None:
     call = lambda of, x, p: of.map_coordinates(x, p, order=order, mode=mode, cval=1.5)  # noqa: E731

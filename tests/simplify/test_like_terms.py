@@ -89,6 +89,7 @@ def test_factors_whose_sum_is_infinite_are_not_added_up():
         np.testing.assert_array_equal(found, function(*point))
 
 
+@pytest.mark.exhaustive
 def test_derivatives_of_a_unit_take_a_square_of_the_order():
     """Products of Taylor coefficients take a square of the order; additions by Pascal's triangle take a cube of it."""
 

@@ -235,6 +235,7 @@ print("done")
 """
 
 
+@pytest.mark.exhaustive
 def test_nothing_in_a_cache_minds_being_made_twice():
     """In a process where no cache keeps anything: whoever asks has what nobody else has, as threads that ask first do.
 

@@ -18,6 +18,7 @@ from tests.cases import CASES
 from tests.sweeps import thinned
 
 
+@pytest.mark.one_in(2)
 @thinned(20, start=range(0, 500, 25))
 def test_random_programs(start: int) -> None:
     failures = fuzz.fuzz(25, start)

@@ -79,6 +79,7 @@ def test_second_derivatives(name: str, number: int) -> None:
     check_second_derivative(name, number)
 
 
+@pytest.mark.one_in(2)
 @thinned(16, name=OTHERWISE, number=range(4))
 def test_second_derivatives_that_are_seen_otherwise(name: str, number: int) -> None:
     """Every fourth op is proved, which takes longest; tests/ops/test_accuracy.py has three orders of pointwise ops.
@@ -93,6 +94,7 @@ WITH_LAWS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
