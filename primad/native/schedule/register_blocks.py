@@ -7,9 +7,9 @@ element, which are added up in the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import LONGEST_SIDE
@@ -17,6 +17,9 @@ from primad.system.machine import CORE, FIRST_CACHE, SECOND_CACHE, DataCache
 
 Axis = tuple[int, ...]
 """Length and steps of an axis."""
+
+Size = tuple[int, int]
+"""Height and width of a block."""
 
 LINE_BYTES = FIRST_CACHE.line
 FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
@@ -82,11 +85,23 @@ def best_blocks(
         item_bytes: size of an element.
         registers: number of vector registers.
     """
-    found = []
+    least, best, height, width = math.inf, None, 1, 1
     for start in _starts(operands, kept, summed, counted):
-        block = cache(_block_cycles(start, summed, accumulate, lanes, item_bytes))
-        found += [(_cycles(blocks, block, lanes), blocks) for blocks in _sizes(start, lanes, registers)]
-    return min(found, key=lambda entry: entry[0])
+        vectors, others = start.vectors(lanes), math.prod([n for n, *_ in start.others])
+        sizes = _sizes(start, lanes, registers)
+        cuts = [(size, pieces(start.rows[0], size[0]), pieces(vectors, size[1])) for size in sizes]
+        parts = {(rows, columns) for _, down, across in cuts for _, rows in down for _, columns in across}
+        cycles = _block_cycles(start, parts, summed, accumulate, lanes, item_bytes)
+        for size, down, across in cuts:
+            total = 0.0
+            for many, rows in down:
+                for count, columns in across:
+                    total += many * count * cycles[rows, columns]
+            total = total * others * (1 + BUDGET.worth_a_size * len(down) * len(across))
+            if best is None or total < least:
+                least, best, (height, width) = total, start, size
+    assert best is not None
+    return least, replace(best, height=height, width=width)
 
 
 def _starts(operands: int, kept: tuple[Axis, ...], summed: tuple[Axis, ...], counted: int | None) -> Iterator[Blocks]:
@@ -106,75 +121,97 @@ def _starts(operands: int, kept: tuple[Axis, ...], summed: tuple[Axis, ...], cou
                     yield Blocks(rows, columns, others, True, along)
 
 
-def _sizes(start: Blocks, lanes: int, registers: int) -> Iterator[Blocks]:
-    """Yield larger blocks that fit into registers: the vectors of one operand, and one of the other, must too."""
+def _sizes(start: Blocks, lanes: int, registers: int) -> list[Size]:
+    """Return sizes of blocks that fit into registers: the vectors of one operand, and one of the other, must too."""
     steps = list(zip(start.rows[1:-1], start.columns[1:-1], strict=True))
     if start.dotted and all(column and (row or start.rows[0] == 1) for row, column in steps):
-        yield start  # no vector is used twice: memory is best read in order
-        return
+        return [(1, 1)]  # no vector is used twice: memory is best read in order
+    found: list[Size] = []
     for width in range(1, min(LONGEST_SIDE, start.vectors(lanes)) + 1):
         # Vectors of the block, and those of one operand: height · width + min(height, width) < registers.
         most = (registers - 1 - width) // width
         most = min(LONGEST_SIDE, start.rows[0], most if most >= width else (registers - 1) // (width + 1))
-        for height in range(max(1, most - 3), most + 1):
-            yield Blocks(start.rows, start.columns, start.others, start.dotted, start.along, height, width)
-
-
-def _cycles(blocks: Blocks, block: Callable[[int, int], float], lanes: int) -> float:
-    """Estimate the time of a sum of products, of which `block` says it for a block of a height and a width."""
-    down, across = pieces(blocks.rows[0], blocks.height), pieces(blocks.vectors(lanes), blocks.width)
-    total = sum(many * count * block(height, width) for many, height in down for count, width in across)
-    return total * math.prod([n for n, *_ in blocks.others]) * (1 + BUDGET.worth_a_size * len(down) * len(across))
+        found += [(height, width) for height in range(max(1, most - 3), most + 1)]
+    return found
 
 
 def _block_cycles(
-    blocks: Blocks, summed: tuple[Axis, ...], accumulate: bool, lanes: int, item_bytes: int
-) -> Callable[[int, int], float]:
-    """Return the estimated time of a block by its height and width, along the axes of `blocks`."""
+    blocks: Blocks, sizes: Collection[Size], summed: tuple[Axis, ...], accumulate: bool, lanes: int, item_bytes: int
+) -> dict[Size, float]:
+    """Estimate the time of a block of each size, along the axes of `blocks`."""
     turns = math.prod([n for i, (n, *_) in enumerate(summed) if i != blocks.along])
     steps = blocks.columns[1:-1]
     if blocks.dotted:
         turns *= 1 if blocks.along is None else -(-summed[blocks.along][0] // lanes)
         steps = (0,) * len(steps) if blocks.along is None else summed[blocks.along][1:]
-    # Elements that lie apart are loaded and stored one by one.
-    loads = [1 if step in (0, 1) else 2 * lanes for step in steps]
-    store = 1 if blocks.dotted or blocks.columns[-1] == 1 else 2 * lanes
     inner = [step * item_bytes for step in summed[-1][1:]] if summed else [0] * len(steps)
-    operands = list(zip(loads, blocks.rows[1:], blocks.columns[1:], inner, strict=False))
-
-    vector_bytes = lanes * item_bytes
-
-    def block(height: int, width: int) -> float:
-        cells = height * width
-        loaded = fetched = 0.0
-        for load, row_step, column_step, distance in operands:
-            loaded += load * (height if row_step else 1) * (width if column_step else 1)
-            if load > 1:
-                continue
-            if blocks.dotted:  # between two blocks with the same columns, the vectors of other rows pass
-                kept = 2 * width if not row_step else blocks.rows[0] if not column_step else math.inf
-                count = (height if row_step else 1) * (width if column_step else 1)
-                near = kept * turns * vector_bytes <= FIRST_BYTES
-                fetched += 0 if near else CORE.line * count * vector_bytes / LINE_BYTES
-                continue
-            apart = 1 if distance % LINE_BYTES else 0  # then what is read begins and ends inside of lines
-            lines = 0.0
-            if column_step and not row_step:  # all rows use these vectors, if they stay in the first cache
-                size = width * vector_bytes
-                loaded += apart * size / LINE_BYTES
-                lines = 0 if _fits(FIRST_CACHE, FIRST_BYTES, turns, size, distance) else size / LINE_BYTES + apart
-            elif row_step and not column_step:
-                least = height * item_bytes / LINE_BYTES
-                lines = least if distance == item_bytes else max(1, least + apart) if row_step == 1 else height
-            near = _fits(SECOND_CACHE, SECOND_BYTES, turns, distance, distance)
-            fetched += lines * (CORE.line if near else CORE.far_line)
-        step = max(cells / CORE.starts, loaded / CORE.starts, fetched)
+    loaded, fetched = dict.fromkeys(sizes, 0.0), dict.fromkeys(sizes, 0.0)
+    for step, row, column, distance in zip(steps, blocks.rows[1:], blocks.columns[1:], inner, strict=False):
+        # Elements that lie apart are loaded and stored one by one.
+        load = 1 if step in (0, 1) else 2 * lanes
+        for size in sizes:
+            loaded[size] += load * (size[0] if row else 1) * (size[1] if column else 1)
+        if load > 1:
+            continue
         if blocks.dotted:
-            return CORE.block + turns * step + cells * (CORE.across + store + accumulate)
-        step = max(step, CORE.chains / CORE.starts)
-        return CORE.block + turns * step + cells * (store + accumulate) + height * CORE.run
+            _fetch_dotted(fetched, row, column, blocks.rows[0], turns, lanes * item_bytes)
+        elif column and not row:
+            _fetch_shared(loaded, fetched, turns, distance, lanes * item_bytes)
+        elif row and not column:
+            _fetch_rows(fetched, row, turns, distance, item_bytes)
+    found: dict[Size, float] = {}
+    store = 1 if blocks.dotted or blocks.columns[-1] == 1 else 2 * lanes
+    for size in sizes:
+        cells = size[0] * size[1]
+        cycles = max(cells / CORE.starts, loaded[size] / CORE.starts, fetched[size])
+        if blocks.dotted:
+            found[size] = CORE.block + turns * cycles + cells * (CORE.across + store + accumulate)
+        else:
+            cycles = max(cycles, CORE.chains / CORE.starts)
+            found[size] = CORE.block + turns * cycles + cells * (store + accumulate) + size[0] * CORE.run
+    return found
 
-    return block
+
+def _fetch_dotted(fetched: dict[Size, float], row: int, column: int, rows: int, turns: int, vector_bytes: int) -> None:
+    """Add the time to fetch an operand of vectors of partial sums: those that other blocks use may be near."""
+    for (height, width), before in fetched.items():
+        # Between two blocks with the same columns, the vectors of other rows pass.
+        kept = 2 * width if not row else rows if not column else math.inf
+        if not kept * turns * vector_bytes <= FIRST_BYTES:
+            count = (height if row else 1) * (width if column else 1)
+            fetched[height, width] = before + CORE.line * count * vector_bytes / LINE_BYTES
+
+
+def _fetch_shared(
+    loaded: dict[Size, float], fetched: dict[Size, float], turns: int, distance: int, vector_bytes: int
+) -> None:
+    """Add the time to load and fetch vectors that all rows of a block use, if they stay in the first cache."""
+    line, apart = _line(turns, distance), _apart(distance)
+    places_differ = _fits(FIRST_CACHE, FIRST_BYTES, turns, 0, distance)
+    for size, before in fetched.items():
+        lines = size[1] * vector_bytes / LINE_BYTES
+        loaded[size] += apart * lines
+        if not (places_differ and turns * size[1] * vector_bytes <= FIRST_BYTES):
+            fetched[size] = before + (lines + apart) * line
+
+
+def _fetch_rows(fetched: dict[Size, float], row: int, turns: int, distance: int, item_bytes: int) -> None:
+    """Add the time to fetch an element for each row of a block."""
+    line, apart = _line(turns, distance), _apart(distance)
+    for size, before in fetched.items():
+        least = size[0] * item_bytes / LINE_BYTES
+        lines = least if distance == item_bytes else max(1, least + apart) if row == 1 else size[0]
+        fetched[size] = before + lines * line
+
+
+def _apart(distance: int) -> int:
+    """Return 1 where what is read turn by turn, so far apart, begins and ends inside of lines; else 0."""
+    return 1 if distance % LINE_BYTES else 0
+
+
+def _line(turns: int, distance: int) -> int:
+    """Return the cycles to fetch a line of what is read turn by turn, so far apart."""
+    return CORE.line if _fits(SECOND_CACHE, SECOND_BYTES, turns, distance, distance) else CORE.far_line
 
 
 def _fits(cache: DataCache, total: int, count: int, size: int, distance: int) -> bool:
