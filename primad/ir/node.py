@@ -11,6 +11,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -141,6 +142,15 @@ def named(params: dict[str, Any]) -> Params:
 def params_key(params: Params) -> Any:
     """Return a hashable stand-in for all params of an application: most of the time, they themselves."""
     for _, value in params:
+        kind = value.__class__
+        if kind is tuple:  # of lengths or axes, most of the time
+            for item in value:
+                if item.__class__ is not int:
+                    break
+            else:
+                continue
+        elif kind is int or kind is str:
+            continue
         if param_key(value) is not value:
             return tuple([(name, param_key(part)) for name, part in params])
     return params
@@ -261,7 +271,7 @@ class Trace:
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
-                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
+                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*map(_TYPE, inputs))
                 node = self._new(op, inputs, params, type)
             self._table[key] = node
         return node
@@ -313,7 +323,7 @@ class _Types:
 
     def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
         """Return the type of an application."""
-        types = tuple([operand.type for operand in inputs])
+        types = tuple(map(_TYPE, inputs))
         if op.programs.names:  # they would be kept alive
             return op.infer(*types, **dict(params))
         found = self._known.get((op, types, key))
@@ -329,6 +339,7 @@ class _Types:
 
 
 _INFERRED = _Types()
+_TYPE = attrgetter("type")
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:

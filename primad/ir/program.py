@@ -10,7 +10,18 @@ from typing import Any, ClassVar
 from primad.errors import ProgramError
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.key import Key, is_structural
-from primad.ir.node import CAPTURED, INPUT, LITERAL, Leaf, Node, Trace, leaf_value, literal_value, param_key
+from primad.ir.node import (
+    CAPTURED,
+    INPUT,
+    LITERAL,
+    Leaf,
+    Node,
+    Trace,
+    leaf_value,
+    literal_value,
+    param_key,
+    params_key,
+)
 from primad.ir.replay import replay
 from primad.ir.text import render
 from primad.ir.walks import needed_between, reachable
@@ -114,6 +125,11 @@ class Program:
     def captured(self) -> list[Node]:
         """Nodes of older, still open traces that this program closes over."""
         return self._walk[1]
+
+    @cached_property
+    def ops(self) -> frozenset[Any]:
+        """The ops that its nodes apply: what has nothing to do with any of them has nothing to do with the program."""
+        return frozenset([op for op in {node.op for node in self.nodes} if not isinstance(op, Leaf)])
 
     @property
     def in_types(self) -> list[ArrayType]:
@@ -239,8 +255,8 @@ class Program:
         for node in self.nodes:
             if node not in number:
                 number[node] = len(number)
-                params = tuple([(name, param_key(value)) for name, value in node.params]) if node.params else ()
-                rows.append((node.op, tuple([number[operand] for operand in node.inputs]), params))
+                params = params_key(node.params) if node.params else ()
+                rows.append((node.op, tuple(map(number.__getitem__, node.inputs)), params))
         rows.append(tuple([number[node] for node in self.outputs]))
         return Key(tuple(rows)), list(sources)
 

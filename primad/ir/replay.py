@@ -35,7 +35,13 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool =
         raise ProgramError(
             f"input {node} has no value in this context", fix="pass a value for every input that the nodes read."
         )
-    inputs = tuple([mapping.get(operand, operand) for operand in node.inputs])
+    given, get = node.inputs, mapping.get
+    inputs: tuple[Node, ...]
+    if len(given) == 2:  # most of the time
+        first, second = given
+        inputs = get(first, first), get(second, second)
+    else:
+        inputs = tuple(map(get, given, given))
     owner = trace
     for operand in inputs:
         if operand.trace is not trace:

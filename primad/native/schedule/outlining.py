@@ -15,7 +15,7 @@ from typing import Any
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value, param_key
+from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value, param_key, params_key
 from primad.ir.program import Program
 from primad.ir.replay import replay
 from primad.native.llvm.compile_limits import BUDGET
@@ -136,10 +136,10 @@ class PartedProgram:
         operands: list[Any] = []
         for x in node.inputs:
             while x.op in VIEWS:
-                operands.append((x.op, _params(x)))
+                operands.append((x.op, params_key(x.params)))
                 x = x.inputs[0]
             operands.append(x.type if x not in self._loose else None)
-        return node.op, _params(node), tuple(operands)
+        return node.op, params_key(node.params), tuple(operands)
 
     def _crossing(self) -> list[int]:
         """Return for each place between two steps how many values are made before it and read after it."""
@@ -214,7 +214,7 @@ class PartedProgram:
         for node in use.nodes:
             operands = tuple([self._number(i, x, rows) for x in node.inputs])
             use.known[node] = len(use.known)
-            rows.append((node.op, _params(node), operands))
+            rows.append((node.op, params_key(node.params), operands))
         made = tuple([self._number(i, node, rows) for node, _ in use.apart])
         kept = tuple([use.known[node] for node in use.results])
         return tuple(rows), made, kept
@@ -230,7 +230,7 @@ class PartedProgram:
             rows.append(self._leaf(use, node))
             use.known[node] = len(use.known)
         for view in reversed(chain):
-            rows.append((view.op, _params(view), use.known[view.inputs[0]]))
+            rows.append((view.op, params_key(view.params), use.known[view.inputs[0]]))
             use.known[view] = len(use.known)
             node = view
         return use.known[node]
@@ -240,7 +240,7 @@ class PartedProgram:
             use.literals.append(node)
             return node.op, node.type
         if node.op is LITERAL or is_constant(node):
-            return node.op, _params(node), node.type
+            return node.op, params_key(node.params), node.type
         if node in self._position:
             base, offset = (ARGUMENT, self._position[node]), 0
         else:
@@ -308,7 +308,3 @@ class PartedProgram:
             for home in dying.get(i, ()):
                 memory.free(places[home])
         return places, memory.size
-
-
-def _params(node: Node) -> Hashable:
-    return tuple([(name, param_key(value)) for name, value in node.params])

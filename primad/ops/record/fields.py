@@ -51,7 +51,7 @@ class Law:
 
     def may_apply(self, operands: Collection[str]) -> bool:
         """Say whether the constructor form can find something where the operands have these ops."""
-        return self.at is None or any(name in operands for name in self.at)
+        return self.at is None or any(map(operands.__contains__, self.at))
 
 
 @dataclass(frozen=True)

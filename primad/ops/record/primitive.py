@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Primitive:
             first, second = inputs
             context = (first.op, second.op) if first is not second else (first.op, second.op, SAME)
         else:
-            context = tuple([node.op for node in inputs])
+            context = tuple(map(_OP, inputs))
         rewriters = self._contexts.get(context)
         if rewriters is None:
             rewriters = self._contexts[context] = self._laws_in(context)
@@ -153,17 +154,17 @@ class Primitive:
                     found[op] = rewrite
         return found
 
-    @property
+    @cached_property
     def is_composite(self) -> bool:
         """Whether lowering replaces it by its definition."""
         return self.lower is not None and not self.programs.called
 
-    @property
+    @cached_property
     def has_rule(self) -> bool:
         """Whether this is a composite with a rule of its own, which differentiation uses instead of its definition."""
         return self.is_composite and (self.derivative.jvp is not None or self.derivative.linearize is not None)
 
-    @property
+    @cached_property
     def holds_program(self) -> bool:
         """Whether a program is among its params."""
         return bool(self.programs.names)
@@ -190,6 +191,9 @@ class Primitive:
             return self.work.flops(node)
         size = node.type.size
         return Cost(0, 0, 0, 1) if self.memory.views else Cost(size, 0, node.type.nbytes, 1)
+
+
+_OP = attrgetter("op")
 
 
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
