@@ -9,6 +9,6 @@ from primad.transforms.lowering import rewritten
 
 def without_barriers(program: Program) -> Program:
     """Return the program in which nothing is computed twice."""
-    if not any(node.op is ops.barrier for node in program.nodes):
+    if ops.barrier not in program.ops:
         return program
     return rewritten(program, lambda node, mapping, _: mapping[node.inputs[0]] if node.op is ops.barrier else None)

@@ -33,7 +33,7 @@ def simplify(program: Program) -> Program:
         }
     """
     lowered = lower(program)
-    if any(node.op in _TRANSFORMS for node in lowered.nodes):
+    if not lowered.ops.isdisjoint(_TRANSFORMS):
         from primad.simplify.transformed_sums import transform_terms  # loads where there is something to do
 
         lowered = transform_terms(lowered)

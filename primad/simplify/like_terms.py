@@ -25,7 +25,7 @@ def add_once(program: Program) -> Program:
     Args:
         program: a lowered program.
     """
-    if LEFT_OUT.get() & {LOCAL, ROUNDING}:
+    if ops.add not in program.ops or LEFT_OUT.get() & {LOCAL, ROUNDING}:
         return program
     chosen = _sums(program)
     if not chosen:

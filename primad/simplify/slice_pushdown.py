@@ -42,7 +42,10 @@ def take_early(program: Program, smallest: int = SMALLEST, rows: int = ROWS) -> 
         smallest: values of fewer elements are computed whole.
         rows: how many times as long as rows that are taken an axis must be.
     """
-    if LOCAL in LEFT_OUT.get() or not any(_begins(node, smallest, rows) for node in program.nodes):
+    beginning = {op for op in program.ops if op is ops.slice_ or op.indexing.takes_rows is not None}
+    if not beginning or LOCAL in LEFT_OUT.get():
+        return program
+    if not any(_begins(node, smallest, rows) for node in program.nodes if node.op in beginning):
         return program
     return _Taking(program, smallest, rows).result()
 

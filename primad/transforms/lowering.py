@@ -95,7 +95,8 @@ def _built(node: Node, operands: Sequence[TracedArray]) -> Any:
 
 def calls(program: Program) -> list[Node]:
     """Return the applications whose programs a plan runs."""
-    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.programs.called]
+    called = {op for op in program.ops if op.programs.called}
+    return [node for node in program.nodes if node.op in called] if called else []
 
 
 def lower_except(program: Program, kept: Callable[[Primitive], bool]) -> Program:
@@ -132,14 +133,15 @@ def with_rules(program: Program, active: Sequence[bool]) -> Program:
         active: which inputs it will be differentiated by.
     """
     program = expand(program, active)
-    finders = {node.op.derivative.found_in for node in program.nodes if not isinstance(node.op, Leaf)} - {None}
+    finders = {op.derivative.found_in for op in program.ops} - {None}
     for find in finders:
         program = find(program, active)
     return program
 
 
 def _composites(program: Program) -> list[Node]:
-    return [node for node in program.nodes if not isinstance(node.op, Leaf) and node.op.is_composite]
+    composites = {op for op in program.ops if op.is_composite}
+    return [node for node in program.nodes if node.op in composites] if composites else []
 
 
 def _replace(program: Program, choose: Callable[[Program], list[Node]]) -> Program:

@@ -111,7 +111,8 @@ def form_of(node: Node) -> LoopForm:
 
 def bodies_in(program: Program) -> list[ClosedProgram]:
     """Return the programs that nodes of a program apply, each once."""
-    return list(dict.fromkeys([form_of(node).of for node in program.nodes if has_body(node)]))
+    called = {op for op in program.ops if op.programs.called}
+    return list(dict.fromkeys([form_of(node).of for node in program.nodes if node.op in called])) if called else []
 
 
 def _with_bodies(program: Program) -> list[Program]:

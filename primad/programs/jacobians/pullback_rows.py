@@ -151,7 +151,7 @@ def pull_rows(program: Program) -> Program:
     Args:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
     """
-    adds_rows = any(not isinstance(node.op, Leaf) and node.op.indexing.adds_rows for node in program.nodes)
+    adds_rows = any(op.indexing.adds_rows for op in program.ops)
     try:
         # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
         ways = [_pulled(program, taking) for taking in ((True, False) if adds_rows else (False,))]

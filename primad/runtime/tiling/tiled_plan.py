@@ -97,7 +97,7 @@ def make_plan(
     plan = plan or _through_calls(program, donated, along)
     if plan is None:
         plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
-    if plan.tiles is None and any(node.op is ops.barrier for node in program.nodes):
+    if plan.tiles is None and ops.barrier in program.ops:
         again = Plan(outer_products(program), CALL_ELEMENTS, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
     check_memory(plan)
