@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from functools import lru_cache, partial
+
+import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -127,6 +130,10 @@ NATIVE: dict[Primitive, Written] = {
 """How each primitive is written, or why it is not; a test holds it against the list of primitives."""
 
 
+CONSTANTS = frozenset([op for op, written in NATIVE.items() if written.loops is Way.CONSTANT])
+"""The ops whose results become a part of the text, as captured arrays do."""
+
+
 def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
     """Return how an op is written in loops; None for leaves, and for an op of a user's own that nothing is known of."""
     found = NATIVE.get(node.op)
@@ -136,8 +143,8 @@ def way_of(node: Node) -> Pointwise | Loops | Way | Missing | None:
 def reason(node: Node) -> str:
     """Return why there is no native code for an op on these types; '' where there is."""
     if isinstance(node.op, Leaf):
-        return _without_vectors([node])
-    if has_body(node):
+        return _without_vectors(node)
+    if node.op.programs.called:
         return _unfit(node)
     how = way_of(node)
     if how is Way.RESULT:
@@ -146,7 +153,7 @@ def reason(node: Node) -> str:
         return f"{node.op.name} is an op of one's own whose definition cannot be recorded"
     if isinstance(how, Missing):
         return how.reason
-    missing = _without_vectors([node, *node.inputs])
+    missing = _without_vectors(node, *node.inputs)
     if missing or not isinstance(how, (Pointwise, Loops)):
         return missing
     dtype = operand_dtype(node) if isinstance(how, Pointwise) else node.inputs[0].type.dtype
@@ -200,10 +207,16 @@ def _unfit_stack(name: str, form: LoopForm) -> str:
     return ""
 
 
-def _without_vectors(nodes: Sequence[Node]) -> str:
+def _without_vectors(*nodes: Node) -> str:
     """Return what is wrong with the first type that native code has no vectors of; '' if it has all."""
-    types = [x.type for x in nodes if isinstance(x.type, ArrayType) and x.type.dtype.str not in CELLS]
-    return f"there are no vectors of {types[0].dtype}" if types else ""
+    for node in nodes:
+        if isinstance(node.type, ArrayType) and node.type.dtype not in _DTYPES:
+            return f"there are no vectors of {node.type.dtype}"
+    return ""
+
+
+_DTYPES = frozenset(map(np.dtype, CELLS))
+"""The dtypes that native code has vectors of."""
 
 
 def likely_work(node: Node) -> int:
@@ -266,24 +279,27 @@ def kept_out(node: Node) -> str:
     return form.reason if isinstance(form, Missing) else form.limit(node)
 
 
-def length_of(program: Program, fails: bool = True) -> int | None:
+def length_of(program: Program, fails: bool = True, most: float = math.inf) -> int | None:
     """Return about how many instructions a program is as straight-line code; None where an op cannot be written so.
 
     Args:
         program: what is computed.
         fails: whether ops may be among it that can fail.
+        most: how many there may be; None where there are more.
     """
-    if any(map(kept_out, (*program.inputs, *program.nodes))) or not (fails or not failing_in(program)):
+    total = sum([node.type.size for node in program.inputs])
+    if any(map(kept_out, program.inputs)):
         return None
-    total = sum(node.type.size for node in program.inputs)
     for node in program.nodes:
+        if total > most or kept_out(node):
+            return None
         if not isinstance(node.op, Leaf):
             form = register_form(node)
             assert isinstance(form, ElementForm)
             total += form.length(node)
         elif node.op is CAPTURED:
             total += node.type.size
-    return int(total)
+    return None if total > most or not (fails or not failing_in(program)) else int(total)
 
 
 def has_small_arrays(program: Program) -> bool:
@@ -298,8 +314,7 @@ def stays_in_registers(program: Program) -> bool:
 
 def short_length(program: Program) -> int | None:
     """Return the instructions of a program on single elements; None where they are more than a loop's body may have."""
-    length = length_of(program)
-    return None if length is None or length > BUDGET.instructions else length
+    return length_of(program, most=BUDGET.instructions)
 
 
 def kept_out_by(program: Program) -> str:

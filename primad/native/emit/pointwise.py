@@ -27,7 +27,11 @@ from primad.system.machine import CORE
 
 def operand_dtype(node: Node) -> np.dtype[Any]:
     """Return the dtype of the operands that are no conditions."""
-    return next((x.type.dtype for x in node.inputs if x.type.dtype != BOOL), BOOL if node.inputs else node.type.dtype)
+    for operand in node.inputs:
+        dtype = operand.type.dtype
+        if dtype != BOOL:
+            return dtype
+    return BOOL if node.inputs else node.type.dtype
 
 
 def pointwise_way(node: Node) -> Pointwise:

@@ -43,7 +43,9 @@ class Builder:
 
     def emit(self, code: str, name: str = "") -> str:
         """Write an instruction and return the name of its value, by default a new one."""
-        name = name or f"%t{self.fresh()}"
+        if not name:
+            self._count += 1
+            name = f"%t{self._count}"
         self.lines.append(f"  {name} = {code}")
         return name
 
@@ -55,7 +57,9 @@ class Builder:
         for known in self._known:
             if code in known:
                 return known[code]
-        name = self._known[-1][code] = self.emit(code)
+        self._count += 1
+        name = self._known[-1][code] = f"%t{self._count}"
+        self.lines.append(f"  {name} = {code}")
         return name
 
     def do(self, code: str) -> None:
@@ -122,8 +126,9 @@ class Builder:
         self.do(f"call void {name}({', '.join(f'{type} {value}' for type, value in operands)})")
 
     def _calling(self, result: str, name: str, operands: Sequence[tuple[str, str]]) -> str:
-        self.declared[name] = f"declare {result} @{name}({', '.join(type for type, _ in operands)})"
-        return f"call {result} @{name}({', '.join(f'{type} {value}' for type, value in operands)})"
+        if name not in self.declared:
+            self.declared[name] = f"declare {result} @{name}({', '.join([type for type, _ in operands])})"
+        return f"call {result} @{name}({', '.join([f'{type} {value}' for type, value in operands])})"
 
     # -- control -------------------------------------------------------------------------------------------------------
 

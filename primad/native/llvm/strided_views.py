@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -41,7 +42,7 @@ class View:
         """Bytes of the elements."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    @property
+    @cached_property
     def cell(self) -> str:
         """LLVM's type of an element."""
         return CELLS[self.dtype.str]

@@ -20,7 +20,7 @@ from primad.native.loops.nested_loops import write_loop
 from primad.native.schedule.contraction_plan import Contraction, contraction, packing
 from primad.native.schedule.interleaving import together, write_in_step
 from primad.native.schedule.layout import NO_SLICES, Layout, Unit, results_of
-from primad.native.schedule.storage import Splat, boxes, part_of, within
+from primad.native.schedule.storage import Joined, Splat, boxes, part_of, within
 from primad.ops.arrays.contraction import ALPHABET, split
 
 
@@ -151,6 +151,10 @@ def _write_group(code: Code, layout: Layout, unit: Unit) -> None:
     places = layout.places
     inside = set(unit.nodes)
     outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
+    whole = {x: place for x in outside if not isinstance(place := places[x], Joined)}
+    if len(whole) == len(outside):
+        _write_box(code, unit, whole, [layout.view(node) for node in unit.results])
+        return
     for box in boxes([places[x] for x in outside], unit.nodes[0].type.shape):
         known = {x: within(places[x], box) for x in outside}
         _write_box(code, unit, known, [within(layout.view(node), box) for node in unit.results])

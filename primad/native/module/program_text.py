@@ -202,7 +202,7 @@ class ProgramWriter:
         self._declared.update(code.declared)
         code.do("ret void")
         parameters = [("ptr", name) for name in code.places.values()]
-        if any(COUNT in line for line in code.lines):
+        if COUNT in "\n".join(code.lines):
             parameters.append(("i64", COUNT))
         text = code.function(f"internal void @FUNCTION({', '.join(map(' '.join, parameters))})")
         if text not in self._functions:

@@ -27,11 +27,15 @@ def key_of(node: Node, keys: Mapping[Node, Key]) -> Key | None:
         node: the step.
         keys: those of steps before.
     """
-    sizes = [dtype.itemsize for dtype in (x.type.dtype for x in (node, *node.inputs)) if dtype != BOOL]
+    size = 0
+    for x in (node, *node.inputs):
+        dtype = x.type.dtype
+        if dtype != BOOL and dtype.itemsize > size:
+            size = dtype.itemsize
+    if size:
+        return node.type.shape, BY_SIZE[size]
     inherited = [keys[x][1] for x in node.inputs if x in keys]
-    if not sizes and not inherited:
-        return None
-    return node.type.shape, BY_SIZE[max(sizes)] if sizes else inherited[0]
+    return (node.type.shape, inherited[0]) if inherited else None
 
 
 def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:

@@ -18,7 +18,7 @@ from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_valu
 from primad.ir.program import Program
 from primad.ir.walks import users_of
 from primad.native.emit.emit_context import Loops, Pointwise, Way, own_of
-from primad.native.emit.op_table import reason, way_of
+from primad.native.emit.op_table import CONSTANTS, reason, way_of
 from primad.native.emit.window_loops import frame_of, framed_in, windows_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous
@@ -91,16 +91,13 @@ def layout_of(
         slices: for the program of a tile, what its inputs and outputs are slices of.
         bodies: of the loops and calls in it, by what these apply.
     """
-    constants = {node for node in program.nodes if is_constant(node)}
-    steps = [node for node in program.nodes if node.op not in (INPUT, LITERAL) and node not in constants]
+    constants = {node for node in program.nodes if node.op is CAPTURED or node.op in CONSTANTS}
+    steps = [
+        node for node in program.nodes if node.op is not INPUT and node.op is not LITERAL and node not in constants
+    ]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
     return Layout(program, steps, constants, slices, bodies)
-
-
-def reads_memory(node: Node) -> bool:
-    """Say whether a loop reads all operands of an op where they lie: so that even literals must lie somewhere."""
-    return not isinstance(way_of(node), Pointwise) and way_of(node) not in (Way.VIEW, Way.JOIN, Way.FRAME)
 
 
 def results_of(unit: Unit) -> tuple[Node | None, ...]:
@@ -120,7 +117,7 @@ def _lies_anywhere(node: Node) -> bool:
 
 def is_constant(node: Node) -> bool:
     """Say whether a value is an array that becomes a part of the text."""
-    return node.op is CAPTURED or way_of(node) is Way.CONSTANT
+    return node.op is CAPTURED or node.op in CONSTANTS
 
 
 class Layout:
@@ -149,6 +146,8 @@ class Layout:
         self.slices = slices
         self.bodies = bodies
         self.steps = steps
+        self._ways = {node: way_of(node) for node in steps}
+        self._pointwise = {node for node, how in self._ways.items() if isinstance(how, Pointwise)}
         self.constants = constants
         self.literals: dict[Any, Splat] = {}
         self.places: dict[Node, Place] = {node: self.whole(node, node) for node in program.inputs}
@@ -197,10 +196,9 @@ class Layout:
             form = joined_in(node)
             if form is None or node.type.size < LOOP_ELEMENTS or node in lying:
                 continue
-            pointwise = all(isinstance(way_of(user), Pointwise) for user in self._users[node])
-            if pointwise and not any(x in self.container for x in node.inputs):
+            if self._pointwise.issuperset(self._users[node]) and not any(x in self.container for x in node.inputs):
                 found.setdefault(node.type.shape, {})[node] = Joined(*form[:2], ())
-        works = [node.type.shape for node in self.steps if isinstance(way_of(node), Pointwise)]
+        works = [node.type.shape for node in self.steps if node in self._pointwise] if found else []
         few = [
             shape
             for shape, places in found.items()
@@ -212,15 +210,15 @@ class Layout:
         """Find units and places."""
         keys: dict[Node, Key] = {}
         for node in self.steps:
-            if isinstance(way_of(node), Pointwise):
+            if node in self._pointwise:
                 keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
         for members in components(self.steps, keys):
             self.units.append(Unit(members, keys[members[0]][1]))
         elsewhere = (Way.VIEW, Way.FRAME, Way.RESULT)
         own = [node for node in self.steps if node not in keys and node not in self._read_in_parts]
-        alone = {node: Unit([node]) for node in own if way_of(node) not in elsewhere}
+        alone = {node: Unit([node]) for node in own if self._ways[node] not in elsewhere}
         for node in self.steps:
-            if way_of(node) is Way.RESULT:
+            if self._ways[node] is Way.RESULT:
                 alone[node.inputs[0]].nodes.append(node)
         self.units += alone.values()
         for unit in self.units:
@@ -228,8 +226,10 @@ class Layout:
         for node in self.program.nodes:
             self._put(node)
         for unit in self.units:
-            if reads_memory(unit.nodes[0]):
-                for operand in unit.nodes[0].inputs:
+            (node, *_) = unit.nodes
+            # A loop reads all operands where they lie: even literals must lie somewhere.
+            if node not in self._pointwise and self._ways[node] not in (Way.VIEW, Way.JOIN, Way.FRAME):
+                for operand in node.inputs:
                     self.view(operand)
         self._find_results()
         self.units = list(self._ordered())
@@ -243,7 +243,7 @@ class Layout:
             self.places[node] = self._in_parts(node)
         elif node.op in VIEWS:
             self.places[node] = self._seen(node)
-        elif way_of(node) is Way.FRAME:
+        elif self._ways.get(node) is Way.FRAME:
             self.places[node] = self._in_windows(node)
         else:
             self.places[node] = self._home(node)
@@ -283,7 +283,9 @@ class Layout:
         while nested[-1] in self.container and nested[-1] not in self.places:
             nested.append(self.container[nested[-1]][0])
         outermost = nested.pop()
-        found = self.places.setdefault(outermost, alone(outermost, self._order(outermost)))
+        found = self.places.get(outermost)
+        if found is None:
+            found = self.places[outermost] = alone(outermost, self._order(outermost))
         assert isinstance(found, View)
         for part in reversed(nested):
             found = self.places[part] = part_of(*self.container[part], found)
@@ -296,10 +298,11 @@ class Layout:
         nothing wants it row by row: so no loop goes across memory.
         """
         rows = range(node.type.ndim)
-        pointwise = isinstance(way_of(node), Pointwise) and node not in self.program.outputs
-        if not pointwise or any(isinstance(x, Joined) for x in map(self.places.get, node.inputs)):
+        if len(rows) < 2 or node not in self._pointwise or node in self.program.outputs:
             return rows
-        if not all(isinstance(way_of(x), Pointwise) or way_of(x) is Way.SUM for x in self._users.get(node, ())):
+        if any(isinstance(x, Joined) for x in map(self.places.get, node.inputs)):
+            return rows
+        if not all(x in self._pointwise or self._ways[x] is Way.SUM for x in self._users.get(node, ())):
             return rows
         long = [i for i in rows if node.type.shape[i] > 1]
         places = [place for place in map(self.places.get, node.inputs) if isinstance(place, View)]
@@ -335,7 +338,7 @@ class Layout:
             unit.results = [node for node in unit.nodes if node in needed]
             for node in unit.results:
                 buffer = self.view(node).buffer
-                framed = way_of(node) is Way.FRAME
+                framed = self._ways.get(node) is Way.FRAME
                 unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
             own = self._own_bytes(unit.nodes[0])
             if own:
@@ -343,12 +346,14 @@ class Layout:
             for node in unit.nodes:
                 for operand in node.inputs:
                     place = None if operand in inside else self.places[operand]
-                    parts = place.parts if isinstance(place, Joined) else (place,)
-                    unit.reads.update(part.buffer for part in parts if isinstance(part, View))
+                    if isinstance(place, View):
+                        unit.reads.add(place.buffer)
+                    elif isinstance(place, Joined):
+                        unit.reads.update([part.buffer for part in place.parts if isinstance(part, View)])
 
     def _own_bytes(self, node: Node) -> int:
         """Return the bytes of memory that an op wants for itself."""
-        how = way_of(node)
+        how = self._ways.get(node)
         if how is Way.LOOP:
             return self.bodies[form_of(node).of].own_bytes(node)
         return how.memory(node) if isinstance(how, Loops) else 0
@@ -369,11 +374,11 @@ class Layout:
         """Yield the units, operands first, and otherwise as the program had them."""
         position = {node: i for i, node in enumerate(self.steps)}
         number = {unit: i for i, unit in enumerate(self.units)}
-        before = [
-            {number[maker] for node in unit.nodes for x in node.inputs for maker in self._makers(x)} - {i}
-            for i, unit in enumerate(self.units)
-        ]
-        rank = [min(position[node] for node in unit.nodes) for unit in self.units]
+        before = []
+        for i, unit in enumerate(self.units):
+            read = {x for node in unit.nodes for x in node.inputs}
+            before.append({number[maker] for x in read for maker in self._makers(x)} - {i})
+        rank = [min(map(position.__getitem__, unit.nodes)) for unit in self.units]
         for i in in_order(before, rank):
             yield self.units[i]
 
