@@ -1,7 +1,8 @@
 """Time primad and its peers side by side: `python -m tests.benchmarks NAME… --peer-python PATH [--json FILE]`.
 
-Each system runs in processes of its own, one for every form of a workload; after a warm-up, rounds are interleaved (one
-turn of each), so that a change of the machine's speed meets all alike. Values and gradients must agree.
+Each system runs in processes of its own, one for every form of a workload; primad's start with an empty cache on disk.
+After a warm-up, rounds are interleaved (one turn of each), so that a change of the machine's speed meets all alike.
+Values and gradients must agree. First calls, after imports, stand beside the shortest of JAX's forms.
 """
 
 from __future__ import annotations
@@ -31,12 +32,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=Effort.rounds)
     parser.add_argument("--seconds", type=float, default=Effort.seconds, help="for all rounds of a workload")
     parser.add_argument("--patience", type=float, default=Effort.patience, help="seconds for one call of a peer")
+    parser.add_argument(
+        "--first-calls", type=int, default=Effort.first_calls, help="of each, the shortest of which counts"
+    )
     parser.add_argument("--json", type=Path, help="write the rows to this file, after each workload")
     parser.add_argument("--earlier", type=Path, nargs="+", default=[], help="files of rows to report with the new ones")
     parser.add_argument("--gradbench", type=Path, help="a file that gradbench.compare wrote, to report with the rows")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.relative_to(PAGE.parents[1])}")
     options = parser.parse_args()
-    effort = Effort(options.rounds, options.seconds, options.patience)
+    effort = Effort(options.rounds, options.seconds, options.patience, options.first_calls)
     earlier: list[Row] = [row for path in options.earlier for row in json.loads(path.read_text())]
     asked = chosen(options.names, parser) if options.names or not earlier else []
     rows, failed = _run(asked, options, effort)

@@ -152,8 +152,9 @@ determinant by minors is another algorithm than that of the C++, which computes 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text."""
-    heads = ("workload", "dtype", "primad ms", "peer ms", "ratio", "first s", "MB", "peer MB", "limit", "best peer")
-    lines = ["{:20} {:8} {:>10} {:>12} {:>6} {:>8} {:>6} {:>8} {:>6}  {}".format(*heads)]
+    heads = ("workload", "dtype", "primad ms", "peer ms", "ratio", "first s", "JAX's", "of it")
+    heads += ("MB", "peer MB", "limit", "best peer")
+    lines = ["{:20} {:8} {:>10} {:>12} {:>6} {:>8} {:>8} {:>6} {:>6} {:>8} {:>6}  {}".format(*heads)]
     for row in rows:
         peer = number(row["best_peer_ms"])
         ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
@@ -161,10 +162,16 @@ def table(rows: Sequence[Row]) -> str:
         limit = _share(row.get("roofline_fraction"))
         lines.append(
             f"{row['workload']:20} {row['dtype']:8} {number(row['primad_ms']):>10} {peer:>12} {ratio:>6}"
-            f" {row['first_call_s']:8.3f} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}  {row['best_peer'] or ''}"
+            f" {row['first_call_s']:8.3f} {_first_of_jax(row)} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}  {row['best_peer'] or ''}"
         )
         lines.extend(f"{'':20} {note}" for note in row["notes"])
     return "\n".join(lines)
+
+
+def _first_of_jax(row: Row) -> str:
+    """Return JAX's shortest first call of all its forms, and primad's as a multiple of it."""
+    calls = [found["first_call_s"] for form, found in row["peers"].items() if form.startswith("JAX")]
+    return f"{min(calls):8.3f} {row['first_call_s'] / min(calls):6.2f}" if calls else f"{'':8} {'':6}"
 
 
 def number(milliseconds: float | None) -> str:

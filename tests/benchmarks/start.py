@@ -26,7 +26,7 @@ def measure_start(workload: Workload, dtype: str, peer_python: str | None, effor
             for variant in system.variants(workload.name):
                 seconds, peak = system.import_seconds, 0.0
                 if workload.kind != "import":
-                    runner = system.start(workload.name, dtype, variant)
+                    runner = system.start(workload.name, dtype, variant, kept=True)
                     answer, _ = runner.first(effort.patience)
                     runner.close()
                     seconds, peak = seconds + answer.preparing_seconds + answer.seconds, answer.peak_mb

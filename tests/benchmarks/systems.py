@@ -66,9 +66,9 @@ class System:
         found: list[str] = receive(self._connection, 60)["variants"]
         return found
 
-    def start(self, workload: str, dtype: str, variant: str) -> Runner:
-        """Start a process that runs a variant."""
-        send(self._connection, workload=workload, dtype=dtype, variant=variant)
+    def start(self, workload: str, dtype: str, variant: str, kept: bool = False) -> Runner:
+        """Start a process that runs a variant; `kept` lets it read what an earlier one left on the disk."""
+        send(self._connection, workload=workload, dtype=dtype, variant=variant, kept=kept)
         connection = self._listener.accept()
         return Runner(variant, connection, receive(connection, 60)["process"])
 

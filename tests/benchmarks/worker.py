@@ -1,6 +1,7 @@
 """A system's process: it imports the system once, and forks a process for each variant of a workload.
 
-So a variant's first call and peak memory are its own, and importing costs once. Arguments: the side's module and the
+So a variant's first call and peak memory are its own, and importing costs once. What primad keeps on the disk is in a
+folder of the process's own, empty at first, unless it is asked to be the user's. Arguments: the side's module and the
 address of a socket. Messages are JSON; results are NumPy's own format.
 """
 
@@ -44,6 +45,8 @@ def main() -> None:
 
 def serve(module, workload, request, connection) -> None:
     """Run one variant of a workload as often as asked."""
+    if not request["kept"]:
+        os.environ["PRIMAD_CACHE"] = os.path.abspath(f"cache-{os.getpid()}")
     imported = resident_megabytes()
     send(connection, process=os.getpid())
     function = module.variants(workload)[request["variant"]]

@@ -77,6 +77,13 @@ def test_targets_are_against_the_peer_they_name(rows):
     assert target_ratio(row, WORKLOADS["plate"]) == 0.5
 
 
+def test_first_calls_stand_beside_the_shortest_of_jax(rows):
+    calls = {"PyTorch": 0.1, "JAX": 0.5, "JAX jet": 0.4}
+    peers = {form: {"ms": 1.0, "first_call_s": seconds, "peak_mb": 0.0} for form, seconds in calls.items()}
+    row = {**rows[0], "first_call_s": 0.2, "best_peer": "PyTorch", "best_peer_ms": 1.0, "ratio": 1.0, "peers": peers}
+    assert "0.200    0.400   0.50" in table([row])
+
+
 def test_small_functions_have_their_workloads_and_a_median(rows):
     assert tuple(SMALL) == PLAIN
     for name in PLAIN:  # every function is one that has a gradient
