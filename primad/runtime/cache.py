@@ -12,7 +12,7 @@ from primad.ir.key import CacheKey, Key
 from primad.ir.node import CAPTURED
 from primad.ir.program import Program
 from primad.system.machine import SPARE_BYTES
-from primad.system.process import forgets
+from primad.system.process import collector_paused, forgets
 
 FEWEST = 4
 """Values that stay in a cache, however much they hold. Chosen: a loop may take turns with a few programs of large
@@ -80,11 +80,14 @@ class Cache:
         self._lock = Lock()
 
     def get(self, key: CacheKey, make: Callable[[], Any]) -> Any:
-        """Return the value of a key, making it on a miss (outside the lock: two threads may both make it)."""
+        """Return the value of a key, making it on a miss (outside the lock: two threads may both make it).
+
+        Python's collector is off meanwhile, since what is made stays: it is programs, plans and their nodes.
+        """
         entry = self._found(key)
         if entry is not None:
             return entry[0]
-        value = make()
+        value = collector_paused(make)
         self.put(key, value)
         return value
 

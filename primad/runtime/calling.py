@@ -23,7 +23,6 @@ from primad.recording.tracing import type_of
 from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_for_calls
 from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
 from primad.simplify import simplify
-from primad.system.process import collector_paused
 
 _AS_THEY_ARE = (TracedArray, float, int, bool, complex)
 
@@ -97,15 +96,11 @@ def executable_for_calls(
 
     whole = cache(lambda: program.hoisted(scalars=False))
 
-    def made() -> Executable:
-        from primad.runtime.program_cache import Kept
+    from primad.runtime.program_cache import Kept
 
-        kept = None if known is None or executor is not NATIVE else Kept(whole, known, options)
-        derive = cache(lambda: simplify(whole()) if kept is None else kept.program(lambda: simplify(whole())))
-        return prepared_for_calls(key, derive, options, executor, signature, kept)
-
-    found: Executable = collector_paused(made)
-    return found, values
+    kept = None if known is None or executor is not NATIVE else Kept(whole, known, options)
+    derive = cache(lambda: simplify(whole()) if kept is None else kept.program(lambda: simplify(whole())))
+    return prepared_for_calls(key, derive, options, executor, signature, kept), values
 
 
 def traced_operands(values: Sequence[Any]) -> list[TracedArray]:

@@ -34,8 +34,10 @@ class DisagreementError(Exception):
 
 @dataclass
 class Effort:
-    """How much time a workload may take: rounds, seconds for all of them, seconds for a first call, and how many of these
-    each variant makes, in as many processes: the shortest counts."""
+    """How much time a workload may take: rounds, seconds for all of them and for a first call.
+
+    Of `first_calls` in as many processes the shortest counts.
+    """
 
     rounds: int = 9
     seconds: float = 12.0

@@ -162,7 +162,8 @@ def table(rows: Sequence[Row]) -> str:
         limit = _share(row.get("roofline_fraction"))
         lines.append(
             f"{row['workload']:20} {row['dtype']:8} {number(row['primad_ms']):>10} {peer:>12} {ratio:>6}"
-            f" {row['first_call_s']:8.3f} {_first_of_jax(row)} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}  {row['best_peer'] or ''}"
+            f" {row['first_call_s']:8.3f} {_first_of_jax(row)} {row['peak_mb']:6.0f} {memory:>8} {limit:>6}"
+            f"  {row['best_peer'] or ''}"
         )
         lines.extend(f"{'':20} {note}" for note in row["notes"])
     return "\n".join(lines)
