@@ -95,7 +95,11 @@ def beta_density(a: Any, b: Any, x: Any, *, n: Orders) -> Any:
     a, b, x, dtype = _in_double(a, b, x)
     with np.errstate(all="ignore"):
         y = 1.0 - x
-        found = _weight(a, b, x, y) / x / y
+        exponent, factor = _weight_parts(a, b, x, y)
+        found = np.exp(exponent) * factor / x / y
+        small = found < LEAST
+        if np.any(small):  # the weight may vanish where the density does not
+            found = np.where(small, np.exp(exponent - np.log(x) - np.log(y)) * factor, found)
         if any(n):
             kernel = _BetaKernel(a, b, n)
             found = found * kernel.at(*kernel.centred(x, y))

@@ -140,7 +140,11 @@ def gamma_density(a: Any, x: Any, *, n: int) -> Any:
     dtype = np.asarray(x).dtype
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
-        found = _weight(a, x) / x
+        exponent, factor = _weight_parts(a, x)
+        found = np.exp(exponent) * factor / x
+        small = found < LEAST
+        if np.any(small):  # the weight may vanish where the density does not
+            found = np.where(small, np.exp(exponent - np.log(x)) * factor, found)
         if n:
             kernel = _GammaKernel(a, n)
             found = found * kernel.at(kernel.centred(a, x))

@@ -58,8 +58,8 @@ def tail_integral(integrand: Function, exponent: Function, slope: Function, peak
 
 def _dropped(exponent: Function, slope: Function, peak: Any) -> Any:
     """Return a place beyond the peak at which an exponent is smaller than there by 1 to `DOWN`."""
-    most = exponent(peak)
-    step = np.ones(peak.shape)
+    most, steep = exponent(peak), slope(peak)
+    step = np.where(steep < -1.0, -1.0 / steep, 1.0)
     for _ in range(HALVINGS):
         short = most - exponent(peak + step) < 1.0
         if not np.any(short):
