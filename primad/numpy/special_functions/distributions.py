@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from primad import ops
-from primad.numpy.elementwise.ufuncs import log1p, where
+from primad.numpy.elementwise.ufuncs import absolute, log1p, where
 from primad.numpy.promotion import harmonize
 from primad.numpy.special_functions.formulas import SERIES, TERMS, formula
 from primad.ops.record.primitive import full
@@ -190,7 +192,8 @@ def stdtr(df: Any, t: Any) -> Any:
 def t_probability(df: Any, t: Any) -> Any:
     """Return the probability of a smaller t."""
     near, middle = _near_middle(df, t)
-    tail = 0.5 * _outside(df, t * t, _of_beta)
+    far, log_tail = _far_out(df, t)
+    tail = where(far, ops.exp(log_tail), 0.5 * _outside(df, where(far, df, t * t), _of_beta))
     return where(near, middle, where(t < 0.0, tail, 1.0 - tail))
 
 
@@ -205,6 +208,14 @@ def _near_middle(df: Any, t: Any) -> tuple[Any, Any]:
     return near, 0.5 + series / ops.sqrt(df)
 
 
+def _far_out(df: Any, t: Any) -> tuple[Any, Any]:
+    """Return where x = df/(df + t²) is nothing beside 1, and log(I_x(df/2, ½)/2) there: I is a power of x then."""
+    far = (df / (df + t * t) < float(np.finfo(t.dtype).eps) ** 2) & (absolute(t) < math.inf)
+    half, size = 0.5 * df, where(far, absolute(t), 1.0)
+    beta = ops.log(df) + ops.betaln(half, 0.5 + 0.0 * df)  # that of twice df/2 times B
+    return far, half * ops.log(df) - df * ops.log(size) - beta
+
+
 def _outside(df: Any, square: Any, tail: Any) -> Any:
     """Return a tail of t², by the one of t² and df that is smaller."""
     far, half, root = square > df, 0.5 * df, 0.5 + 0.0 * df
@@ -217,7 +228,8 @@ def log_t_tail(df: Any, t: Any) -> Any:
     """Return the logarithm of stdtr, also where that vanishes."""
     df, t = harmonize("stdtr", df, t, floats=True)
     near, middle = _near_middle(df, t)
-    tail = _outside(df, where(near, df, t * t), _log_of_beta) - math.log(2.0)
+    far, log_tail = _far_out(df, t)
+    tail = where(far, log_tail, _outside(df, where(near | far, df, t * t), _log_of_beta) - math.log(2.0))
     return where(near, ops.log(middle), where(t < 0.0, tail, log1p(-ops.exp(tail))))
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
-
-import numpy as np
 
 from primad import numpy as pn
 from primad.numpy import special
 from primad.numpy.special_functions.members import FUNCTIONS
 from primad.scipy.stats.distribution import LOG_ROOT, Distribution
 from primad.scipy.stats.draws import circle_draws
+from primad.scipy.stats.tails import gauss_rule
 
 __all__ = ["vonmises"]
 
@@ -32,16 +30,9 @@ def _log_density(z: Any, kappa: Any) -> Any:
     return kappa * special.cosm1(z) - 2.0 * LOG_ROOT - pn.log(i0e(kappa))
 
 
-@cache
-def _rule() -> tuple[Any, Any]:
-    """Return points and weights of the rule on [0, 1]."""
-    points, weights = np.polynomial.legendre.leggauss(NODES)
-    return 0.5 * points + 0.5, 0.5 * weights
-
-
 def _probability(z: Any, kappa: Any) -> Any:
     """Return the probability of a smaller angle, of −π ≤ z ≤ π, to absolute precision."""
-    points, weights = _rule()
+    points, weights = gauss_rule(NODES)
     end = pn.clip(z, -REACH / pn.sqrt(pn.maximum(kappa, 1.0)), REACH / pn.sqrt(pn.maximum(kappa, 1.0)))
     inside = pn.exp(_log_density(end[..., None] * points, pn.asarray(kappa)[..., None]))
     return 0.5 + end * pn.sum(inside * weights, axis=-1)

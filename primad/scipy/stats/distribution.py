@@ -24,7 +24,6 @@ Function = Callable[..., Any]
 """(z, *shapes) -> value, on the support; or (q, *shapes) -> z."""
 
 LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
-LOG_2 = math.log(2.0)
 EULER = 0.5772156649015329
 """Euler's constant."""
 
@@ -47,13 +46,6 @@ def without_ends(*shapes: Any) -> bool:
 def where_finite(condition: Any, moment: Any) -> Any:
     """Return a moment where it is finite, and infinity elsewhere."""
     return pn.where(condition, moment, math.inf)
-
-
-def log1m_exp(y: Any) -> Any:
-    """Return log(1 − e⁻ʸ) of y > 0, to relative precision."""
-    small = y < LOG_2
-    near = pn.log(-pn.expm1(-pn.where(small, y, 0.5)))
-    return pn.where(small, near, pn.log1p(-pn.exp(-pn.where(small, 1.0, y))))
 
 
 def _positive(*shapes: Any) -> Any:

@@ -11,7 +11,6 @@ from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.special_functions.distributions import log_t_tail
 from primad.scipy.stats.distribution import (
     EULER,
-    LOG_2,
     LOG_ROOT,
     Distribution,
     above_zero,
@@ -19,7 +18,7 @@ from primad.scipy.stats.distribution import (
     within_one,
     without_ends,
 )
-from primad.scipy.stats.tails import beta_tails, f_tails, gamma_tails
+from primad.scipy.stats.tails import LOG_2, beta_tails, f_tails, gamma_tails, hazard_tails, log_erfc
 
 __all__ = [
     "beta", "cauchy", "chi2", "expon", "f", "gamma", "halfnorm", "invgamma", "laplace", "logistic", "lognorm", "norm",
@@ -157,9 +156,7 @@ rayleigh = Distribution(
     lambda z: pn.log(z) - 0.5 * z * z,
     above_zero,
     functions={
-        "cdf": lambda z: -pn.expm1(-0.5 * z * z),
-        "sf": lambda z: pn.exp(-0.5 * z * z),
-        "logsf": lambda z: -0.5 * z * z,
+        **hazard_tails(lambda z: 0.5 * z * z, lambda z: 2.0 * pn.log(z) - LOG_2),
         "ppf": lambda q: pn.sqrt(-2.0 * pn.log1p(-q)),
         "isf": lambda q: pn.sqrt(-2.0 * pn.log(q)),
         "mean": lambda: math.sqrt(0.5 * math.pi),
@@ -175,7 +172,7 @@ halfnorm = Distribution(
     functions={
         "cdf": lambda z: special.erf(z * math.sqrt(0.5)),
         "sf": lambda z: special.erfc(z * math.sqrt(0.5)),
-        "logsf": lambda z: LOG_2 + special.log_ndtr(-z),
+        "logsf": lambda z: log_erfc(z * math.sqrt(0.5)),
         "ppf": lambda q: math.sqrt(2.0) * special.erfinv(q),
         "isf": lambda q: math.sqrt(2.0) * special.erfcinv(q),
         "mean": lambda: math.sqrt(2.0 / math.pi),

@@ -11,15 +11,22 @@ from primad.numpy.special_functions.formulas import log1p_over
 from primad.numpy.special_functions.members import FUNCTIONS
 from primad.scipy.stats.distribution import (
     EULER,
-    LOG_2,
     Distribution,
     above_zero,
-    log1m_exp,
     where_finite,
     without_ends,
 )
 from primad.scipy.stats.distributions import quarter_tangent
-from primad.scipy.stats.tails import gamma_tails
+from primad.scipy.stats.tails import (
+    LOG_2,
+    gamma_tails,
+    hazard_tails,
+    log1m_exp,
+    log1m_exp_exp,
+    log_less_log,
+    log_log1p_exp,
+    log_of_odd,
+)
 
 __all__ = [
     "exponweib", "genextreme", "genlogistic", "genpareto", "gompertz", "gumbel_l", "gumbel_r", "halflogistic",
@@ -37,9 +44,7 @@ gumbel_r = Distribution(
     (),
     lambda z: -z - pn.exp(-z),
     functions={
-        "cdf": lambda z: pn.exp(-pn.exp(-z)),
-        "sf": lambda z: -pn.expm1(-pn.exp(-z)),
-        "logcdf": lambda z: -pn.exp(-z),
+        **hazard_tails(lambda z: pn.exp(-z), lambda z: -z, falling=True),
         "ppf": lambda q: -pn.log(-pn.log(q)),
         "isf": lambda q: -pn.log(-pn.log1p(-q)),
         "mean": lambda: EULER,
@@ -52,9 +57,7 @@ gumbel_l = Distribution(
     (),
     lambda z: z - pn.exp(z),
     functions={
-        "cdf": lambda z: -pn.expm1(-pn.exp(z)),
-        "sf": lambda z: pn.exp(-pn.exp(z)),
-        "logsf": lambda z: -pn.exp(z),
+        **hazard_tails(pn.exp, lambda z: z),
         "ppf": lambda q: pn.log(-pn.log1p(-q)),
         "isf": lambda q: pn.log(-pn.log(q)),
         "mean": lambda: -EULER,
@@ -82,9 +85,7 @@ weibull_min = Distribution(
     lambda z, c: pn.log(c) + special.xlogy(c - 1.0, z) - z**c,
     above_zero,
     functions={
-        "cdf": lambda z, c: -pn.expm1(-(z**c)),
-        "sf": lambda z, c: pn.exp(-(z**c)),
-        "logsf": lambda z, c: -(z**c),
+        **hazard_tails(lambda z, c: z**c, lambda z, c: c * pn.log(z)),
         "ppf": lambda q, c: (-pn.log1p(-q)) ** (1.0 / c),
         "isf": lambda q, c: (-pn.log(q)) ** (1.0 / c),
         "mean": _weibull_mean,
@@ -98,9 +99,7 @@ weibull_max = Distribution(
     lambda z, c: weibull_min.log_density(-z, c),
     lambda c: (-math.inf, 0.0),
     functions={
-        "cdf": lambda z, c: weibull_min.functions["sf"](-z, c),
-        "sf": lambda z, c: weibull_min.functions["cdf"](-z, c),
-        "logcdf": lambda z, c: weibull_min.functions["logsf"](-z, c),
+        **hazard_tails(lambda z, c: (-z) ** c, lambda z, c: c * pn.log(-z), falling=True),
         "ppf": lambda q, c: -weibull_min.functions["isf"](q, c),
         "isf": lambda q, c: -weibull_min.functions["ppf"](q, c),
         "mean": lambda c: -_weibull_mean(c),
@@ -110,20 +109,21 @@ weibull_max = Distribution(
 )
 
 
-def _exponweib_density(z: Any, a: Any, c: Any) -> Any:
-    power = z**c
-    return pn.log(a) + pn.log(c) + (a - 1.0) * log1m_exp(power) - power + special.xlogy(c - 1.0, z)
+def _exponweib_log(z: Any, c: Any) -> Any:
+    return log1m_exp_exp(c * pn.log(z))
 
 
 exponweib = Distribution(
     "exponweib",
     ("a", "c"),
-    _exponweib_density,
+    lambda z, a, c: pn.log(a) + pn.log(c) + (a - 1.0) * _exponweib_log(z, c) - z**c + special.xlogy(c - 1.0, z),
     above_zero,
     functions={
-        "cdf": lambda z, a, c: pn.exp(a * log1m_exp(z**c)),
-        "sf": lambda z, a, c: -pn.expm1(a * log1m_exp(z**c)),
-        "logcdf": lambda z, a, c: a * log1m_exp(z**c),
+        **hazard_tails(
+            lambda z, a, c: -a * _exponweib_log(z, c),
+            lambda z, a, c: pn.log(a) + log_less_log(z**c, _exponweib_log(z, c)),
+            falling=True,
+        ),
         "ppf": lambda q, a, c: (-log1m_exp(-pn.log(q) / a)) ** (1.0 / c),
         "isf": lambda q, a, c: (-log1m_exp(-pn.log1p(-q) / a)) ** (1.0 / c),
     },
@@ -134,9 +134,7 @@ invweibull = Distribution(
     lambda z, c: pn.log(c) - (c + 1.0) * pn.log(z) - z ** (-c),
     above_zero,
     functions={
-        "cdf": lambda z, c: pn.exp(-(z ** (-c))),
-        "sf": lambda z, c: -pn.expm1(-(z ** (-c))),
-        "logcdf": lambda z, c: -(z ** (-c)),
+        **hazard_tails(lambda z, c: z ** (-c), lambda z, c: -c * pn.log(z), falling=True),
         "ppf": lambda q, c: (-pn.log(q)) ** (-1.0 / c),
         "isf": lambda q, c: (-pn.log1p(-q)) ** (-1.0 / c),
         "entropy": lambda c: 1.0 + EULER + EULER / c - pn.log(c),
@@ -167,9 +165,7 @@ genextreme = Distribution(
     _genextreme_density,
     _genextreme_support,
     functions={
-        "cdf": lambda z, c: pn.exp(-pn.exp(_reduced(z, c))),
-        "sf": lambda z, c: -pn.expm1(-pn.exp(_reduced(z, c))),
-        "logcdf": lambda z, c: -pn.exp(_reduced(z, c)),
+        **hazard_tails(lambda z, c: pn.exp(_reduced(z, c)), _reduced, falling=True),
         "ppf": lambda q, c: -special.boxcox(-pn.log(q), c),
         "isf": lambda q, c: -special.boxcox(-pn.log1p(-q), c),
         "entropy": lambda c: 1.0 + EULER * (1.0 - c),
@@ -201,9 +197,7 @@ gompertz = Distribution(
     lambda z, c: pn.log(c) + z - c * pn.expm1(z),
     above_zero,
     functions={
-        "cdf": lambda z, c: -pn.expm1(-c * pn.expm1(z)),
-        "sf": lambda z, c: pn.exp(-c * pn.expm1(z)),
-        "logsf": lambda z, c: -c * pn.expm1(z),
+        **hazard_tails(lambda z, c: c * pn.expm1(z), lambda z, c: pn.log(c) + pn.log(pn.expm1(z))),
         "ppf": lambda q, c: pn.log1p(-pn.log1p(-q) / c),
         "isf": lambda q, c: pn.log1p(-pn.log(q) / c),
         "entropy": lambda c: 1.0 - pn.log(c) - FUNCTIONS["hyperu"](1.0, 1.0, c),
@@ -214,7 +208,7 @@ loggamma = Distribution(
     ("c",),
     lambda z, c: c * z - pn.exp(z) - special.gammaln(c),
     functions={
-        **gamma_tails(lambda z, c: (c, pn.exp(z))),
+        **gamma_tails(lambda z, c: (c, pn.exp(z)), log=lambda z, c: z),
         "ppf": lambda q, c: pn.log(special.gammaincinv(c, q)),
         "isf": lambda q, c: pn.log(special.gammainccinv(c, q)),
         "mean": special.digamma,
@@ -234,9 +228,7 @@ genlogistic = Distribution(
     ("c",),
     lambda z, c: pn.log(c) - z - (c + 1.0) * special.softplus(-z),
     functions={
-        "cdf": lambda z, c: pn.exp(-c * special.softplus(-z)),
-        "sf": lambda z, c: -pn.expm1(-c * special.softplus(-z)),
-        "logcdf": lambda z, c: -c * special.softplus(-z),
+        **hazard_tails(lambda z, c: c * special.softplus(-z), lambda z, c: pn.log(c) + log_log1p_exp(-z), falling=True),
         "ppf": lambda q, c: _genlogistic_quantile(pn.log(q), c),
         "isf": lambda q, c: _genlogistic_quantile(pn.log1p(-q), c),
         "mean": lambda c: EULER + special.digamma(c),
@@ -244,6 +236,14 @@ genlogistic = Distribution(
         "entropy": lambda c: special.digamma(c + 1.0) - pn.log(c) + EULER + 1.0,
     },
 )
+
+
+def _half_logistic_log_sf(z: Any) -> Any:
+    small = z < 1.0
+    far = LOG_2 + special.log_expit(-pn.where(small, 1.0, z))
+    return pn.where(small, pn.log1p(-pn.tanh(0.5 * pn.where(small, z, 0.0))), far)
+
+
 halflogistic = Distribution(
     "halflogistic",
     (),
@@ -252,7 +252,7 @@ halflogistic = Distribution(
     functions={
         "cdf": lambda z: pn.tanh(0.5 * z),
         "sf": lambda z: 2.0 * special.expit(-z),
-        "logsf": lambda z: LOG_2 + special.log_expit(-z),
+        "logsf": _half_logistic_log_sf,
         "ppf": lambda q: 2.0 * pn.arctanh(q),
         "isf": lambda q: -special.logit(0.5 * q),
         "mean": lambda: 2.0 * LOG_2,
@@ -262,6 +262,11 @@ halflogistic = Distribution(
 )
 
 
+def _hypsecant_log_cdf(z: Any) -> Any:
+    tail = log_of_odd(pn.arctan, 1.0, -pn.abs(z)) + math.log(2.0 / math.pi)
+    return pn.where(z < 0.0, tail, pn.log1p(-pn.exp(tail)))
+
+
 hypsecant = Distribution(
     "hypsecant",
     (),
@@ -269,6 +274,8 @@ hypsecant = Distribution(
     functions={
         "cdf": lambda z: 2.0 / math.pi * pn.arctan(pn.exp(z)),
         "sf": lambda z: 2.0 / math.pi * pn.arctan(pn.exp(-z)),
+        "logcdf": _hypsecant_log_cdf,
+        "logsf": lambda z: _hypsecant_log_cdf(-z),
         "ppf": lambda q: pn.log(quarter_tangent(q)),
         "isf": lambda q: -pn.log(quarter_tangent(q)),
         "mean": lambda: 0.0,

@@ -12,9 +12,9 @@ from primad.numpy import special
 from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
-from primad.scipy.stats.distribution import LOG_2
 from primad.scipy.stats.draws import dtype_of, normals, uniforms
 from primad.scipy.stats.multivariate import OfVectors, block, keyed, one_number, recorded_method
+from primad.scipy.stats.tails import LOG_2
 
 __all__ = ["invwishart", "wishart"]
 

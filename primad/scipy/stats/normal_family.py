@@ -6,24 +6,33 @@ import math
 from typing import Any
 
 from primad import numpy as pn
+from primad import ops
 from primad.numpy import special
 from primad.numpy.special_functions.members import FUNCTIONS
 from primad.scipy.stats.distribution import (
     EULER,
-    LOG_2,
     LOG_ROOT,
     Distribution,
     above_zero,
-    log1m_exp,
     within_one,
     without_ends,
 )
-from primad.scipy.stats.distributions import gamma, norm, quarter_tangent
+from primad.scipy.stats.distributions import gamma, norm
 from primad.scipy.stats.draws import normals, scipys_quantile
-from primad.scipy.stats.tails import gamma_tails
+from primad.scipy.stats.tails import (
+    ALL,
+    LOG_2,
+    gamma_tails,
+    gauss_rule,
+    hazard_tails,
+    log1m_exp,
+    log_erfc,
+    log_less_log,
+    log_of_odd,
+)
 
 __all__ = [
-    "chi", "gengamma", "gennorm", "halfcauchy", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "levy", "maxwell",
+    "chi", "gengamma", "gennorm", "halfgennorm", "invgauss", "johnsonsb", "johnsonsu", "maxwell",
     "moyal", "nakagami", "powernorm", "rice", "skewnorm", "truncnorm", "wald",
 ]  # fmt: skip
 
@@ -47,7 +56,7 @@ chi = Distribution(
     lambda z, df: special.xlogy(df - 1.0, z) - 0.5 * z * z - (0.5 * df - 1.0) * LOG_2 - special.gammaln(0.5 * df),
     above_zero,
     functions={
-        **gamma_tails(lambda z, df: (0.5 * df, 0.5 * z * z)),
+        **gamma_tails(lambda z, df: (0.5 * df, 0.5 * z * z), log=lambda z, df: 2.0 * pn.log(z) - LOG_2),
         "ppf": lambda q, df: pn.sqrt(2.0 * special.gammaincinv(0.5 * df, q)),
         "isf": lambda q, df: pn.sqrt(2.0 * special.gammainccinv(0.5 * df, q)),
         "mean": _chi_mean,
@@ -61,8 +70,7 @@ maxwell = Distribution(
     lambda z: LOG_2 - LOG_ROOT + 2.0 * pn.log(z) - 0.5 * z * z,
     above_zero,
     functions={
-        **gamma_tails(lambda z: (1.5, 0.5 * z * z)),
-        "logsf": lambda z: LOG_2 + pn.logaddexp(special.log_ndtr(-z), pn.log(z) - 0.5 * z * z - LOG_ROOT),
+        **gamma_tails(lambda z: (1.5, 0.5 * z * z), log=lambda z: 2.0 * pn.log(z) - LOG_2),
         "ppf": lambda q: pn.sqrt(2.0 * special.gammaincinv(1.5, q)),
         "isf": lambda q: pn.sqrt(2.0 * special.gammainccinv(1.5, q)),
         "mean": lambda: 2.0 * math.sqrt(2.0 / math.pi),
@@ -86,7 +94,7 @@ nakagami = Distribution(
     lambda z, nu: LOG_2 + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2.0 * nu - 1.0, z) - nu * z * z,
     above_zero,
     functions={
-        **gamma_tails(lambda z, nu: (nu, nu * z * z)),
+        **gamma_tails(lambda z, nu: (nu, nu * z * z), log=lambda z, nu: pn.log(nu) + 2.0 * pn.log(z)),
         "ppf": lambda q, nu: pn.sqrt(special.gammaincinv(nu, q) / nu),
         "isf": lambda q, nu: pn.sqrt(special.gammainccinv(nu, q) / nu),
         "mean": _nakagami_mean,
@@ -96,12 +104,15 @@ nakagami = Distribution(
 )
 
 
+GENGAMMA = gamma_tails(lambda z, a, c: (a, z**c), log=lambda z, a, c: c * pn.log(z))
+"""The tails in zᶜ."""
+
+
 def _gengamma_part(name: str, other: str) -> Any:
-    """Return a probability of zᶜ, or a quantile's power: of the other tail where c is negative."""
-    own, rest = gamma.functions[name], gamma.functions[other]
+    """Return a probability, or a quantile: of the other tail where c is negative."""
     if name in ("ppf", "isf"):
-        return lambda q, a, c: pn.where(c > 0.0, own(q, a), rest(q, a)) ** (1.0 / c)
-    return lambda z, a, c: pn.where(c > 0.0, own(z**c, a), rest(z**c, a))
+        return lambda q, a, c: pn.where(c > 0.0, gamma.functions[name](q, a), gamma.functions[other](q, a)) ** (1.0 / c)
+    return lambda z, a, c: pn.where(c > 0.0, GENGAMMA[name](z, a, c), GENGAMMA[other](z, a, c))
 
 
 gengamma = Distribution(
@@ -130,7 +141,7 @@ halfgennorm = Distribution(
     lambda z, beta: pn.log(beta) - special.gammaln(1.0 / beta) - z**beta,
     above_zero,
     functions={
-        **gamma_tails(lambda z, beta: (1.0 / beta, z**beta)),
+        **gamma_tails(lambda z, beta: (1.0 / beta, z**beta), log=lambda z, beta: beta * pn.log(z)),
         "ppf": lambda q, beta: special.gammaincinv(1.0 / beta, q) ** (1.0 / beta),
         "isf": lambda q, beta: special.gammainccinv(1.0 / beta, q) ** (1.0 / beta),
         "entropy": lambda beta: 1.0 / beta - pn.log(beta) + special.gammaln(1.0 / beta),
@@ -141,6 +152,11 @@ halfgennorm = Distribution(
 def _gennorm_above(z: Any, beta: Any) -> Any:
     tail = 0.5 * halfgennorm.functions["sf"](pn.abs(z), beta)
     return pn.where(z < 0.0, 1.0 - tail, tail)
+
+
+def _gennorm_log_above(z: Any, beta: Any) -> Any:
+    tail = halfgennorm.functions["logsf"](pn.abs(z), beta) - LOG_2
+    return pn.where(z < 0.0, pn.log1p(-pn.exp(tail)), tail)
 
 
 def _gennorm_upper(q: Any, beta: Any) -> Any:
@@ -156,6 +172,8 @@ gennorm = Distribution(
     functions={
         "cdf": lambda z, beta: _gennorm_above(-z, beta),
         "sf": _gennorm_above,
+        "logcdf": lambda z, beta: _gennorm_log_above(-z, beta),
+        "logsf": _gennorm_log_above,
         "ppf": lambda q, beta: -_gennorm_upper(q, beta),
         "isf": _gennorm_upper,
         "mean": lambda beta: 0.0 * beta,
@@ -163,26 +181,10 @@ gennorm = Distribution(
         "entropy": lambda beta: halfgennorm.functions["entropy"](beta) + LOG_2,
     },
 )
-halfcauchy = Distribution(
-    "halfcauchy",
-    (),
-    lambda z: math.log(2.0 / math.pi) - pn.log1p(z * z),
-    above_zero,
-    functions={
-        "cdf": lambda z: 2.0 / math.pi * pn.arctan(z),
-        "sf": lambda z: 2.0 / math.pi * pn.arctan2(1.0, z),
-        "ppf": quarter_tangent,
-        "isf": lambda q: 1.0 / quarter_tangent(q),
-        "mean": lambda: math.inf,
-        "var": lambda: math.inf,
-        "entropy": lambda: math.log(2.0 * math.pi),
-        "tail": lambda: 1.0,
-    },
-)
 
 
 def _invgauss_density(z: Any, mu: Any) -> Any:
-    return -LOG_ROOT - 1.5 * pn.log(z) - ((z - mu) / mu) ** 2 / (2.0 * z)
+    return -LOG_ROOT - 1.5 * pn.log(z) - (z - mu) / mu * ((z - mu) / z) / (2.0 * mu)
 
 
 def _invgauss_terms(z: Any, mu: Any, sign: float) -> tuple[Any, Any]:
@@ -197,8 +199,23 @@ def _invgauss_log_cdf(z: Any, mu: Any) -> Any:
 
 
 def _invgauss_log_sf(z: Any, mu: Any) -> Any:
-    first, second = _invgauss_terms(z, mu, -1.0)
-    return first + log1m_exp(first - second)
+    """Return the logarithm of a tail.
+
+    Beyond the mean both terms have the factor exp(−x²); what is left of them is a difference of erfcx at two places,
+    which are close to each other where z > 1: there its slope is integrated.
+    """
+    right, root = z > mu, pn.sqrt(2.0 * z)
+    first, second = _invgauss_terms(pn.where(right, mu, z), mu, -1.0)
+    x, width = pn.where(right, (z / mu - 1.0) / root, 0.0), 2.0 / root
+    points, weights = gauss_rule(NODES)
+    slopes = ops.scaled_erfc(x[..., None] + pn.minimum(width, math.sqrt(2.0))[..., None] * points, n=1)
+    integral = 2.0 * width * pn.sum(slopes * weights, axis=-1)
+    difference = pn.where(z > 1.0, integral, special.erfcx(x) - special.erfcx(x + width))
+    return pn.where(right, pn.log(0.5 * difference) - x * x, first + log1m_exp(first - second))
+
+
+NODES = 12
+"""Points of the rule for a tail: of a slope of erfcx over an interval no longer than √2 it has all digits. Measured."""
 
 
 def _invgauss_entropy(mu: Any) -> Any:
@@ -295,24 +312,15 @@ skewnorm = Distribution(
     functions={"mean": _skewnorm_mean, "var": lambda a: 1.0 - _skewnorm_mean(a) ** 2, "draw": _skewnorm_draw},
     valid=_finite,
 )
-levy = Distribution(
-    "levy",
-    (),
-    lambda z: -LOG_ROOT - 1.5 * pn.log(z) - 0.5 / z,
-    above_zero,
-    functions={
-        "cdf": lambda z: special.erfc(pn.sqrt(0.5 / z)),
-        "sf": lambda z: special.erf(pn.sqrt(0.5 / z)),
-        "logcdf": lambda z: LOG_2 + special.log_ndtr(-1.0 / pn.sqrt(z)),
-        "ppf": lambda q: 0.5 / special.erfcinv(q) ** 2,
-        "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
-        "mean": lambda: math.inf,
-        "var": lambda: math.inf,
-        "entropy": lambda: 0.5 * (1.0 + 3.0 * EULER + math.log(16.0 * math.pi)),
-        "tail": lambda: 0.5,
-    },
-    with_ends=without_ends,
-)
+
+
+def _moyal_log_sf(z: Any) -> Any:
+    w = -0.5 * (z + LOG_2)
+    size = pn.exp(pn.where(w < 0.0, 0.0, w))
+    near = pn.where(size >= ALL, 0.0, pn.log1p(-special.erfc(size)))
+    return pn.where(w < 0.0, log_of_odd(special.erf, 2.0 / math.sqrt(math.pi), w), near)
+
+
 moyal = Distribution(
     "moyal",
     (),
@@ -320,7 +328,8 @@ moyal = Distribution(
     functions={
         "cdf": lambda z: special.erfc(pn.exp(-0.5 * z) * math.sqrt(0.5)),
         "sf": lambda z: special.erf(pn.exp(-0.5 * z) * math.sqrt(0.5)),
-        "logcdf": lambda z: LOG_2 + special.log_ndtr(-pn.exp(-0.5 * z)),
+        "logcdf": lambda z: log_erfc(pn.exp(-0.5 * z) * math.sqrt(0.5)),
+        "logsf": _moyal_log_sf,
         "ppf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfcinv(q)),
         "isf": lambda q: -LOG_2 - 2.0 * pn.log(special.erfinv(q)),
         "mean": lambda: LOG_2 + EULER,
@@ -351,17 +360,20 @@ def _johnson(name: str, forth: Any, back: Any, log_slope: Any, support: Any) -> 
 
 
 johnsonsu = _johnson(
-    "johnsonsu", pn.arcsinh, pn.sinh, lambda z: -0.5 * pn.log1p(z * z), lambda a, b: (-math.inf, math.inf)
+    "johnsonsu", pn.arcsinh, pn.sinh, lambda z: -pn.log(pn.hypot(1.0, z)), lambda a, b: (-math.inf, math.inf)
 )
 johnsonsb = _johnson("johnsonsb", special.logit, special.expit, lambda z: -pn.log(z) - pn.log1p(-z), within_one)
+
+
 powernorm = Distribution(
     "powernorm",
     ("c",),
     lambda z, c: pn.log(c) + norm.log_density(z) + (c - 1.0) * special.log_ndtr(-z),
     functions={
-        "cdf": lambda z, c: -pn.expm1(c * special.log_ndtr(-z)),
-        "sf": lambda z, c: pn.exp(c * special.log_ndtr(-z)),
-        "logsf": lambda z, c: c * special.log_ndtr(-z),
+        **hazard_tails(
+            lambda z, c: -c * special.log_ndtr(-z),
+            lambda z, c: pn.log(c) + log_less_log(-special.log_ndtr(z), special.log_ndtr(-z)),
+        ),
         "ppf": lambda q, c: -special.ndtri_exp(pn.log1p(-q) / c),
         "isf": lambda q, c: -special.ndtri_exp(pn.log(q) / c),
     },

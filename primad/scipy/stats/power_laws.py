@@ -7,13 +7,21 @@ from typing import Any
 
 from primad import numpy as pn
 from primad.numpy import special
-from primad.scipy.stats.distribution import EULER, LOG_2, Distribution, above_zero, log1m_exp, where_finite, within_one
-from primad.scipy.stats.distributions import laplace
-from primad.scipy.stats.tails import f_tails
+from primad.scipy.stats.distribution import (
+    EULER,
+    LOG_ROOT,
+    Distribution,
+    above_zero,
+    where_finite,
+    within_one,
+    without_ends,
+)
+from primad.scipy.stats.distributions import laplace, quarter_tangent
+from primad.scipy.stats.tails import LOG_2, f_tails, hazard_tails, log1m_exp, log_erfc, log_log1p_exp
 
 __all__ = [
-    "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "loglaplace", "loguniform", "lomax", "pareto",
-    "powerlaw", "reciprocal", "triang", "truncexpon",
+    "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "halfcauchy", "levy", "loglaplace",
+    "loguniform", "lomax", "pareto", "powerlaw", "reciprocal", "triang", "truncexpon",
 ]  # fmt: skip
 
 pareto = Distribution(
@@ -22,9 +30,7 @@ pareto = Distribution(
     lambda z, b: pn.log(b) - (b + 1.0) * pn.log(z),
     lambda b: (1.0, math.inf),
     functions={
-        "cdf": lambda z, b: -pn.expm1(-b * pn.log(z)),
-        "sf": lambda z, b: pn.exp(-b * pn.log(z)),
-        "logsf": lambda z, b: -b * pn.log(z),
+        **hazard_tails(lambda z, b: b * pn.log(z), lambda z, b: pn.log(b) + pn.log(pn.log(z))),
         "ppf": lambda q, b: pn.exp(-pn.log1p(-q) / b),
         "isf": lambda q, b: pn.exp(-pn.log(q) / b),
         "mean": lambda b: where_finite(b > 1.0, b / (b - 1.0)),
@@ -39,9 +45,7 @@ lomax = Distribution(
     lambda z, c: pn.log(c) - (c + 1.0) * pn.log1p(z),
     above_zero,
     functions={
-        "cdf": lambda z, c: -pn.expm1(-c * pn.log1p(z)),
-        "sf": lambda z, c: pn.exp(-c * pn.log1p(z)),
-        "logsf": lambda z, c: -c * pn.log1p(z),
+        **hazard_tails(lambda z, c: c * pn.log1p(z), lambda z, c: pn.log(c) + pn.log(pn.log1p(z))),
         "ppf": lambda q, c: pn.expm1(-pn.log1p(-q) / c),
         "isf": lambda q, c: pn.expm1(-pn.log(q) / c),
         "mean": lambda c: where_finite(c > 1.0, 1.0 / (c - 1.0)),
@@ -127,9 +131,11 @@ burr = Distribution(
     _burr_density,
     above_zero,
     functions={
-        "cdf": lambda z, c, d: pn.exp(-d * special.softplus(-c * pn.log(z))),
-        "sf": lambda z, c, d: -pn.expm1(-d * special.softplus(-c * pn.log(z))),
-        "logcdf": lambda z, c, d: -d * special.softplus(-c * pn.log(z)),
+        **hazard_tails(
+            lambda z, c, d: d * special.softplus(-c * pn.log(z)),
+            lambda z, c, d: pn.log(d) + log_log1p_exp(-c * pn.log(z)),
+            falling=True,
+        ),
         "ppf": lambda q, c, d: pn.exp(-_log_odds(-pn.log(q) / d) / c),
         "isf": lambda q, c, d: pn.exp(-_log_odds(-pn.log1p(-q) / d) / c),
         "entropy": _burr_entropy,
@@ -154,9 +160,10 @@ burr12 = Distribution(
     _burr12_density,
     above_zero,
     functions={
-        "cdf": lambda z, c, d: -pn.expm1(-d * special.softplus(c * pn.log(z))),
-        "sf": lambda z, c, d: pn.exp(-d * special.softplus(c * pn.log(z))),
-        "logsf": lambda z, c, d: -d * special.softplus(c * pn.log(z)),
+        **hazard_tails(
+            lambda z, c, d: d * special.softplus(c * pn.log(z)),
+            lambda z, c, d: pn.log(d) + log_log1p_exp(c * pn.log(z)),
+        ),
         "ppf": lambda q, c, d: pn.exp(_log_odds(-pn.log1p(-q) / d) / c),
         "isf": lambda q, c, d: pn.exp(_log_odds(-pn.log(q) / d) / c),
         "entropy": _burr12_entropy,
@@ -275,6 +282,12 @@ triang = Distribution(
     functions={
         "cdf": _triangle_part,
         "sf": lambda z, c: _triangle(z, c, lambda x, w: 1.0 - x * x / w, lambda y, r: y * y / r),
+        "logcdf": lambda z, c: _triangle(
+            z, c, lambda x, w: 2.0 * pn.log(x) - pn.log(w), lambda y, r: pn.log1p(-y * y / r)
+        ),
+        "logsf": lambda z, c: _triangle(
+            z, c, lambda x, w: pn.log1p(-x * x / w), lambda y, r: 2.0 * pn.log(y) - pn.log(r)
+        ),
         "ppf": _triangle_quantile,
         "isf": lambda q, c: 1.0 - _triangle_quantile(q, 1.0 - c),
         "mean": lambda c: (c + 1.0) / 3.0,
@@ -295,4 +308,38 @@ truncexpon = Distribution(
         "isf": lambda q, b: -pn.log1p((1.0 - q) * pn.expm1(-b)),
         "entropy": lambda b: 1.0 - b / pn.expm1(b) + log1m_exp(b),
     },
+)
+halfcauchy = Distribution(
+    "halfcauchy",
+    (),
+    lambda z: math.log(2.0 / math.pi) - 2.0 * pn.log(pn.hypot(1.0, z)),
+    above_zero,
+    functions={
+        "cdf": lambda z: 2.0 / math.pi * pn.arctan(z),
+        "sf": lambda z: 2.0 / math.pi * pn.arctan2(1.0, z),
+        "ppf": quarter_tangent,
+        "isf": lambda q: 1.0 / quarter_tangent(q),
+        "mean": lambda: math.inf,
+        "var": lambda: math.inf,
+        "entropy": lambda: math.log(2.0 * math.pi),
+        "tail": lambda: 1.0,
+    },
+)
+levy = Distribution(
+    "levy",
+    (),
+    lambda z: -LOG_ROOT - 1.5 * pn.log(z) - 0.5 / z,
+    above_zero,
+    functions={
+        "cdf": lambda z: special.erfc(pn.sqrt(0.5 / z)),
+        "sf": lambda z: special.erf(pn.sqrt(0.5 / z)),
+        "logcdf": lambda z: log_erfc(pn.sqrt(0.5 / z)),
+        "ppf": lambda q: 0.5 / special.erfcinv(q) ** 2,
+        "isf": lambda q: 0.5 / special.erfinv(q) ** 2,
+        "mean": lambda: math.inf,
+        "var": lambda: math.inf,
+        "entropy": lambda: 0.5 * (1.0 + 3.0 * EULER + math.log(16.0 * math.pi)),
+        "tail": lambda: 0.5,
+    },
+    with_ends=without_ends,
 )
