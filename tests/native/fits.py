@@ -40,6 +40,18 @@ with m.workdps(DIGITS):
     ROOT_OF_PSI = m.findroot(lambda x: m.psi(0, x), 1.46)
 
 
+def _stirling(w: Any) -> Any:
+    """Return x times what Stirling's formula (DLMF 5.11.1) leaves of log Γ(x) at x = 3/√w."""
+    x = 3 / m.sqrt(w)
+    return x * (m.loggamma(x) - (x - m.mpf(1) / 2) * m.log(x) + x - m.log(2 * m.pi) / 2)
+
+
+def _sinc(z: Any) -> Any:
+    """Return sin(πr)/(πr) for z = r²."""
+    angle = m.pi * m.sqrt(z)
+    return m.sin(angle) / angle
+
+
 def _erfcx(t: Any) -> Any:
     x = 4 * (1 + t) / (1 - t)
     return (x + m.mpf(1) / 2) * m.exp(x * x) * m.erfc(x)
@@ -80,6 +92,9 @@ def _sines(n: int) -> Callable[[Any], Any]:
 
 
 WANTED: dict[str, Wanted] = {
+    "LOG_GAMMA": Wanted(1.0, 3.0, 27, lambda x: m.loggamma(x) / ((x - 1) * (x - 2))),
+    "STIRLING": Wanted(0.0, 1.0, 11, _stirling),
+    "SINC": Wanted(0.0, 0.25, 8, _sinc),
     "PSI_NEAR": Wanted(1.0, 2.0, 14, lambda x: x * (x + 1) * m.psi(0, x) / (x - ROOT_OF_PSI)),
     "ERFCX": Wanted(-1.0, 1.0, 25, _erfcx),
     "INVERSE_NEAR": Wanted(0.0, 6.25, 25, _inverse),

@@ -18,6 +18,7 @@ from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.native.special.bessel_functions import bessel_j
 from primad.native.special.erf_family import ERF_FAMILY
+from primad.native.special.log_gamma import gammaln
 from primad.native.special.polygammas import polygamma
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
@@ -323,6 +324,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
             "erf", "erfc", "cbrt", *C_NAMES,
         )
     },
+    ops.gammaln: gammaln,
     ops.polygamma: polygamma,
     **ERF_FAMILY,
     ops.dawsn: exported("dawsn"),
