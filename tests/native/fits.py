@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import mpmath as m
@@ -70,6 +71,35 @@ def _inverse(w: Any) -> Any:
             return found / u
 
 
+def _scaled(n: int, x: Any) -> Any:
+    """Return exp(−x)·Iₙ(x)."""
+    return m.exp(-x) * m.besseli(n, x)
+
+
+def _risen(n: int, x: Any) -> Any:
+    """Return exp(x)·Kₙ(x)."""
+    return m.exp(x) * m.besselk(n, x)
+
+
+def _slope(function: Callable[[int, Any], Any], n: int, sign: int) -> Callable[[Any], Any]:
+    """Return the derivative of exp(∓x)·Iₙ or exp(x)·Kₙ (DLMF 10.29.1 and 10.29.3)."""
+
+    def slope(x: Any) -> Any:
+        return sign * ((function(abs(n - 1), x) + function(n + 1, x)) / 2 - function(n, x))
+
+    return slope
+
+
+def _far(start: float, power: int, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of x = start/w times x to the power of a half times an odd number."""
+    return lambda w: function(start / w) * m.sqrt(start / w) ** power
+
+
+def _of_square(n: int, sign: int) -> Callable[[Any], Any]:
+    """Return Kₙ(x) − sign·log(x/2)·Iₙ(x) in x², and x times it for n = 1 (DLMF 10.31.1)."""
+    return lambda z: m.sqrt(z) ** n * (m.besselk(n, m.sqrt(z)) - sign * m.log(m.sqrt(z) / 2) * m.besseli(n, m.sqrt(z)))
+
+
 def _bessel(n: int) -> Callable[[Any], Any]:
     """Return Jₙ(x)/(xⁿ(x² − zero²)) in x²."""
     with m.workdps(DIGITS):
@@ -91,7 +121,7 @@ def _sines(n: int) -> Callable[[Any], Any]:
     return lambda w: _hankel(n, w)[0].imag * _hankel(n, w)[1]
 
 
-WANTED: dict[str, Wanted] = {
+OTHERS: dict[str, Wanted] = {
     "LOG_GAMMA": Wanted(1.0, 3.0, 27, lambda x: m.loggamma(x) / ((x - 1) * (x - 2))),
     "STIRLING": Wanted(0.0, 1.0, 11, _stirling),
     "SINC": Wanted(0.0, 0.25, 8, _sinc),
@@ -100,22 +130,32 @@ WANTED: dict[str, Wanted] = {
     "INVERSE_NEAR": Wanted(0.0, 6.25, 25, _inverse),
     "INVERSE_MIDDLE": Wanted(2.5, 4.0, 21, lambda s: _inverse(s * s)),
     "INVERSE_FAR": Wanted(0.036, 0.25, 30, lambda r: _inverse(1 / (r * r)) * r),
+}
+BESSEL: dict[str, Wanted] = {
     "J0_NEAR": Wanted(0.0, 25.0, 13, _bessel(0)),
     "J0_COSINES": Wanted(0.0, 1.0, 19, _cosines(0)),
     "J0_SINES": Wanted(0.0, 1.0, 18, _sines(0)),
     "J1_NEAR": Wanted(0.0, 25.0, 12, _bessel(1)),
     "J1_COSINES": Wanted(0.0, 1.0, 19, _cosines(1)),
     "J1_SINES": Wanted(0.0, 1.0, 18, _sines(1)),
+    **{f"I{n}_FAR": Wanted(0.0, 1.0, 21, _far(8.0, 1, partial(_scaled, n))) for n in (0, 1, 2)},
+    **{f"I{n}_SLOPE": Wanted(0.0, 1.0, 24, _far(8.0, 3, _slope(_scaled, n, 1))) for n in (0, 1)},
+    **{f"K{n}_NEAR": Wanted(0.0, 4.0, 10, _of_square(n, 2 * n - 1)) for n in (0, 1)},
+    **{f"K{n}_FAR": Wanted(0.0, 1.0, 22, _far(2.0, 1, partial(_risen, n))) for n in (0, 1)},
+    **{f"K{n}_SLOPE": Wanted(0.0, 1.0, 23, _far(2.0, 3, _slope(_risen, n, -1))) for n in (0, 1)},
 }
-"""By its name in `primad.native.special.fits`, what each stands for."""
+WANTED = {"fits": OTHERS, "bessel_fits": BESSEL}
+"""By module of `primad.native.special` and by name, what each stands for."""
 
 
 def main() -> None:
-    """Print the tables as `primad.native.special.fits` has them."""
-    for name, wanted in WANTED.items():
-        numbers = [f"{number!r}," for number in fitted(wanted)]
-        rows = [f"    {' '.join(numbers[i : i + 4])}\n" for i in range(0, len(numbers), 4)]
-        print(f"{name} = Fit({wanted.low}, {wanted.high}, (\n{''.join(rows)}))  # fmt: skip")
+    """Print the tables as these modules have them."""
+    for module, tables in WANTED.items():
+        print(f"# {module}")
+        for name, wanted in tables.items():
+            numbers = [f"{number!r}," for number in fitted(wanted)]
+            rows = [f"    {' '.join(numbers[i : i + 4])}\n" for i in range(0, len(numbers), 4)]
+            print(f"{name} = Fit({wanted.low}, {wanted.high}, (\n{''.join(rows)}))  # fmt: skip")
 
 
 if __name__ == "__main__":

@@ -75,6 +75,7 @@ PARAMS = {
     **{name: {"n": 0} for name in ("bessel_i", "bessel_j", "bessel_k", "bessel_y", "dawsn", "exprel", "polygamma")},
     **{name: {"n": 0} for name in ("gammainc", "scaled_erfc")},
     "betainc": {"n": (0, 0)},
+    "member": {"of": "ive", "p": (0,)},
     "expn": {"n": 2},
 }
 """The ops that need params, with what native code has."""

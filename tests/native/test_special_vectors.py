@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from primad import ops
 from primad.native.emit.pointwise import POINTWISE
 from primad.native.llvm import compiler as native
 from primad.native.llvm import vectors
-from primad.native.special import fits
+from primad.native.special import bessel_fits, fits
 from primad.ops.record.primitive import Primitive
 from tests.accuracy import stored
 from tests.accuracy.errors import EPS, ULPS, errors, found
@@ -27,10 +27,12 @@ from tests.native.test_vector_math import WIDTHS, applied
 pytestmark = pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
 TABLES = stored.read()
 ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 1e308, -1e308, 0.5]
+SMALLER_ENDS = [x for x in ENDS if abs(x) != 1e308]
+"""Those of functions that SciPy has no value of elsewhere."""
 
 
 class Entry(NamedTuple):
-    """A function, where it is asked for, and within how many ulps it is; `conditioned`, times its condition."""
+    """A function, where it is asked for, within how many ulps it is (`conditioned`: times its condition), and ends."""
 
     op: Primitive
     params: dict[str, Any]
@@ -38,6 +40,7 @@ class Entry(NamedTuple):
     points: Callable[[np.random.Generator], list[Any]]
     most: float
     conditioned: bool = False
+    ends: Sequence[float] = ENDS
 
 
 def _psi_points(rng: np.random.Generator) -> list[Any]:
@@ -93,6 +96,21 @@ def _bessel_points(n: int) -> Callable[[np.random.Generator], list[Any]]:
     return points
 
 
+def _modified_points(largest: float, both: bool) -> Callable[[np.random.Generator], list[Any]]:
+    """Return points up to a size, and what is close to where formulas change."""
+
+    def points(rng: np.random.Generator) -> list[Any]:
+        near = np.array([2, np.nextafter(2, 3), 8, np.nextafter(8, 9)])
+        x = np.concatenate([rng.uniform(0, 12, 24), 10 ** rng.uniform(-12, math.log10(largest), 16), near])
+        return [x, -x] if both else [x]
+
+    return points
+
+
+def _modified(kind: str, n: int, power: int = 0) -> Callable[[Any], Any]:
+    return lambda x: getattr(m, f"bessel{kind}")(n, x) * m.exp(power * abs(x))
+
+
 def _inverse(x: Any) -> Any:
     """Return the number at which erfc is x."""
     if x > 0.5:
@@ -117,6 +135,20 @@ ENTRIES: dict[str, Entry] = {
     "erfinv": Entry(ops.erfinv, {}, lambda x: m.erfinv(x) if abs(x) < 0.5 else _inverse(1 - x), _chances(-1, 1), 6),
     "erfcinv": Entry(ops.erfcinv, {}, _inverse, _chances(0, 2), 6),
     "ndtri": Entry(ops.ndtri, {}, lambda p: -m.sqrt(2) * _inverse(2 * p), _chances(0, 1), 8),
+    **{
+        f"{kind}{n}": Entry(op, {"n": n}, _modified(kind, n), _modified_points(85.0, kind == "i"), 6, conditioned=True)
+        for kind, op in (("i", ops.bessel_i), ("k", ops.bessel_k))
+        for n in (0, 1)
+    },
+    "i2": Entry(ops.bessel_i, {"n": 2}, _modified("i", 2), _modified_points(85.0, True), 6, True, SMALLER_ENDS),
+    "k2": Entry(ops.bessel_k, {"n": 2}, _modified("k", 2), _modified_points(85.0, False), 6, conditioned=True),
+    **{
+        f"{kind}{n}e": Entry(
+            ops.member, {"of": f"{kind}ve", "p": (n,)}, _modified(kind, n, power), _modified_points(1e5, power < 0), 8
+        )
+        for kind, power in (("i", -1), ("k", 1))
+        for n in (0, 1)
+    },
     "j0": Entry(ops.bessel_j, {"n": 0}, partial(m.besselj, 0), _bessel_points(0), 8, conditioned=True),
     "j1": Entry(ops.bessel_j, {"n": 1}, partial(m.besselj, 1), _bessel_points(1), 8, conditioned=True),
 }
@@ -129,7 +161,7 @@ def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, mon
     entry = ENTRIES[name]
     x = np.concatenate(entry.points(np.random.default_rng(31))).astype(dtype)
     with np.errstate(all="ignore"):
-        ends = np.array(ENDS, dtype)
+        ends = np.array(entry.ends, dtype)
         want = entry.op.numpy(ends, **entry.params)
         x = x[np.isfinite(entry.op.numpy(x, **entry.params)) & (x != 0)]
 
@@ -160,7 +192,10 @@ def test_functions_are_as_right_as_the_page_says(name: str) -> None:
     assert not worse.any(), table.at[worse]
 
 
-@pytest.mark.parametrize("name", sorted(WANTED))
-def test_polynomials_are_of_what_they_stand_for(name: str) -> None:
-    table = getattr(fits, name)
-    assert (table.low, table.high, table.numbers) == (WANTED[name].low, WANTED[name].high, fitted(WANTED[name]))
+@pytest.mark.parametrize("module", [fits, bessel_fits], ids=["fits", "bessel_fits"])
+def test_polynomials_are_of_what_they_stand_for(module: Any) -> None:
+    wanted = WANTED[module.__name__.rpartition(".")[2]]
+    tables = {name: (table.low, table.high) for name, table in vars(module).items() if isinstance(table, fits.Fit)}
+    assert tables == {name: (each.low, each.high) for name, each in wanted.items()}
+    for name, each in wanted.items():
+        assert getattr(module, name).numbers == fitted(each), name

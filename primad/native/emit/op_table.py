@@ -114,7 +114,7 @@ NATIVE: dict[Primitive, Written] = {
     **_missing("spectra of general matrices are NumPy's", ops.eig, ops.left_vectors),
     **_missing(
         "NumPy computes whole arrays of it",
-        *(ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density, ops.member),
+        *(ops.polygamma_gap, ops.airy, ops.gamma_density, ops.beta_density),
         *(ops.log_gamma_tail, ops.gamma_hazard, ops.log_beta_tail, ops.beta_hazard),
         *(
             ops.carlson_second,

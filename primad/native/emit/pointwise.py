@@ -19,6 +19,7 @@ from primad.native.llvm.vectors import BOOL, CELLS, Vector
 from primad.native.special.bessel_functions import bessel_j
 from primad.native.special.erf_family import ERF_FAMILY
 from primad.native.special.log_gamma import gammaln
+from primad.native.special.modified_bessel import bessel_i, bessel_k, member
 from primad.native.special.polygammas import polygamma
 from primad.ops.record.primitive import Primitive
 from primad.simplify.own_definitions import own_definition
@@ -328,10 +329,11 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.polygamma: polygamma,
     **ERF_FAMILY,
     ops.dawsn: exported("dawsn"),
-    ops.bessel_i: exported("i0", "i1", of_order="iv"),
+    ops.bessel_i: bessel_i,
     ops.bessel_j: bessel_j,
     ops.bessel_y: exported("y0", "y1", of_order="yv"),
-    ops.bessel_k: exported("k0", "k1", of_order="kv"),
+    ops.bessel_k: bessel_k,
+    ops.member: member,
     ops.gammainc: exported("gammainc"),
     ops.betainc: exported("betainc"),
     ops.betaincinv: exported("betaincinv"),

@@ -10,7 +10,8 @@ from primad.native.emit.scipy_functions import exported
 from primad.native.emit.vector_functions import function
 from primad.native.emit.vector_math import QUARTER, in_double
 from primad.native.llvm.vectors import Vector
-from primad.native.special.fits import J0_COSINES, J0_NEAR, J0_SINES, J1_COSINES, J1_NEAR, J1_SINES, Fit
+from primad.native.special.bessel_fits import J0_COSINES, J0_NEAR, J0_SINES, J1_COSINES, J1_NEAR, J1_SINES
+from primad.native.special.fits import Fit
 
 _of_scipy = exported("j0", "j1", of_order="jv")
 

@@ -31,6 +31,16 @@ def _near(function: Any, x: Any, v: float, n: int, middle: Any) -> Any:
     return 0.5**n * sum(terms[1:], terms[0])
 
 
+def _of_order(general: Any, *whole: Any) -> Any:
+    """Return a function of any order; SciPy's own of orders 0 and 1 are closer, and numbers where x is huge."""
+
+    def function(x: Any, v: float) -> Any:
+        found = whole[int(v)](x) if v in range(len(whole)) else general(v, x)
+        return np.where(x == np.inf, 0.0, found)
+
+    return function
+
+
 def _ive(x: Any, v: float, n: int) -> Any:
     size = np.abs(x)
     far = size > max(FAR, 0.25 * v * v)
@@ -79,7 +89,7 @@ def _family(name: str, sign: int, value: Any, derivative: Any, orders: tuple[flo
 
 
 SCALED_BESSEL = {
-    **_family("ive", 1, lambda x, v: np.where(x == np.inf, 0.0, special.ive(v, x)), _ive, (0, 1, 0.5)),
-    **_family("kve", -1, lambda x, v: np.where(x == np.inf, 0.0, special.kve(v, x)), _kve, (0, 1, 1.5)),
+    **_family("ive", 1, _of_order(special.ive, special.i0e, special.i1e), _ive, (0, 1, 0.5)),
+    **_family("kve", -1, _of_order(special.kve, special.k0e, special.k1e), _kve, (0, 1, 1.5)),
 }
 """Families of exp(∓x)·I and exp(x)·K by name."""
