@@ -6,14 +6,9 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from primad.implicit.sparse_orders import sparse_factors
 
-ALIKE = 0.5
-"""Share of the entries of a matrix that have one at the mirrored place, from which it is ordered as a symmetric one:
-that of UMFPACK (T. A. Davis, Algorithm 832, ACM Transactions on Mathematical Software 30, 2004)."""
-PIVOT = 0.1
-"""Share of the largest element of a column that one on the diagonal has at least to be a pivot: what SuperLU's guide
-names for matrices that are ordered as symmetric ones."""
+Array = np.ndarray[Any, Any]
 
 
 class MatrixFactors:
@@ -58,35 +53,3 @@ class MatrixFactors:
         else:
             found = self._sparse.solve(b.astype(self.matrix.dtype, copy=False), "T" if transposed else "N")
         return np.asarray(found, b.dtype)
-
-
-def sparse_factors(matrix: Any) -> Any:
-    """Return SciPy's factors of a sparse matrix, in the order in which they are expected to have few entries.
-
-    A matrix with its entries at mirrored places, such as that of a discretised equation, is ordered by minimum degree
-    of A + Aᵀ, with pivots on the diagonal where these are large enough. Any other is ordered as SciPy does.
-
-    Args:
-        matrix: SciPy's sparse array.
-
-    Raises:
-        RuntimeError: if the matrix is singular.
-    """
-    from scipy.sparse.linalg import splu  # loads when it is called
-
-    matrix = matrix.tocsc()
-    if not _is_almost_symmetric(matrix):
-        return splu(matrix)
-    options = {"SymmetricMode": True}
-    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=PIVOT, options=options)
-
-
-def _is_almost_symmetric(matrix: Any) -> bool:
-    """Say whether a matrix, column by column, has its diagonal, and most other entries at mirrored places."""
-    if not matrix.diagonal().all():
-        return False
-    rows = matrix.tocsr()
-    if np.array_equal(rows.indptr, matrix.indptr) and np.array_equal(rows.indices, matrix.indices):
-        return True
-    there = matrix.astype(np.bool_)
-    return bool(there.multiply(there.T).nnz >= ALIKE * matrix.nnz)

@@ -9,7 +9,10 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from primad.implicit.matrix_factors import MatrixFactors, sparse_factors
+from primad.implicit import sparse_orders
+from primad.implicit.matrix_factors import MatrixFactors
+from primad.implicit.sparse_orders import sparse_factors
+from primad.runtime.cache import Cache
 
 RNG = np.random.default_rng(0)
 
@@ -69,3 +72,33 @@ def test_singular_matrices_are_refused() -> None:
     for matrix in (sparse.csc_array(np.ones((3, 3))), sparse.csc_array((3, 3)), np.ones((3, 3)) * 0):
         with pytest.raises(np.linalg.LinAlgError):
             MatrixFactors(matrix)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, mirrored) in MATRICES.items() if mirrored])
+def test_the_order_of_a_pattern_is_found_once_and_changes_no_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another matrix of the pattern came before, or none; its numbers do not matter, nor do zeros among its entries."""
+    matrix = sparse.csc_array(MATRICES[name][0])
+    b = np.ones(matrix.shape[0], matrix.dtype)
+    other = sparse.csc_array((matrix.data * 3, matrix.indices, matrix.indptr), matrix.shape)
+    other[1, 0] = 0.0
+    found = []
+    for first in (matrix, other):
+        monkeypatch.setattr(sparse_orders, "ORDERS", Cache(16))
+        sparse_factors(first)
+        found.append(sparse_factors(matrix).solve(b))
+        assert len(sparse_orders.ORDERS) == 1
+    np.testing.assert_array_equal(*found)
+    sparse_factors(matrix + sparse.eye_array(len(b), k=4))
+    assert len(sparse_orders.ORDERS) == 2
+
+
+def test_factors_of_badly_scaled_matrices_are_those_of_close_ones() -> None:
+    """Pivots are taken off the diagonal where that is small, so that no elements grow."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        half = sparse.random_array((100, 100), density=0.03, rng=rng)
+        matrix = sparse.csc_array(half + half.T + 1e-8 * sparse.eye_array(100))
+        matrix.data *= 10.0 ** rng.uniform(-8, 0, matrix.nnz) * rng.choice([-1, 1], matrix.nnz)
+        b = rng.normal(size=100)
+        x = sparse_factors(matrix).solve(b)
+        assert np.abs(matrix @ x - b).max() < 1e-12 * (abs(matrix) @ np.abs(x) + np.abs(b)).max()

@@ -82,6 +82,13 @@ def stepwise(n: int, rtol: float, scale: float) -> Any:
     )
 
 
+def linked(i: int, j: int) -> Any:
+    """Solve with a matrix that has, beside the diagonal, two entries at mirrored places."""
+    links = np.array([[0, 1, 2, i, j], [0, 1, 2, j, i]])
+    A = primad.scipy.sparse.coo_array((np.array([2.0, 3.0, 4.0, 1.0, 1.0]), links), (3, 3))
+    return primad.jit(lambda b: primad.scipy.sparse.linalg.spsolve(A, b))(X)
+
+
 @primitive
 def told(x: Any, flag: Any) -> Any:
     return float(x) * (2.0 if flag is True else 3.0)
@@ -436,6 +443,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "sparse systems": lambda: [
         lambda n=n, r=r, s=s: stepwise(n, r, s) for n, r, s in ((3, 0, 1.0), (4, 0, 1.0), (3, 0.9, 1.0), (3, 0, 2.0))
     ],
+    "orders of sparse matrices": lambda: [lambda p=p: linked(*p) for p in ((0, 1), (0, 2), (1, 2))],
     # -- loops
     "steps": lambda: [
         *[looped(*how) for how in ((5,), (6,), (5, True), (5, False, 10**6), (5, False, 10**7))],

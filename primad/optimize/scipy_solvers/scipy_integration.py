@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError, suggestion
-from primad.implicit.matrix_factors import sparse_factors
+from primad.implicit.sparse_orders import sparse_factors
 from primad.ir.array_types import ArrayType, is_complex
 from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector

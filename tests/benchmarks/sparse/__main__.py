@@ -65,6 +65,7 @@ TARGETS = {
         Target("each", 1 / 5, "dense"), Target("each", 1 / 5, "dense", "asdex"), Target("each", 1, "each", "asdex"),
         Target("each", 1.3, "by hand", must=False),
     ],
+    "stiff solve 128": [Target("each", 1 / 3, "each", "asdex")],
     "stiff solve 256": [Target("each", 1 / 3, "each", "asdex")],
     "stiff gradient 5": [Target("each", 1.0, "differences"), Target("each", 0.0058, must=False)],
     "stiff gradient 8": [Target("each", 1.0, "differences"), Target("each", 0.0266, must=False)],

@@ -108,7 +108,7 @@ PROGRAMS = {"luksan-vlcek 400": 400, "power flow 118": 118, "power flow 10000": 
 """Nonlinear programs, whose derivatives a solver waits for before it starts."""
 NETWORKS = {"network 50": 50, "network 200": 200}
 """Species of reaction networks, of which the gradient in all rates is wanted."""
-STIFF = {"stiff solve 32": 32, "stiff solve 256": 256}
+STIFF = {"stiff solve 32": 32, "stiff solve 128": 128, "stiff solve 256": 256}
 """Points along the sides of a square on which two substances react, until t = 11.5."""
 FIELDS = {"stiff gradient 5": 5, "stiff gradient 8": 8, "stiff gradient 10": 10}
 """The same, of which the gradient in both rates and the diffusion at all points is wanted."""
