@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 from scipy import integrate, optimize, sparse
 
 import primad
 from primad import optimize as ours
 from primad.optimize.scipy_solvers import scipy_integration
+from primad.system import machine
 
 N = 12
 
@@ -67,6 +69,22 @@ def test_matrices_of_stiff_systems_are_ordered(method: Any, monkeypatch: pytest.
     assert (found.nfev, found.njev, found.nlu) == (plain.nfev, plain.njev, plain.nlu)
     np.testing.assert_allclose(found.y, plain.y, rtol=1e-9)
     assert len(counted) == (0 if method is Derived else found.nlu)
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau"])
+def test_steps_with_sparse_matrices_keep_blas_on_one_thread(method: str) -> None:
+    """Each dot product of a long state would leave threads that wait for the next one, and take processor time."""
+    libraries, seen = machine.blas().lib_controllers, []
+
+    def watched(t: Any, u: Any) -> Any:
+        if t > 0:
+            seen.append([library.num_threads for library in libraries])
+        return brusselator(t, u)
+
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        ours.solve_ivp(watched, (0.0, 0.01), start(), method, first_step=1e-3, compiled=False)
+        assert seen and all(count == 1 for counts in seen for count in counts)
+        assert all(library.num_threads == 2 for library in libraries)
 
 
 def test_constraints_of_many_parameters_are_sparse() -> None:

@@ -16,6 +16,7 @@ from primad.numpy.shapes.shaping import reshape
 from primad.optimize.parameter_vectors import Space, Tree, Vector
 from primad.optimize.real_coordinates import RealCoordinates
 from primad.optimize.scipy_solvers.flat_functions import Function, Plain, check_args, parameters, spread
+from primad.parallel.threads import single_threaded_blas
 from primad.recording import tree
 from primad.recording.foreign import is_sparse
 from primad.recording.tracing import type_of
@@ -137,13 +138,19 @@ def _name_of(method: type) -> str:
 
 
 def _ordering(solver: Any) -> Any:
-    """Return one of SciPy's methods that factors sparse matrices in an order in which the factors have few entries."""
+    """Return one of SciPy's methods that factors sparse matrices in an order in which the factors have few entries.
+
+    Its steps have BLAS on one thread then: they add and multiply vectors, for which others would wait in vain.
+    """
 
     class Ordering(solver):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             if is_sparse(self.J):
                 self.lu = self._factors
+
+        def _step_impl(self) -> Any:
+            return single_threaded_blas(super()._step_impl) if is_sparse(self.J) else super()._step_impl()
 
         def _factors(self, matrix: Any) -> Any:
             self.nlu += 1
