@@ -21,9 +21,9 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
-from primad.ops.blocked.blocked_products import made_in_order, multiply
+from primad.ops.blocked.blocked_products import made_in_order, multiply, product
 from primad.ops.blocked.deep_products import einsum, matmul
-from primad.ops.blocked.pieces import Each, in_order
+from primad.ops.blocked.pieces import Each, Times, in_order
 from primad.ops.record.fields import Law, MemoryUse, Work
 from primad.ops.record.kinds import multilinear
 from primad.ops.record.primitive import Primitive, apply, full
@@ -111,16 +111,18 @@ def _unsummed(labels: str) -> tuple[Any, ...] | None:
     return tuple(found)
 
 
-def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_order) -> Any:
+def _contract(
+    x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_order, times: Times | None = None
+) -> Any:
     x, y = np.asarray(x), np.asarray(y)
     aligned = _unsummed(labels)
     if aligned is not None:  # no sum, whose 0 would turn −0 into 0
         x_order, x_index, y_order, y_index = aligned
         return np.multiply(x.transpose(x_order)[x_index], y.transpose(y_order)[y_index], out=out)
     if x.dtype.kind in "fc":
-        product = multiply(x, y, *split(labels), target=out, each=each)
-        if product is not None:
-            return product
+        made = multiply(x, y, *split(labels), target=out, each=each, times=times or product)
+        if made is not None:
+            return made
     steps = _matrix_steps(labels, x.shape, y.shape)
     if steps is None or x.dtype == object:
         return np.einsum(labels, x, y, out=out) if x.dtype == object else einsum(labels, x, y, out)
@@ -133,17 +135,18 @@ def _contract(x: Any, y: Any, *, labels: str, out: Any = None, each: Each = in_o
         y = y.transpose(y_order)
     if right is not None:
         y = y.reshape(right)
+    multiplied = matmul if times is None or x.ndim > 2 else times
     if out is not None and out_order is None:
-        matmul(x, y, out if matrix is None else out.reshape(matrix))
+        multiplied(x, y, out if matrix is None else out.reshape(matrix))
         return out
-    product = matmul(x, y)
+    made = multiplied(x, y, None)
     if matrix is not None:
-        product = product.reshape(result)
+        made = made.reshape(result)
     if out_order is not None:
-        product = product.transpose(out_order)
+        made = made.transpose(out_order)
     if out is None:
-        return product
-    np.copyto(out, product)
+        return made
+    np.copyto(out, made)
     return out
 
 
@@ -324,7 +327,7 @@ contract: Primitive = multilinear(
     transpose=[_transpose_x, _transpose_y],
     axes=lambda x, y, *, labels: _axis_map(labels),
     adapt=_contract_adapt,
-    memory=MemoryUse(out=_is_made_in_order, each=True),
+    memory=MemoryUse(out=_is_made_in_order, each=True, times=True),
     work=Work(flops=_contract_cost),
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[

@@ -21,7 +21,7 @@ from primad.ops.blocked.blocked_sums import add_product, mirror
 from primad.ops.blocked.deep_products import MATRIX
 from primad.ops.blocked.groups import RunningSums
 from primad.ops.blocked.matrix_views import Chosen, MatrixOperand, Scratch, size_of
-from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
+from primad.ops.blocked.pieces import MOST_CHUNKS, Each, Times, in_order
 from primad.system.machine import ALONE_WORK, SECOND_CACHE, SHARED_FLOPS, THREAD_WORK
 
 BLOCK_BYTES = SECOND_CACHE.share(1)
@@ -35,7 +35,21 @@ SMALL = 32
 """Rows or columns, below which a matrix is small. Estimated; the last bits of sums depend on it."""
 
 
-def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None, each: Each = in_order) -> Any:
+def product(left: Any, right: Any, target: Any) -> Any:
+    """Multiply two matrices; where there is nothing to sum, BLAS would take several times as long."""
+    return (np.multiply if left.shape[1] == 1 else np.matmul)(left, right, out=target)
+
+
+def multiply(
+    x: Any,
+    y: Any,
+    in_x: str,
+    in_y: str,
+    out: str,
+    target: Any = None,
+    each: Each = in_order,
+    times: Times = product,
+) -> Any:
     """Contract two arrays by products of matrices.
 
     Args:
@@ -46,12 +60,13 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
         out: letters of the result, each in x or y.
         target: an array for the result, if there is one.
         each: how the blocks are computed.
+        times: how two matrices are multiplied.
 
     Returns:
         the result, or None if matrix products are not the way to compute it.
     """
     form = _form(in_x, in_y, out, x.shape, y.shape)
-    if form is None or not _is_worthwhile(form, in_x, in_y, x.shape, y.shape, x.strides, y.strides, x.itemsize):
+    if form is None or not _is_worthwhile(form, in_x, in_y, x.shape, y.shape, x.strides, y.strides, x.dtype):
         return None
     lengths = dict(zip(in_x + in_y, x.shape + y.shape, strict=True))
     order = form.loops + form.rows + form.columns
@@ -62,7 +77,7 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
     left, right = _operands(form, x, y, in_x, in_y)
     matrix = right.view({}) if x is y and _is_symmetric(form, in_x, in_y) else None
     if matrix is None:
-        _Product(form, lengths, left, right, matrices, each).run()
+        _Product(form, lengths, left, right, matrices, each, times).run()
     else:
         matrices[...] = 0
         add_product(matrices[0], matrix, matrix, each)
@@ -74,11 +89,6 @@ def multiply(x: Any, y: Any, in_x: str, in_y: str, out: str, target: Any = None,
         return result
     np.copyto(target, result)
     return target
-
-
-def _product(left: Any, right: Any, target: Any) -> None:
-    """Multiply two matrices; where there is nothing to sum, BLAS would take several times as long."""
-    (np.multiply if left.shape[1] == 1 else np.matmul)(left, right, out=target)
 
 
 def pieces_along(length: int, loops: int = 1) -> int:
@@ -151,11 +161,12 @@ def _is_worthwhile(
     y_shape: tuple[int, ...],
     x_strides: tuple[int, ...],
     y_strides: tuple[int, ...],
-    itemsize: int,
+    dtype: np.dtype[Any],
 ) -> bool:
     """Say whether blocks are better than one product for operands of such shapes and strides."""
     lengths = dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
-    flops = 2 * math.prod(lengths.values())
+    flops = (8 if dtype.kind == "c" else 2) * math.prod(lengths.values())
+    itemsize = dtype.itemsize
     if flops >= SHARED_FLOPS or size_of(form.inner, lengths) == 1:
         return True
     for shape, strides in ((x_shape, x_strides), (y_shape, y_strides)):
@@ -199,6 +210,7 @@ class _Product:
         right: the operand that right matrices are made of.
         results: the result, one matrix for each index of the form's loops.
         each: how blocks are computed.
+        times: how two matrices are multiplied.
     """
 
     form: _Form
@@ -207,6 +219,7 @@ class _Product:
     right: MatrixOperand
     results: Any
     each: Each
+    times: Times
 
     def run(self) -> None:
         """Compute the products."""
@@ -282,9 +295,9 @@ class _Product:
             for i, index, part in pieces[number * len(pieces) // chunks : (number + 1) * len(pieces) // chunks]:
                 left, right = self.left.view(index), self.right.view(index)
                 if height >= width:
-                    _product(left[part], right, self.results[i, part])
+                    self.times(left[part], right, self.results[i, part])
                 else:
-                    _product(left, right[:, part], self.results[i, :, part])
+                    self.times(left, right[:, part], self.results[i, :, part])
 
         self.each(chunk, chunks)
 
@@ -305,9 +318,9 @@ class _Product:
                     latest, matrix = i, whole.matrix(index, other)
                 block = cut_operand.matrix({**index, letter: part}, scratch)
                 if by_columns:
-                    _product(matrix, block, self.results[i, :, place])
+                    self.times(matrix, block, self.results[i, :, place])
                 else:
-                    _product(block, matrix, self.results[i, place])
+                    self.times(block, matrix, self.results[i, place])
 
         self.each(chunk, chunks)
 
@@ -331,7 +344,7 @@ class _Product:
 
         def piece(chunk: int) -> None:
             rows = slice(chunk * len(left) // chunks, (chunk + 1) * len(left) // chunks)
-            _product(left[rows], right, target[rows])
+            self.times(left[rows], right, target[rows])
 
         self.each(piece, chunks)
 

@@ -11,6 +11,8 @@ from primad.system.machine import SECOND_CACHE
 
 Each = Callable[[Callable[[int], Any], int], list[Any]]
 """Calls a function with 0, 1, …, n − 1, in any order or at the same time, and returns the results in order."""
+Times = Callable[[Any, Any, Any], Any]
+"""Multiplies two matrices: writes the product into a third array, or makes one where that is None, and returns it."""
 MOST_CHUNKS = threads.MOST_CHUNKS // 2
 """Chunks that can share work, whatever the number of threads: half of those that have partial sums only, since each has
 buffers of its own."""

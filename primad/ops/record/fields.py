@@ -267,6 +267,8 @@ class MemoryUse:
             `out`, rather than into one of its own. NumPy's ufuncs all do, and need not say so.
         each: whether the definition hands its pieces to a function that it gets as `each` and that calls them, on
             threads perhaps.
+        times: whether the definition multiplies matrices by a function that it gets as `times`, native code perhaps, or
+            as NumPy does where it gets none.
         wanted: whether the definition leaves out results that are not used: as `wanted` it gets a truth for each.
         limit: whether the definition holds less than the bytes that it gets as `memory`, at the cost of time.
     """
@@ -274,6 +276,7 @@ class MemoryUse:
     views: bool = False
     out: Callable[[Node], bool] | None = None
     each: bool = False
+    times: bool = False
     wanted: bool = False
     limit: bool = False
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from primad.ir.array_types import ArrayType
-from primad.ir.node import Leaf
+from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.ops.record.primitive import Primitive
+from primad.native.emit.packed_products import packed_product
 from primad.parallel.threads import run_chunks, single_threaded_blas
 from primad.system.machine import SECOND_CACHE, SHARED_FLOPS
 from primad.system.process import silently
@@ -67,6 +67,9 @@ def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Ca
     return blocks
 
 
-def piece_arguments(op: Primitive) -> dict[str, Any]:
-    """Return the argument that lets an op's definition share its pieces among threads, if it can."""
-    return {"each": in_chunks} if op.memory.each else {}
+def piece_arguments(node: Node) -> dict[str, Any]:
+    """Return what lets an op's definition share its pieces among threads and multiply by native code, as it can."""
+    found: dict[str, Any] = {"each": in_chunks} if node.op.memory.each else {}
+    if node.op.memory.times and (times := packed_product(node.type.dtype, node.op.cost(node).matmul_flops // 2)):
+        found["times"] = times
+    return found

@@ -108,7 +108,7 @@ class Plan(Executable):
                 function = loaded(unit.op.numpy)
                 if place == -1 and function in SCALAR_FUNCTIONS and not unit.type.shape and unit.type.is_float:
                     function = SCALAR_FUNCTIONS[function]
-                params = {**dict(unit.params), **piece_arguments(unit.op), **wanted_of(unit, slot)}
+                params = {**dict(unit.params), **piece_arguments(unit), **wanted_of(unit, slot)}
                 params |= self.streams.arguments(unit)
                 large = _makes_more_than_its_result(unit) and unit.type.shape
                 if large and unit.type.nbytes >= 2 * BLOCK_BYTES:
