@@ -14,6 +14,7 @@ rows and columns are computed together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -29,22 +30,22 @@ from primad.system.machine import FIRST_CACHE, LONGEST_VECTOR_BYTES, SECOND_CACH
 
 REAL, COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 ITEM = COMPLEX.itemsize
-VECTORS = 4
-"""Vectors of a row of a tile. Tuned."""
+VECTORS = math.isqrt(vector_registers(WIDTH_BYTES)) - 1
+"""Vectors of a row of a tile: of as many as rows of sums, about, so that the fewest are loaded."""
 ROWS = ((vector_registers(WIDTH_BYTES) - 1) // VECTORS - 1) // 2
 """Rows of a tile: registers hold two sums for each of its vectors, the vectors of the right matrix and a repeated
 number of the left one."""
 COLUMNS = VECTORS * WIDTH_BYTES // ITEM
 """Columns of a tile."""
-DEPTH = FIRST_CACHE.share(1, 3) // (VECTORS * WIDTH_BYTES)
+DEPTH = max(1, FIRST_CACHE.share(1, 3) // (VECTORS * WIDTH_BYTES))
 """Products of an element that are added up at a time: a panel takes a third of the first-level cache. Tuned: of half of
 it rows push parts out. The last bits of results depend on it."""
-HEIGHT = SECOND_CACHE.share(3, 8) // (DEPTH * ITEM * ROWS) * ROWS
-"""Rows of a block of the left matrix, which takes three eighths of the second-level cache. Tuned."""
+HEIGHT = -(-SECOND_CACHE.share(1, 8) // (DEPTH * ITEM * ROWS)) * ROWS
+"""Rows of a block of the left matrix, which takes an eighth of the second-level cache. Tuned."""
+WIDTH = -(-SECOND_CACHE.share(1, 2) // (HEIGHT * ITEM * COLUMNS)) * COLUMNS
+"""Columns of the result that are computed before others: with a block's rows they take half of the second-level cache,
+where they stay while parts of their sums are added. Tuned."""
 BLOCK_BYTES, PANEL_BYTES = aligned(HEIGHT * DEPTH * ITEM), DEPTH * COLUMNS * ITEM
-FULLEST = 1.2
-"""Times the elements of a result that its tiles may have, those at the edges reaching beyond it. Estimated: products
-in full tiles take less time than with BLAS by as much."""
 PAIR, ZERO = "<2 x double>", "zeroinitializer"
 
 
@@ -62,11 +63,8 @@ class PackedProduct:
         """Return the product of two matrices, written into a third one, if there is one, which shares no memory."""
         if target is None:
             target = np.empty((len(left), right.shape[1]), left.dtype)
-        if target.strides[1] == ITEM:
-            done = self._run(left, right, target)
-        else:
-            done = self._run(right.T, left.T, target.T)
-        return target if done else product(left, right, target)
+        factors = (left, right, target) if target.strides[1] == ITEM else (right.T, left.T, target.T)
+        return target if self._run(*factors) else product(left, right, target)
 
     def _run(self, left: Any, right: Any, target: Any) -> bool:
         """Call the function, if it can and should compute such a product, and say whether it did."""
@@ -74,7 +72,8 @@ class PackedProduct:
         steps = (*left.strides, *right.strides, target.strides[0])
         if target.strides[1] != ITEM or any(step % ITEM for step in steps):
             return False
-        if m * k * n < THREAD_WORK or -(-m // ROWS) * ROWS * -(-n // COLUMNS) * COLUMNS > FULLEST * m * n:
+        computed = -(-m // ROWS) * ROWS * -(-n // COLUMNS) * COLUMNS
+        if m * k * n < THREAD_WORK or 4 * computed > 5 * m * n:  # BLAS takes 5/4 of the time of full tiles
             return False
         scratch = np.empty(BLOCK_BYTES + PANEL_BYTES + ALIGNMENT, np.uint8)
         addresses = left.ctypes.data, right.ctypes.data, target.ctypes.data, aligned(scratch.ctypes.data)
@@ -123,16 +122,20 @@ class _Writer(Builder):
 
     def text(self) -> str:
         """Return the text."""
-        self.in_parts("0", self.m, HEIGHT, self._rows)
+        self.in_parts("0", self.n, WIDTH, self._columns)
         self.do("ret void")
         head = "void @KERNEL(ptr %table, i64 %unused, i64 %none, i64 %last)"
         return module([self.function(head)], self.declared.values())
 
-    def _rows(self, start: str, end: str, _: list[str]) -> None:
-        """Compute rows of the result."""
-        self.in_parts("0", self.k, DEPTH, partial(self._part, start, self._minus(end, start)))
+    def _columns(self, start: str, end: str, _: list[str]) -> None:
+        """Compute columns of the result."""
+        self.in_parts("0", self.m, HEIGHT, partial(self._rows, (start, end)))
 
-    def _part(self, start: str, height: str, first: str, end: str, _: list[str]) -> None:
+    def _rows(self, columns: tuple[str, str], start: str, end: str, _: list[str]) -> None:
+        """Compute rows of these columns."""
+        self.in_parts("0", self.k, DEPTH, partial(self._part, columns, start, self._minus(end, start)))
+
+    def _part(self, columns: tuple[str, str], start: str, height: str, first: str, end: str, _: list[str]) -> None:
         """Add a part of the sums of some rows."""
         depth = self._minus(end, first)
         bands = self._copy_block(self._at(self.left, (start, self.left_row), (first, self.left_column)), height, depth)
@@ -144,7 +147,7 @@ class _Writer(Builder):
             self._copy_panel(source, depth, width)
             self._each(bands, self._tile(source, target, height, width, depth, later))
 
-        self.in_parts("0", self.n, COLUMNS, tiles)
+        self.in_parts(*columns, COLUMNS, tiles)
 
     # -- copies --------------------------------------------------------------------------------------------------------
 
@@ -210,9 +213,7 @@ class _Writer(Builder):
 
     # -- tiles ---------------------------------------------------------------------------------------------------------
 
-    def _tile(
-        self, source: str, target: str, height: str, width: str, depth: str, later: str
-    ) -> Callable[[str], None]:
+    def _tile(self, source: str, target: str, height: str, width: str, depth: str, later: str) -> Callable[[str], None]:
         """Return what writes the tile of a band.
 
         Args:

@@ -219,7 +219,7 @@ class _Product:
     right: MatrixOperand
     results: Any
     each: Each
-    times: Times
+    times: Times = product
 
     def run(self) -> None:
         """Compute the products."""
