@@ -625,3 +625,16 @@ def test_an_axis_that_is_named_is_cut_whatever_rows_loops_keep(small_tiles):
     program = simplify(primad.trace(primad.grad(f, argnums=(0, 1)))(np.ones((30, 8)), np.ones(40)).hoisted())
     plans = [tiled_plan.make_plan(program, along=along, memory=100) for along in (None, (1, 0))]
     assert [plan.memory if isinstance(plan, Plan) else None for plan in plans] == [100, None]
+
+
+def test_what_mixes_a_long_axis_is_planned_once_where_nothing_is_tiled(monkeypatch):
+    """Stages around mixers are dropped where none has tiles: no steps are planned, and no kernels compiled, for them."""
+    made = []
+    monkeypatch.setattr(tiled_plan, "Plan", lambda program, *rest: made.append(program) or Plan(program, *rest))
+
+    def loss(x, y, target):
+        return np.sum((np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(y), x.shape[-1]) - target) ** 2)
+
+    jitted = primad.jit(primad.value_and_grad(loss, (0, 1)))
+    value, _ = jitted(*np.random.default_rng(0).normal(size=(3, 2**16)))
+    assert np.isfinite(value) and len(made) == 1

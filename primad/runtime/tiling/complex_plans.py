@@ -85,17 +85,21 @@ def _in_stages(program: Program, options: Options) -> Executable | None:
     number = {node: i for i, run in enumerate(runs) for node in run}
     outside = {*program.outputs}
     outside.update([x for node in ordered for x in needs[node] if number.get(x) != number[node]])
-    planning, tiled = Planning(program), False
+    stages = []
     for run in runs:
         inputs = [x for x in dict.fromkeys([x for node in run for x in needs[node]]) if x not in {*run}]
         inputs = [x for x in inputs if x.op is INPUT or not isinstance(x.op, Leaf)]
         results = [node for node in run if node in outside]
         part = subprogram(program, inputs, results)
         found = _in_tiles(part) if run[0] in worthwhile and is_complex(part) else None
-        tiled = tiled or found is not None
+        stages.append((found, part, inputs, results))
+    if not any(found for found, *_ in stages):
+        return None
+    planning = Planning(program)
+    for found, part, inputs, results in stages:
         stage = found or make_plan(part)
         planning.apply("stage", stage, inputs, results, 0 if found else stage.peak_bytes)
-    return PlannedProgram(program, planning.planned(), options.donated, BETWEEN) if tiled else None
+    return PlannedProgram(program, planning.planned(), options.donated, BETWEEN)
 
 
 class PlanInParts(Executable):

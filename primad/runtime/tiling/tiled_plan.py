@@ -12,6 +12,7 @@ computes the sums, the second starts again with them as inputs and recomputes wh
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from primad import ops
 from primad.errors import ShapeError
@@ -138,16 +139,20 @@ def _is_worth_inlining(program: Program, along: Hint | None) -> bool:
 
 
 def _plan(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan:
+    return _cut(program, stages, donated, along) or Plan(program, CALL_ELEMENTS, donated)
+
+
+def _cut(program: Program, stages: int, donated: Donated = (), along: Hint | None = None) -> AnyPlan | None:
+    """Return a plan of a program that is cut; None where its steps, one by one, are best."""
     chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
-        return Plan(program, CALL_ELEMENTS, donated)
+        return None
     cut = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
     if cut is None and along is None:
         cut = _with_split_axes(program, stages, donated)
     cut = cut or _around_mixers(program, stages, donated, along)
-    if cut is None:
-        return Plan(program, CALL_ELEMENTS, donated)
-    return (whole_plan(program, cut, donated) if along is None else None) or cut
+    whole = None if cut is None or along is not None else whole_plan(program, cut, donated)
+    return whole or cut
 
 
 def _tiled(
@@ -181,7 +186,7 @@ def _tiled(
             before = _sums_before(program, dimension)
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             values = dimension.axis.keys() - dimension.sources
-            staged = _staged(program, first, values, stages, donated, along)
+            staged = _staged(_stages(program, first, values, stages, donated, along))
             if staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
                 whole = Plan(program, CALL_ELEMENTS, donated)
                 return whole if whole.peak_bytes < LARGE_BYTES else staged
@@ -210,7 +215,7 @@ def _with_split_axes(program: Program, stages: int, donated: Donated) -> AnyPlan
             why = ": ".join(filter(None, [APART, inner.why]))
             plan = PlannedProgram(program, planned, donated, why, inner.tiles)
     elif split is not None and stages > 1 and not {*program.outputs} <= {*split}:
-        plan = _staged(program, split, (), stages, donated)
+        plan = _if_tiled(_stages(program, split, (), stages, donated))
     return plan if plan is not None and _gains(plan) else None
 
 
@@ -224,7 +229,28 @@ def _gains(plan: AnyPlan) -> bool:
     return plan.is_tiled and plan.flops <= WORTHWHILE_RECOMPUTATION * plan.program.cost().flops
 
 
-def _staged(
+class _Stages(NamedTuple):
+    """A program that computes some values first, and the rest from them.
+
+    Attributes:
+        program: what is computed.
+        given, first: what the first stage takes, and what it computes.
+        known: what the second one takes.
+        into: which of its outputs take the memory of which inputs.
+        parts: the programs of both.
+        cut: the plans of both, None where steps are best.
+    """
+
+    program: Program
+    given: Sequence[Node]
+    first: Sequence[Node]
+    known: Sequence[Node]
+    into: Donated
+    parts: tuple[Program, Program]
+    cut: tuple[AnyPlan | None, AnyPlan | None]
+
+
+def _stages(
     program: Program,
     first: Sequence[Node],
     tiled: Collection[Node],
@@ -232,8 +258,8 @@ def _staged(
     donated: Donated,
     along: Hint | None = None,
     mixed: Collection[Node] = (),
-) -> PlannedProgram:
-    """Return a plan that computes some values first, and the rest from them; of `tiled` ones, none is kept for cost."""
+) -> _Stages:
+    """Return a program in two stages, some values first; of `tiled` ones, none is kept for cost."""
     first = with_compared(program, with_costly(program, first, tiled, mixed))
     cut = [] if along is None else [program.inputs[along[0]]]
     given = needed_of(program.inputs, first, cut)
@@ -241,12 +267,25 @@ def _staged(
     known = needed_of([*program.inputs, *first], program.outputs, [*cut, *taken])
     hints = [None if along is None else (nodes.index(cut[0]), along[1]) for nodes in (given, known)]
     into = tuple([(output, known.index(program.inputs[place])) for output, place in donated])
-    early = _plan(subprogram(program, given, first), 1, along=hints[0])
-    late = _plan(subprogram(program, known, program.outputs), stages - 1, into, hints[1])
+    parts = subprogram(program, given, first), subprogram(program, known, program.outputs)
+    plans = _cut(parts[0], 1, along=hints[0]), _cut(parts[1], stages - 1, into, hints[1])
+    return _Stages(program, given, first, known, into, parts, plans)
+
+
+def _staged(stages: _Stages) -> PlannedProgram:
+    """Return a plan that runs one stage after the other."""
+    program, given, first, known, into, parts, cut = stages
+    early = cut[0] or Plan(parts[0], CALL_ELEMENTS)
+    late = cut[1] or Plan(parts[1], CALL_ELEMENTS, into)
     planning = Planning(program)
     planning.apply("stage", early, given, first, early.peak_bytes)  # its buffers may stay
     results = planning.apply("stage", late, known, program.outputs)
     return PlannedProgram(program, planning.planned(results), (), STAGES)
+
+
+def _if_tiled(stages: _Stages) -> PlannedProgram | None:
+    """Return the same if something of it is tiled; otherwise no step is planned or compiled."""
+    return _staged(stages) if any(plan is not None and plan.is_tiled for plan in stages.cut) else None
 
 
 def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint | None) -> PlannedProgram | None:
@@ -272,8 +311,9 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     if set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
     mixed = {node for node in dimension.axis if is_computed(node) and _mixes(node)}
-    staged = _staged(program, first, dimension.axis.keys() - dimension.whole, stages, donated, along, mixed)
-    return staged if _gains(staged) else None
+    values = dimension.axis.keys() - dimension.whole
+    staged = _if_tiled(_stages(program, first, values, stages, donated, along, mixed))
+    return staged if staged is not None and _gains(staged) else None
 
 
 def _mixes(node: Node) -> bool:
