@@ -128,7 +128,7 @@ class Program:
 
     @cached_property
     def ops(self) -> frozenset[Any]:
-        """The ops that its nodes apply: what has nothing to do with any of them has nothing to do with the program."""
+        """The ops that its nodes apply. What has nothing to do with any of them has nothing to do with the program."""
         return frozenset([op for op in {node.op for node in self.nodes} if not isinstance(op, Leaf)])
 
     @property
