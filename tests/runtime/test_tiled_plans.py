@@ -628,7 +628,7 @@ def test_an_axis_that_is_named_is_cut_whatever_rows_loops_keep(small_tiles):
 
 
 def test_what_mixes_a_long_axis_is_planned_once_where_nothing_is_tiled(monkeypatch):
-    """Stages around mixers are dropped where none has tiles: no steps are planned, and no kernels compiled, for them."""
+    """Stages around mixers are dropped where none has tiles: no steps are planned or compiled for them."""
     made = []
     monkeypatch.setattr(tiled_plan, "Plan", lambda program, *rest: made.append(program) or Plan(program, *rest))
 
