@@ -216,3 +216,9 @@ def _compare(found: Any, exact: Any, at: tuple[float, ...], orders: tuple[tuple[
                 for _ in range(n):
                     slope = primad.grad(slope, place)
             assert slope(*at) == pytest.approx(float(mpmath.diff(exact, tuple(precise), order)), rel=1e-8), order
+
+
+def test_elliptic_integrals_of_infinite_amplitudes_are_scipys() -> None:
+    phi, m = np.meshgrid([np.inf, -np.inf], [-np.inf, -2.0, 0.0, 0.5, 1.0, 2.0, np.nan])
+    for name in ("ellipkinc", "ellipeinc"):
+        np.testing.assert_array_equal(primad.jit(getattr(recorded, name))(phi, m), getattr(special, name)(phi, m))

@@ -231,6 +231,10 @@ def _legendre(phi: Any, m: Any, *, n: int, power: float) -> Any:
             else:
                 whole = special.ellipkm1(1.0 - inner) if power > 0.0 else special.ellipe(inner)
             found = np.where(turned, at.quarters * whole, 0.0) + found
+        endless = np.isinf(phi)
+        if np.any(endless):
+            scipys = special.ellipkinc if power > 0.0 else special.ellipeinc
+            found = np.where(endless, scipys(phi, m) if n == 0 else np.nan, found)
     return np.asarray(found, dtype)
 
 
