@@ -209,10 +209,11 @@ def _near_middle(df: Any, t: Any) -> tuple[Any, Any]:
 
 
 def _far_out(df: Any, t: Any) -> tuple[Any, Any]:
-    """Return where x = df/(df + t²) is nothing beside 1, and log(I_x(df/2, ½)/2) there: I is a power of x then."""
-    far = (df / (df + t * t) < float(np.finfo(t.dtype).eps) ** 2) & (absolute(t) < math.inf)
+    """Return where t is large and x = df/(df + t²) nothing beside 1, and log(I_x(df/2, ½)/2), I being a power of x."""
+    eps = float(np.finfo(t.dtype).eps)
+    far = (df / (df + t * t) < eps**2) & (absolute(t) > 1.0 / eps) & (absolute(t) < math.inf)
     half, size = 0.5 * df, where(far, absolute(t), 1.0)
-    beta = ops.log(df) + ops.betaln(half, 0.5 + 0.0 * df)  # that of twice df/2 times B
+    beta = ops.log(df + 1.0) + ops.betaln(half + 1.0, 0.5 + 0.0 * df)  # df·B(df/2, ½), also of a df next to 0
     return far, half * ops.log(df) - df * ops.log(size) - beta
 
 
