@@ -222,3 +222,23 @@ def test_elliptic_integrals_of_infinite_amplitudes_are_scipys() -> None:
     phi, m = np.meshgrid([np.inf, -np.inf], [-np.inf, -2.0, 0.0, 0.5, 1.0, 2.0, np.nan])
     for name in ("ellipkinc", "ellipeinc"):
         np.testing.assert_array_equal(primad.jit(getattr(recorded, name))(phi, m), getattr(special, name)(phi, m))
+
+
+@pytest.mark.parametrize(
+    ("a", "x", "upper"), [(2.5, 1e6, True), (0.6, 3e3, True), (2.5, 8.0, True), (30.0, 25.0, True), (30.0, 25.0, False)]
+)
+def test_hazards_of_the_gamma_distribution_have_derivatives_however_flat_they_are(
+    a: float, x: float, upper: bool
+) -> None:
+    """Far out a hazard falls like 1/x², and h·((a − 1)/x − 1 + h) is what rounding leaves."""
+
+    def exact(a: Any, x: Any) -> Any:
+        ends = (x,) if upper else (0, x)
+        return x ** (a - 1) * mpmath.exp(-x) / mpmath.gammainc(a, *ends)
+
+    for order in ((0, 1), (0, 2), (0, 3), (1, 1), (1, 2)):
+        found = primad.jit(lambda a, x, n=order: ops.gamma_hazard(a, x, n=n, upper=upper))(a, x)
+        with mpmath.workdps(60):
+            step = mpmath.mpf(10) ** -12
+            wanted = mpmath.diff(exact, (mpmath.mpf(a), mpmath.mpf(x)), order, h=step)
+        assert found == pytest.approx(float(wanted), rel=1e-9), order

@@ -186,10 +186,11 @@ def gamma_distribution(a: Any, x: Any, *, n: int) -> Any:
     return np.asarray(np.where(inside, found, at_end), dtype)
 
 
-def _beyond(a: Any, x: Any, upper: bool, n: int) -> list[Any]:
-    """Return ∫ (log t/x)ᵏ·(t/x)ᵃ·exp(x − t) dt/t over t beyond x, of orders k up to n: derivatives of it in a.
+def _beyond(a: Any, x: Any, upper: bool, n: Orders) -> dict[Orders, Any]:
+    """Return ∫ (log t/x)ʲ·|1 − x/t|ᵏ·(t/x)ᵃ·exp(x − t) dt/t over t beyond x, of orders up to n: of (0, 0) it is V/x.
 
-    It is P or Q over the density times x, and neither overflows nor vanishes where they do.
+    V is P or Q over the density, and it neither overflows nor vanishes where they do. Of a lower tail t/x is in the
+    place of x/t.
     """
     sign = 1.0 if upper else -1.0
 
@@ -199,10 +200,13 @@ def _beyond(a: Any, x: Any, upper: bool, n: int) -> list[Any]:
     def slope(v: Any) -> Any:
         return sign * (a - x * np.exp(sign * v))
 
-    def moment(k: int) -> Any:
-        return tail_integral(lambda v: (sign * v) ** k * np.exp(exponent(v)), exponent, slope, np.zeros(a.shape))
+    def moment(j: int, k: int) -> Any:
+        def integrand(v: Any) -> Any:
+            return (sign * v) ** j * (-np.expm1(-v)) ** k * np.exp(exponent(v))
 
-    return [moment(k) for k in range(n + 1)]
+        return tail_integral(integrand, exponent, slope, np.zeros(a.shape))
+
+    return {order: moment(*order) for order in np.ndindex(n[0] + 1, n[1] + 1)}
 
 
 def log_gamma_tail(a: Any, x: Any, *, n: int, upper: bool) -> Any:
@@ -221,9 +225,10 @@ def log_gamma_tail(a: Any, x: Any, *, n: int, upper: bool) -> Any:
             found = log_of_probability(plain, other, a, x)
         if np.any(far):
             a, x, found = a[far], x[far], np.array(found)
-            whole, *rest = _beyond(a, x, upper, n)
+            moments = _beyond(a, x, upper, (n, 0))
+            whole = moments.pop((0, 0))
             if n:
-                cumulant = log_derivatives({(k, 0): each / whole for k, each in enumerate(rest, 1)}, (n, 0))[n, 0]
+                cumulant = log_derivatives({order: each / whole for order, each in moments.items()}, (n, 0))[n, 0]
                 found[far] = cumulant + (np.log(x) - special.psi(a) if n == 1 else -special.polygamma(n - 1, a))
             else:
                 exponent, factor = _weight_parts(a, x)
@@ -241,24 +246,72 @@ def log_of_probability(plain: Any, other: Any, *operands: Any) -> Any:
     return found
 
 
-def gamma_hazard(a: Any, x: Any, *, n: int, upper: bool) -> Any:
-    """Return the derivative of order n in a of the gamma distribution's density over a tail."""
-    dtype = np.asarray(x).dtype
+def gamma_hazard(a: Any, x: Any, *, n: Orders, upper: bool) -> Any:
+    """Return the derivative of orders n in a and x of the gamma distribution's density over a tail."""
+    dtype, (j, k) = np.asarray(x).dtype, n
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
         plain = np.asarray((special.gammaincc if upper else special.gammainc)(a, x))
-        far = (plain < LEAST) & (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-        found = gamma_density(a, x, n=0) / plain
-        if n:
-            orders = range(1, n + 1)
-            logs = {(k, 0): -log_gamma_tail(a, x, n=k, upper=upper) for k in orders}
-            logs[1, 0] = logs[1, 0] + np.log(x) - special.psi(a)
-            logs |= {(k, 0): logs[k, 0] - special.polygamma(k - 1, a) for k in orders if k > 1}
-            found = found * bell_polynomials(logs, (n, 0))[n, 0]
-        if np.any(far):
-            a, x, found = a[far], x[far], np.array(found)
-            whole, *rest = _beyond(a, x, upper, n)
-            logs = log_derivatives({(k, 0): each / whole for k, each in enumerate(rest, 1)}, (n, 0))
-            bell = bell_polynomials({order: -each for order, each in logs.items()}, (n, 0))[n, 0]
-            found[far] = bell / (x * whole)
+        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+        small = inside & ((plain < LEAST) if k == 0 else (plain < 0.5) & (x > (1.0 if upper else 0.0)))
+        shapes = [_hazard_in_shape(a, x, plain, i, upper) for i in range(j + 1)]
+        found = _moved(shapes, a, x, k, 1.0 if upper else -1.0)
+        if np.any(small):
+            found = np.array(found)
+            found[small] = _hazard_of_small(a[small], x[small], n, upper)
     return np.asarray(found, dtype)
+
+
+def _hazard_in_shape(a: Any, x: Any, plain: Any, n: int, upper: bool) -> Any:
+    """Return the derivative of order n in a of a hazard, from those of the logarithm of a tail."""
+    logs = {(k, 0): -log_gamma_tail(a, x, n=k, upper=upper) for k in range(1, n + 1)}
+    if n:
+        logs[1, 0] = logs[1, 0] + np.log(x) - special.psi(a)
+    logs |= {(k, 0): logs[k, 0] - special.polygamma(k - 1, a) for k in range(2, n + 1)}
+    return gamma_density(a, x, n=0) / plain * bell_polynomials(logs, (n, 0))[n, 0]
+
+
+def _moved(shapes: list[Any], a: Any, x: Any, k: int, sign: float) -> Any:
+    """Return the last one's derivative of order k in x, of derivatives in a of a hazard h: h′ is h·((a − 1)/x − 1 ± h).
+
+    Both sides are differentiated further by Leibniz. Terms cancel where h hardly depends on x.
+    """
+    last = len(shapes) - 1
+    rows = [shapes]
+    for m in range(k):
+        rows.append([])
+        for i in range(last + 1):
+            total = -rows[m][i]
+            for r in range(m + 1):
+                power = (-1.0) ** r * math.factorial(r) / x ** (r + 1) * math.comb(m, r)
+                total = total + power * ((a - 1.0) * rows[m - r][i] + (i * rows[m - r][i - 1] if i else 0.0))
+                for q in range(i + 1):
+                    ways = sign * math.comb(m, r) * math.comb(i, q)
+                    total = total + ways * rows[r][q] * rows[m - r][i - q]
+            rows[m + 1].append(total)
+    return rows[k][last]
+
+
+def _hazard_of_small(a: Any, x: Any, n: Orders, upper: bool) -> Any:
+    """Return a hazard's derivative where the tail is small: of 1/V, by integrals whose terms have one sign.
+
+    Of an upper tail V is ∫ (1 + s/x)ᵃ⁻¹·e⁻ˢ ds from 0 to ∞, which is differentiated in a and in 1/x, times that; of a
+    lower one it is x·∫ exp(−av + x(1 − e⁻ᵛ)) dv, in a and in x, times that.
+    """
+    (j, k), moments, parts = n, _beyond(a, x, upper, n), dict[Orders, Any]()
+    for i, m in np.ndindex(j + 1, k + 1):
+        parts[i, m] = moments[i, m] * (1.0 if upper else x**m)
+        if upper and m:  # (1 + s/x)ᵃ⁻¹ has the factors a − 1, a − 2, …, which depend on a, too
+            factors = [np.poly1d(np.arange(1.0, m + 1.0), r=True).deriv(q)(a) for q in range(i + 1)]
+            parts[i, m] = sum([math.comb(i, q) * factors[q] * moments[i - q, m] for q in range(i + 1)])
+    whole = parts.pop((0, 0))
+    logs = {order: -each for order, each in log_derivatives({o: each / whole for o, each in parts.items()}, n).items()}
+    for m in range(1, k + 1 if not upper else 1):
+        logs[0, m] = logs[0, m] + (-1.0) ** m * math.factorial(m - 1)
+    bell = bell_polynomials(logs, n)
+    if upper and k:  # from derivatives in 1/x to those in x
+        ways = [math.comb(k - 1, m - 1) * math.factorial(k) // math.factorial(m) for m in range(1, k + 1)]
+        total = (-1.0) ** k * sum([way * bell[j, m] for m, way in enumerate(ways, 1)])
+    else:
+        total = bell[j, k]
+    return total / whole / x ** (k + 1)

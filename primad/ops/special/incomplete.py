@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from primad.ops.record.kinds import elementwise
@@ -86,17 +85,6 @@ gammainccinv: Primitive = elementwise(
 )
 
 
-def _hazard_along(out: Any, a: Any, x: Any, *, n: int, upper: bool) -> Any:
-    """Differentiate a hazard h in x: h′ is h·((a − 1)/x − 1 ± h), and n times in a by Leibniz."""
-    sign = 1.0 if upper else -1.0
-    orders = [gamma_hazard(a, x, n=k, upper=upper) for k in range(n + 1)]
-    found = out * ((a - 1.0) / x - 1.0)
-    found = found + orders[n - 1] * (n / x) if n else found
-    for k in range(n + 1):
-        found = found + sign * math.comb(n, k) * orders[k] * orders[n - k]
-    return found
-
-
 def _tail(numbers: Any, a: Any, x: Any, upper: bool) -> Any:
     ends = (x,) if upper else (0, x)
     return numbers.gammainc(a, *ends, regularized=True)
@@ -107,7 +95,7 @@ log_gamma_tail: Primitive = elementwise(
     numpy=gamma_tails.log_gamma_tail,
     partials=[
         lambda out, a, x, *, n, upper: log_gamma_tail(a, x, n=n + 1, upper=upper),
-        lambda out, a, x, *, n, upper: (-1.0 if upper else 1.0) * gamma_hazard(a, x, n=n, upper=upper),
+        lambda out, a, x, *, n, upper: (-1.0 if upper else 1.0) * gamma_hazard(a, x, n=(n, 0), upper=upper),
     ],
     meaning=lambda numbers, a, x, n, upper: numbers.differentiated(
         lambda a: numbers.log(_tail(numbers, a, x, upper)), (a,), (n,)
@@ -118,11 +106,11 @@ gamma_hazard: Primitive = elementwise(
     "gamma_hazard",
     numpy=gamma_tails.gamma_hazard,
     partials=[
-        lambda out, a, x, *, n, upper: gamma_hazard(a, x, n=n + 1, upper=upper),
-        _hazard_along,
+        lambda out, a, x, *, n, upper: gamma_hazard(a, x, n=(n[0] + 1, n[1]), upper=upper),
+        lambda out, a, x, *, n, upper: gamma_hazard(a, x, n=(n[0], n[1] + 1), upper=upper),
     ],
     meaning=lambda numbers, a, x, n, upper: numbers.differentiated(
-        lambda a: _density(numbers, a, x, 0) / _tail(numbers, a, x, upper), (a,), (n,)
+        lambda a, x: _density(numbers, a, x, 0) / _tail(numbers, a, x, upper), (a, x), n
     ),
-    doc="The derivative of order n in a of the gamma distribution's density over a tail.",
+    doc="The derivative of orders n in a and x of the gamma distribution's density over a tail.",
 )

@@ -68,7 +68,7 @@ NUMERIC: dict[Primitive, Any] = {
     ops.betaincinv: pointwise(SHAPE, SHAPE, SMALL, shapes=FEW),
     ops.betainccinv: pointwise(SHAPE, SHAPE, PART, shapes=FEW),
     ops.log_gamma_tail: varied(pointwise(SHAPE, (0.5, 3.0), shapes=FEW), n=(0, 1), upper=(False, True)),
-    ops.gamma_hazard: varied(pointwise(SHAPE, (0.5, 3.0), shapes=FEW), n=(0, 1), upper=(False, True)),
+    ops.gamma_hazard: varied(pointwise(SHAPE, (0.5, 3.0), shapes=FEW), n=((0, 0), (1, 0), (0, 1)), upper=(False, True)),
     ops.log_beta_tail: varied(
         pointwise(SHAPE, SHAPE, SMALL, shapes=FEW), n=((0, 0), (0, 1), (1, 0)), upper=(False, True)
     ),
