@@ -132,7 +132,7 @@ def agm(a: Any, b: Any) -> Any:
     zero, one = full(0.0, a), full(1.0, a)
     found = math.pi / ops.power_integral(zero, high * high, low * low, one, power=0.0, powers=THIRD["f"])
     steep = ops.sqrt(where(nothing, where(first > second, b, a), 1.0))  # it is 0 there, with an infinite slope
-    found = where(endless, a + b, sign * found * unit / scale)
+    found = where(endless, a + b, sign * found * (unit / scale))
     found = where(none, 0.0, where(nothing, steep, found))
     return defined_where((ops.sign(a) * ops.sign(b) >= 0.0) & (a * b == a * b), found)
 
