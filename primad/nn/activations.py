@@ -12,8 +12,8 @@ from primad.errors import ShapeError
 from primad.nn.lookup import one_hot
 from primad.nn.operands import floats
 from primad.nn.random import uniform
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import absolute, exp, expm1, log, maximum, tanh, where
-from primad.numpy.promotion import normalize_axis
 from primad.numpy.reduce.reductions import argmax
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.shapes.shaping import broadcast_to, moveaxis, split

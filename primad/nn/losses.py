@@ -9,8 +9,8 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.nn.operands import floats, integers, same_shape
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import absolute, log, maximum, where
-from primad.numpy.promotion import normalize_axis
 from primad.numpy.reduce.reductions import mean
 from primad.numpy.reduce.reductions import sum as total
 from primad.numpy.shapes.indexing import take, take_along_axis

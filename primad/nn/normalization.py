@@ -8,8 +8,8 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.nn.operands import floats
+from primad.numpy.axis_arguments import normalize_axes, normalize_axis
 from primad.numpy.elementwise.ufuncs import sqrt
-from primad.numpy.promotion import normalize_axes, normalize_axis
 from primad.numpy.reduce.reductions import mean, var
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive

@@ -12,8 +12,9 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import real_dtype
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated
-from primad.numpy.promotion import convert, implements, normalize_axis, refuse_out
+from primad.numpy.promotion import convert, implements, refuse_out
 from primad.numpy.shapes.shaping import roll
 from primad.ops.arrays.fourier_laws import SWAPPED
 from primad.ops.arrays.frequency_pairs import hermitian_ends, weigh_pairs

@@ -5,7 +5,6 @@ Also the registration that makes plain `np.sin(x)` on a traced array find its im
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -326,65 +325,12 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
     return result
 
 
-def as_shape(shape: Any) -> tuple[int, ...]:
-    """Return a shape that is given as one length or several."""
-    return tuple(map(operator.index, shape)) if np.ndim(shape) else (operator.index(shape),)
-
-
-def normalize_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return sorted nonnegative axes; None means all.
-
-    Raises:
-        ShapeError: if an axis is out of range or repeated.
-    """
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    result = []
-    for item in axes:
-        number = operator.index(item)
-        if not -ndim <= number < ndim:
-            raise ShapeError(
-                f"{name}: axis {number} is out of range for an array with {ndim} axes",
-                fix=f"name an axis from 0 to {ndim - 1}." if ndim else "leave the axis out.",
-            )
-        result.append(number % ndim)
-    if len(set(result)) != len(result):
-        raise ShapeError(f"{name}: axis {axis} names an axis twice", fix="name each axis once.")
-    return tuple(sorted(result))
-
-
 def check_layout(name: str, order: Any = "K", device: Any = None) -> None:
     """Raise if NumPy has no such order or device for an array that is made; those it has say nothing about values."""
     if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
         raise ShapeError(f"{name}: order must be 'C', 'F', 'A' or 'K', got {order!r}", fix="leave it out.")
     if device not in (None, "cpu"):
         raise ShapeError(f"{name}: the device must be 'cpu', got {device!r}", fix="leave it out.")
-
-
-def reduced_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes of a reduction; NumPy takes a number for an array with one axis there."""
-    return () if ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1) else normalize_axes(name, axis, ndim)
-
-
-def normalize_axis(name: str, axis: Any, ndim: int) -> int:
-    """Return one nonnegative axis.
-
-    Raises:
-        ShapeError: if it is out of range, or no integer.
-    """
-    if axis.__class__ is int and -ndim <= axis < ndim:
-        return int(axis % ndim)
-    if axis is None or isinstance(axis, (tuple, list)):
-        raise ShapeError(f"{name}: axis must be one integer, got {axis!r}", fix="write one axis, as axis=0.")
-    return normalize_axes(name, axis, ndim)[0]
-
-
-def keep_axes(result: TracedArray, x: TracedArray, axes: tuple[int, ...], keepdims: bool) -> TracedArray:
-    """Put back reduced axes with length 1, if asked."""
-    if not keepdims:
-        return result
-    return cast(TracedArray, ops.reshape(result, shape=tuple([1 if i in axes else n for i, n in enumerate(x.shape)])))
 
 
 def as_float(x: TracedArray) -> TracedArray:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.numpy.axis_arguments import keep_axes, normalize_axes
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
-from primad.numpy.promotion import as_float, harmonize, implements, keep_axes, normalize_axes
+from primad.numpy.promotion import as_float, harmonize, implements
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_

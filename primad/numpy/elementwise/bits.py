@@ -10,6 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.array_types import is_float
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import absolute, clip, floor_divide, fmod, maximum, where
 from primad.numpy.promotion import (
     convert,
@@ -18,7 +19,6 @@ from primad.numpy.promotion import (
     joined,
     loop_dtype,
     loop_dtypes,
-    normalize_axis,
     refuse_out,
     traced_operands,
 )

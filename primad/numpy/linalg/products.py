@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.linalg.sparse_products import sparse_product
@@ -22,7 +23,6 @@ from primad.numpy.promotion import (
     implements,
     joined,
     loop_dtype,
-    normalize_axis,
     refuse_out,
     result_dtype,
 )

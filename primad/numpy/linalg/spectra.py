@@ -11,14 +11,10 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import is_complex
+from primad.numpy.axis_arguments import keep_axes, normalize_axes
 from primad.numpy.elementwise.ufuncs import absolute, where
 from primad.numpy.linalg.linear_systems import inv, square_matrices
-from primad.numpy.promotion import (
-    as_float,
-    implements,
-    keep_axes,
-    normalize_axes,
-)
+from primad.numpy.promotion import as_float, implements
 from primad.numpy.reduce.reductions import norm_
 from primad.numpy.reduce.reductions import sum as sum_
 from primad.numpy.shapes.shaping import moveaxis

@@ -11,23 +11,14 @@ import numpy as np
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import is_complex, is_float
+from primad.numpy.axis_arguments import keep_axes, normalize_axes, normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated, imag, real
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.rounding import rint
 from primad.numpy.elementwise.ufuncs import ceil, clip, defined_where, floor, maximum, minimum, sqrt, where
 from primad.numpy.linalg.diagonals import diagonal
 from primad.numpy.linalg.products import dot
-from primad.numpy.promotion import (
-    as_float,
-    as_traced,
-    convert,
-    implements,
-    keep_axes,
-    normalize_axes,
-    normalize_axis,
-    refuse_out,
-    traced_operands,
-)
+from primad.numpy.promotion import as_float, as_traced, convert, implements, refuse_out, traced_operands
 from primad.numpy.reduce.nans import without_nan
 from primad.numpy.reduce.reductions import average, mean, refuse_integers, sum
 from primad.numpy.reduce.scans import cumsum

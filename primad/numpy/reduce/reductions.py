@@ -11,6 +11,7 @@ from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import is_float, real_dtype
 from primad.ir.node import Node, Trace
+from primad.numpy.axis_arguments import keep_axes, normalize_axes, normalize_axis, reduced_axes
 from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.square_roots import safe_sqrt
@@ -24,10 +25,6 @@ from primad.numpy.promotion import (
     expand,
     implements,
     joined,
-    keep_axes,
-    normalize_axes,
-    normalize_axis,
-    reduced_axes,
     refuse_out,
     traced_operands,
 )

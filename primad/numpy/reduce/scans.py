@@ -10,7 +10,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.numpy.promotion import accumulator, convert, implements, normalize_axis, refuse_out
+from primad.numpy.axis_arguments import normalize_axis
+from primad.numpy.promotion import accumulator, convert, implements, refuse_out
 from primad.numpy.shapes.shaping import concatenate, moveaxis, ravel, stack
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive

@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.numpy.axis_arguments import as_shape, normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.rounding import nan_to_num
@@ -17,13 +18,11 @@ from primad.numpy.elementwise.ufuncs import absolute, where
 from primad.numpy.linalg.products import dot
 from primad.numpy.promotion import (
     as_float,
-    as_shape,
     convert,
     expand,
     first_traced,
     implements,
     joined,
-    normalize_axis,
     result_dtype,
     traced_operands,
 )

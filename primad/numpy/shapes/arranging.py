@@ -10,18 +10,16 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.axis_arguments import as_shape, normalize_axes, normalize_axis
 from primad.numpy.linalg.diagonals import diag
 from primad.numpy.promotion import (
     any_traced,
-    as_shape,
     as_traced,
     convert,
     expand,
     first_traced,
     implements,
     joined,
-    normalize_axes,
-    normalize_axis,
     traced_operands,
 )
 from primad.numpy.shapes.indexing import take

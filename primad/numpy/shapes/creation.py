@@ -14,11 +14,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from primad.errors import ShapeError, TracingError
+from primad.numpy.axis_arguments import as_shape
 from primad.numpy.elementwise.ufuncs import exp, floor, log, power, sign
 from primad.numpy.inplace.writable import writable
 from primad.numpy.promotion import (
     any_traced,
-    as_shape,
     as_traced,
     check_layout,
     convert,

@@ -13,18 +13,10 @@ import numpy as np
 from primad import ops
 from primad.errors import IndexShapeError, TracingError
 from primad.ir.node import Params, named
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.inplace.boolean_index import Chosen, Mask, check_mask, known_mask
 from primad.numpy.linalg.diagonals import diagonal_
-from primad.numpy.promotion import (
-    any_traced,
-    as_traced,
-    convert,
-    expand,
-    first_traced,
-    implements,
-    normalize_axis,
-    refuse_out,
-)
+from primad.numpy.promotion import any_traced, as_traced, convert, expand, first_traced, implements, refuse_out
 from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.primitive import Primitive, consuming
 from primad.recording.foreign import kind_of, refuse_foreign, without_labels

@@ -9,18 +9,10 @@ import numpy as np
 from primad import ops
 from primad.errors import IndexShapeError, ShapeError, TracingError
 from primad.ir.array_types import is_float
+from primad.numpy.axis_arguments import normalize_axes
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import where
-from primad.numpy.promotion import (
-    as_traced,
-    convert,
-    implements,
-    joined,
-    normalize_axes,
-    refuse_out,
-    result_dtype,
-    traced_operands,
-)
+from primad.numpy.promotion import as_traced, convert, implements, joined, refuse_out, result_dtype, traced_operands
 from primad.numpy.reduce.reductions import any, sum
 from primad.numpy.shapes.indexing import take, take_along_axis
 from primad.numpy.shapes.shaping import broadcast_to, concatenate, ravel, reshape

@@ -8,17 +8,9 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.rounding import around
-from primad.numpy.promotion import (
-    any_traced,
-    as_traced,
-    convert,
-    expand,
-    implements,
-    joined,
-    normalize_axis,
-    traced_operands,
-)
+from primad.numpy.promotion import any_traced, as_traced, convert, expand, implements, joined, traced_operands
 from primad.numpy.reduce.quantiles import median
 from primad.numpy.reduce.reductions import max, mean, min
 from primad.numpy.shapes.creation import linspace

@@ -13,16 +13,14 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.node import named
+from primad.numpy.axis_arguments import as_shape, normalize_axes, normalize_axis
 from primad.numpy.promotion import (
-    as_shape,
     as_traced,
     convert,
     expand,
     first_traced,
     implements,
     joined,
-    normalize_axes,
-    normalize_axis,
     refuse_out,
     result_dtype,
 )

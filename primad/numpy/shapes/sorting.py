@@ -9,8 +9,9 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.ir.array_types import complex_dtype, is_complex
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.logic import isnan
-from primad.numpy.promotion import convert, implements, normalize_axis, traced_operands
+from primad.numpy.promotion import convert, implements, traced_operands
 from primad.numpy.shapes.indexing import take_along_axis
 from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.kinds import composite

@@ -12,8 +12,9 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy import fft as numpy_fft
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.fft import resized
-from primad.numpy.promotion import convert, normalize_axis, traced_operands
+from primad.numpy.promotion import convert, traced_operands
 from primad.numpy.shapes.shaping import flip
 from primad.ops.arrays.cosine_sine_transforms import INVERSE
 from primad.ops.arrays.fourier_laws import SWAPPED

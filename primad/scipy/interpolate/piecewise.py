@@ -10,8 +10,8 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, MissingAttributeError, ShapeError, TracingError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import defined_where
-from primad.numpy.promotion import normalize_axis
 from primad.numpy.shapes.ordering import values_of
 from primad.recording.traced_array import settled
 from primad.scipy.traced_calls import is_recorded

@@ -8,8 +8,8 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import defined_where
-from primad.numpy.promotion import normalize_axis
 from primad.recording.traced_array import settled
 from primad.scipy.interpolate.bsplines import make_interp_spline
 from primad.scipy.interpolate.piecewise import (

@@ -9,8 +9,8 @@ import numpy as np
 from primad import numpy as pnp
 from primad import ops
 from primad.errors import ShapeError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated
-from primad.numpy.promotion import normalize_axis
 from primad.recording.traced_array import settled
 from primad.scipy.linear_filters.stencils import extension_of, padded, weighted
 from primad.scipy.mirrors import mirrors_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError
-from primad.numpy.promotion import normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
 from primad.scipy.mirrors import known, mirrors_of
 from primad.scipy.ndimage.filters import along_axis
 from primad.scipy.ndimage.images import chosen_axes, for_each, image

@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
-from primad.numpy.promotion import any_traced, as_traced, first_traced, normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
+from primad.numpy.promotion import any_traced, as_traced, first_traced
 from primad.recording.traced_array import TracedArray, settled
 
 

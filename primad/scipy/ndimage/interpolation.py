@@ -8,7 +8,8 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
-from primad.numpy.promotion import any_traced, normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
+from primad.numpy.promotion import any_traced
 from primad.recording.traced_array import settled
 from primad.scipy import special
 from primad.scipy.linear_filters.stencils import EXTENSIONS, extension_of, padded

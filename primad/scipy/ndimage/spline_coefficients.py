@@ -10,7 +10,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import DomainError
 from primad.functional.control.user_loops import scan
-from primad.numpy.promotion import normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
 from primad.scipy.linear_filters.stencils import extension_of
 from primad.scipy.mirrors import mirrors_of
 from primad.scipy.ndimage.images import image

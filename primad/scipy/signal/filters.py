@@ -8,7 +8,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
-from primad.numpy.promotion import normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
 from primad.scipy.linear_filters.recursions import cascade
 from primad.scipy.linear_filters.stencils import padded, weighted
 from primad.scipy.mirrors import floats, known, mirrors_of

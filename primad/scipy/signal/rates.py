@@ -11,7 +11,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
-from primad.numpy.promotion import normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
 from primad.scipy.mirrors import floats, mirrors_of
 from primad.scipy.signal.filters import lfilter, sosfilt, sosfiltfilt
 from primad.system.tracebacks import entrance

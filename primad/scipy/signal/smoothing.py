@@ -10,7 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
-from primad.numpy.promotion import normalize_axis
+from primad.numpy.axis_arguments import normalize_axis
 from primad.scipy import fft
 from primad.scipy.linear_filters.stencils import extension_of, padded, weighted
 from primad.scipy.mirrors import floats, mirrors_of

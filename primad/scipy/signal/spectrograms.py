@@ -9,8 +9,8 @@ import numpy as np
 from primad import numpy as pnp
 from primad import ops
 from primad.errors import DomainError, ShapeError
+from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.complex_numbers import conjugated
-from primad.numpy.promotion import normalize_axis
 from primad.scipy import fft
 from primad.scipy.linear_filters.stencils import padded
 from primad.scipy.mirrors import floats, mirrors_of
