@@ -73,6 +73,8 @@ def implements(
     """
 
     def decorate(function: F) -> F:
+        if ufunc and isinstance(originals[0], Deferred):
+            function = _in_loop(originals[0], function)
         table = UFUNCS if ufunc else FUNCTIONS
         for original in originals:
             table[original] = function
@@ -103,6 +105,28 @@ def implements(
         return cast(F, dispatch)
 
     return decorate
+
+
+def _in_loop(ufunc: Deferred, function: F) -> F:
+    """Return a function that computes in the dtype of SciPy's loop where operands are no floats of 32 or 64 bits.
+
+    SciPy has no loops of half precision, of integers and of booleans.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        traced = [arg for arg in args if isinstance(arg, TracedArray)]
+        if any(arg.dtype.kind in "biu" or arg.dtype == np.float16 for arg in traced):
+            dtypes = loop_dtypes(ufunc, *args)
+            args = tuple(
+                [
+                    convert(arg, dtype) if isinstance(arg, TracedArray) and dtype.kind == "f" else arg
+                    for arg, dtype in zip(args, dtypes, strict=True)
+                ]
+            )
+        return function(*args, **kwargs)
+
+    return cast(F, call)
 
 
 def _of_lists(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -71,10 +71,10 @@ def test_arithmetic_geometric_means_of_all_types_and_of_infinities() -> None:
     for dtype in (np.float64, np.float32, np.float16):
         with np.errstate(all="ignore"):
             a, b = np.meshgrid(sizes.astype(dtype), sizes.astype(dtype))
-            wanted = special.agm(a.astype(float), b.astype(float)).astype(dtype)
+            wanted = special.agm(a.astype(float), b.astype(float))
             found = primad.jit(recorded.agm)(a, b)
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, wanted, rtol=8 * np.finfo(dtype).eps)
+            assert found.dtype == special.agm(a, b).dtype
+        np.testing.assert_allclose(found, wanted, rtol=8 * np.finfo(found.dtype).eps)
 
 
 def test_carlsons_integrals_of_all_sizes() -> None:
