@@ -107,6 +107,26 @@ def _bessel(n: int) -> Callable[[Any], Any]:
     return lambda z: m.besselj(n, m.sqrt(z)) / m.sqrt(z) ** n / (z - zero * zero)
 
 
+def _second(n: int) -> Callable[[Any], Any]:
+    """Return what is left of Yₙ(x) in x² without its logarithm: of Y₀ over x² − zero², of Y₁ times x (DLMF 10.8.1)."""
+    with m.workdps(DIGITS):
+        zero = m.mpf(1) if n else m.besselyzero(0, 1)
+
+    def rest(z: Any) -> Any:
+        x = m.sqrt(z)
+        left = m.bessely(n, x) - 2 / m.pi * m.besselj(n, x) * m.log(x / zero)
+        return left * x if n else left / (z - zero * zero)
+
+    return rest
+
+
+def _about_zero(n: int, k: int) -> Callable[[Any], Any]:
+    """Return Yₙ(x)/(x − zero)."""
+    with m.workdps(DIGITS):
+        zero = m.besselyzero(n, k)
+    return lambda x: m.bessely(n, x) / (x - zero)
+
+
 def _hankel(n: int, w: Any) -> Any:
     """Return P + iQ of Hankel's expansion (DLMF 10.17.5) at x = 5/√w, and x."""
     x = 5 / m.sqrt(w)
@@ -138,6 +158,11 @@ BESSEL: dict[str, Wanted] = {
     "J1_NEAR": Wanted(0.0, 25.0, 12, _bessel(1)),
     "J1_COSINES": Wanted(0.0, 1.0, 19, _cosines(1)),
     "J1_SINES": Wanted(0.0, 1.0, 18, _sines(1)),
+    "J2_NEAR": Wanted(0.0, 25.0, 13, _bessel(2)),
+    "Y0_NEAR": Wanted(0.0, 4.0, 9, _second(0)),
+    "Y0_MIDDLE": Wanted(2.0, 5.0, 23, _about_zero(0, 2)),
+    "Y1_NEAR": Wanted(0.0, 4.0, 10, _second(1)),
+    "Y1_MIDDLE": Wanted(2.0, 5.0, 26, _about_zero(1, 1)),
     **{f"I{n}_FAR": Wanted(0.0, 1.0, 21, _far(8.0, 1, partial(_scaled, n))) for n in (0, 1, 2)},
     **{f"I{n}_SLOPE": Wanted(0.0, 1.0, 24, _far(8.0, 3, _slope(_scaled, n, 1))) for n in (0, 1)},
     **{f"K{n}_NEAR": Wanted(0.0, 4.0, 10, _of_square(n, 2 * n - 1)) for n in (0, 1)},

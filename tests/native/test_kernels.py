@@ -160,8 +160,9 @@ def test_special_values_are_numpys(name, dtype):
     if name in ROUNDING or want.dtype == bool:
         np.testing.assert_array_equal(got, want)
     else:
-        if name == "bessel_j":  # SciPy's is 12 ulp off there
-            want = np.where(np.abs(a) == 88.0, dtype(mpmath.besselj(0, 88)), want)
+        if name in ("bessel_j", "bessel_y"):  # SciPy's are 12 ulp and more off there
+            exact = dtype((mpmath.besselj if name == "bessel_j" else mpmath.bessely)(0, 88))
+            want = np.where((np.abs(a) == 88.0) & np.isfinite(want), exact, want)
         np.testing.assert_allclose(got, want, rtol=8 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).tiny)
     if want.dtype != bool:
         known = ~np.isnan(want)

@@ -82,11 +82,11 @@ def _chances(low: float, high: float) -> Callable[[np.random.Generator], list[An
     return points
 
 
-def _bessel_points(n: int) -> Callable[[np.random.Generator], list[Any]]:
+def _bessel_points(n: int, zero_of: Callable[..., Any] = m.besseljzero) -> Callable[[np.random.Generator], list[Any]]:
     """Return points, and what is close to zeros."""
 
     def points(rng: np.random.Generator) -> list[Any]:
-        zeros = np.array([float(m.besseljzero(n, k)) for k in (1, 2, 3, 9)])
+        zeros = np.array([float(zero_of(n, k)) for k in (1, 2, 3, 9)])
         near = np.multiply.outer(1 + 10 ** rng.uniform(-15, -3, 8), zeros).ravel()
         x = np.concatenate(
             [rng.uniform(0, 12, 80), 10 ** rng.uniform(-30, 6, 50), zeros, near, [5, np.nextafter(5, 6)]]
@@ -151,6 +151,13 @@ ENTRIES: dict[str, Entry] = {
     },
     "j0": Entry(ops.bessel_j, {"n": 0}, partial(m.besselj, 0), _bessel_points(0), 8, conditioned=True),
     "j1": Entry(ops.bessel_j, {"n": 1}, partial(m.besselj, 1), _bessel_points(1), 8, conditioned=True),
+    "j2": Entry(ops.bessel_j, {"n": 2}, partial(m.besselj, 2), _bessel_points(2), 8, conditioned=True),
+    **{
+        f"y{n}": Entry(
+            ops.bessel_y, {"n": n}, partial(m.bessely, n), _bessel_points(n, m.besselyzero), 8, conditioned=True
+        )
+        for n in (0, 1, 2)
+    },
 }
 
 

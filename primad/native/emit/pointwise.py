@@ -16,7 +16,7 @@ from primad.native.emit import vector_functions
 from primad.native.emit.emit_context import Emit, Pointwise, times
 from primad.native.emit.scipy_functions import exported
 from primad.native.llvm.vectors import BOOL, CELLS, Vector
-from primad.native.special.bessel_functions import bessel_j
+from primad.native.special.bessel_functions import bessel_j, bessel_y
 from primad.native.special.erf_family import ERF_FAMILY
 from primad.native.special.log_gamma import gammaln
 from primad.native.special.modified_bessel import bessel_i, bessel_k, member
@@ -331,7 +331,7 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.dawsn: exported("dawsn"),
     ops.bessel_i: bessel_i,
     ops.bessel_j: bessel_j,
-    ops.bessel_y: exported("y0", "y1", of_order="yv"),
+    ops.bessel_y: bessel_y,
     ops.bessel_k: bessel_k,
     ops.member: member,
     ops.gammainc: exported("gammainc"),
