@@ -10,20 +10,17 @@ from primad.native.emit.vector_math import in_double
 from primad.native.llvm.vectors import Vector
 from primad.native.special.fits import LOG_GAMMA, SINC, STIRLING
 
-STIRLINGS = 3.0
-"""The number from which on a fit is of what Stirling's formula leaves. Chosen: where the fit about 1 and 2 ends."""
-
 
 def _of_positive(v: Vector, x: str) -> str:
-    """Return log Γ(x) of x ≥ 0: (x − 1)·(x − 2) times a fit, below 1 of x + 1 (DLMF 5.5.1); Stirling's from 3 on."""
+    """Return log Γ(x) of x ≥ 0: (x − 1)·(x − 2) times a fit, below 1 of x + 1 (DLMF 5.5.1); from 3 on Stirling's."""
     one, zero = v.constant(1), v.constant(0)
-    low, far = v.compare("olt", x, one), v.compare("oge", x, v.constant(STIRLINGS))
+    low, far = v.compare("olt", x, one), v.compare("oge", x, v.constant(LOG_GAMMA.high))
     log, less = function(v, "log", x), v.op("fsub", x, one)
     first, second = v.choose(low, x, less), v.choose(low, less, v.op("fsub", x, v.constant(2)))
     fit = LOG_GAMMA.at(v, v.choose(low, v.op("fadd", x, one), x))
     near = v.op("fadd", v.op("fmul", v.op("fmul", first, second), fit), v.choose(low, v.op("fneg", log), zero))
     inverse = v.op("fdiv", one, x)
-    scaled = v.op("fmul", inverse, v.constant(STIRLINGS))
+    scaled = v.op("fmul", inverse, v.constant(LOG_GAMMA.high))
     constant = v.constant(0.5 * math.log(2 * math.pi) - 0.5)
     rest = v.intrinsic("fma", STIRLING.at(v, v.op("fmul", scaled, scaled)), inverse, constant)
     lead = v.op("fsub", x, v.constant(0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from primad.ir.node import Node
@@ -16,7 +17,7 @@ from primad.native.special import bessel_fits
 from primad.native.special.fits import Fit
 
 FAR_OF_I, FAR_OF_K = 8.0, 2.0
-"""The numbers from which on fits hold. Chosen: there the series of I has no cancellation, and that of K little."""
+"""The values of x from which on fits hold. Chosen: there the series of I has no cancellation, and that of K little."""
 I_FAR = (bessel_fits.I0_FAR, bessel_fits.I1_FAR, bessel_fits.I2_FAR)
 I_SLOPES = (bessel_fits.I0_SLOPE, bessel_fits.I1_SLOPE)
 K_NEAR = (bessel_fits.K0_NEAR, bessel_fits.K1_NEAR)
@@ -145,11 +146,11 @@ bessel_i = _of_order(_i, (0, 1, 2), exported(of_order="iv"), 5)
 bessel_k = _of_order(_k, (0, 1, 2), exported(of_order="kv"), 6)
 """How they are written; the times are those of n = 0 and 1, measured."""
 
-SCALED: dict[tuple[str, tuple[float, ...]], Callable[[Vector, str], str]] = {
-    **{("ive", (n,)): lambda v, x, n=n: _i(v, x, n, True) for n in (0, 1, 2)},
-    **{("ive_slope", (n, 1)): lambda v, x, n=n: _slope_of_i(v, x, n) for n in (0, 1)},
-    **{("kve", (n,)): lambda v, x, n=n: _k(v, x, n, True) for n in (0, 1, 2)},
-    **{("kve_slope", (n, 1)): lambda v, x, n=n: _slope_of_k(v, x, n) for n in (0, 1)},
+SCALED: dict[tuple[str, tuple[float, ...]], Callable[..., str]] = {
+    **{("ive", (n,)): partial(_i, n=n, scaled=True) for n in (0, 1, 2)},
+    **{("ive_slope", (n, 1)): partial(_slope_of_i, n=n) for n in (0, 1)},
+    **{("kve", (n,)): partial(_k, n=n, scaled=True) for n in (0, 1, 2)},
+    **{("kve_slope", (n, 1)): partial(_slope_of_k, n=n) for n in (0, 1)},
 }
 """The members of families that are ours."""
 
