@@ -29,6 +29,8 @@ TABLES = stored.read()
 ENDS = [0.0, -0.0, math.inf, -math.inf, math.nan, -1.0, -3.0, 1.0, 2.0, -1e17, 1e17, 1e308, -1e308, 0.5]
 SMALLER_ENDS = [x for x in ENDS if abs(x) != 1e308]
 """Those of functions that SciPy has no value of elsewhere."""
+ENDS_OF_SLOPES = [x for x in ENDS if x != 2.0]
+"""Those where differences of SciPy's functions are not 9 ulp off."""
 
 
 class Entry(NamedTuple):
@@ -111,6 +113,13 @@ def _modified(kind: str, n: int, power: int = 0) -> Callable[[Any], Any]:
     return lambda x: getattr(m, f"bessel{kind}")(n, x) * m.exp(power * abs(x))
 
 
+def _slope(kind: str, n: int, x: Any) -> Any:
+    """Return the derivative of exp(∓x) times a modified Bessel function, x > 0 (DLMF 10.29.1 and 10.29.3)."""
+    function, sign = getattr(m, f"bessel{kind}"), 1 if kind == "i" else -1
+    mean = (function(abs(n - 1), x) + function(n + 1, x)) / 2
+    return sign * m.exp(-sign * x) * (mean - function(n, x))
+
+
 def _inverse(x: Any) -> Any:
     """Return the number at which erfc is x."""
     if x > 0.5:
@@ -147,6 +156,19 @@ ENTRIES: dict[str, Entry] = {
             ops.member, {"of": f"{kind}ve", "p": (n,)}, _modified(kind, n, power), _modified_points(1e5, power < 0), 8
         )
         for kind, power in (("i", -1), ("k", 1))
+        for n in (0, 1)
+    },
+    **{
+        f"{kind}{n}e slope": Entry(
+            ops.member,
+            {"of": f"{kind}ve_slope", "p": (n, 1)},
+            partial(_slope, kind, n),
+            _modified_points(1e3, False),
+            24,
+            True,
+            ENDS_OF_SLOPES,
+        )
+        for kind in "ik"
         for n in (0, 1)
     },
     "j0": Entry(ops.bessel_j, {"n": 0}, partial(m.besselj, 0), _bessel_points(0), 8, conditioned=True),

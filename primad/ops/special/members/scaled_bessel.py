@@ -47,14 +47,14 @@ def _ive(x: Any, v: float, n: int) -> Any:
     near = _near(special.ive, np.where(far, 1.0, x), v, n, np.where(np.where(far, 1.0, x) < 0.0, 1.0, -1.0))
     turned = np.where(x < 0.0, (-1.0) ** (v + n) if v == int(v) else np.nan, 1.0)
     distant = turned * _far(np.where(far, size, FAR), v, n, -1.0) / math.sqrt(2.0 * math.pi)
-    return np.where(size == np.inf, 0.0, np.where(far, distant, near))
+    return np.where(far, distant, near)
 
 
 def _kve(x: Any, v: float, n: int) -> Any:
     far = x > max(FAR, 0.25 * v * v)
     near = (-1.0) ** n * _near(special.kve, np.where(far, 1.0, x), v, n, -1.0)
     distant = _far(np.where(far, x, FAR), v, n, 1.0) * math.sqrt(0.5 * math.pi)
-    return np.where(x == np.inf, 0.0, np.where(far, distant, near))
+    return np.where(far, distant, near)
 
 
 def _meaning(function: str, sign: int) -> Any:
