@@ -488,7 +488,7 @@ def test_products_of_large_matrices_stay_complex(monkeypatch: pytest.MonkeyPatch
     function = primad.grad(lambda a, b: np.sum(np.abs(a @ b @ a) ** 2), argnums=(0, 1))
     program = program_of(function, a, a)
     monkeypatch.setattr(complex_plans, "blas_is_as_wide", lambda: True)
-    for flops, largest, whole in ((1e6, 1000, False), (1e9, 1000, True), (1e6, 2**20, True)):
+    for flops, largest, whole in ((1e6, 1000, False), (1e10, 1000, True), (1e6, 2**20, True)):
         monkeypatch.setattr(complex_plans, "SHARED_FLOPS", flops)
         monkeypatch.setattr(complex_plans, "LARGEST_MATRIX", largest)
         plan = complex_plans.complex_plan(program, PLAIN)

@@ -198,7 +198,7 @@ def _contract_adapt(change: Change, *, labels: str) -> dict[str, Any]:
 def _contract_cost(node: Node) -> Cost:
     in_x, in_y, _ = split(dict(node.params)["labels"])
     lengths = dict(zip(in_x + in_y, node.inputs[0].type.shape + node.inputs[1].type.shape, strict=True))
-    flops = 2 * math.prod(lengths.values())
+    flops = (8 if node.type.dtype.kind == "c" else 2) * math.prod(lengths.values())
     return Cost(flops, flops, node.type.nbytes, 1)
 
 

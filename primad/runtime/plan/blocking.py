@@ -70,6 +70,6 @@ def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Ca
 def piece_arguments(node: Node) -> dict[str, Any]:
     """Return what lets an op's definition share its pieces among threads and multiply by native code, as it can."""
     found: dict[str, Any] = {"each": in_chunks} if node.op.memory.each else {}
-    if node.op.memory.times and (times := packed_product(node.type.dtype, node.op.cost(node).matmul_flops // 2)):
+    if node.op.memory.times and (times := packed_product(node.type.dtype, node.op.cost(node).matmul_flops // 8)):
         found["times"] = times
     return found
