@@ -11,6 +11,7 @@ import pytest
 import primad
 from primad.native.emit import packed_products
 from primad.native.emit.packed_products import COLUMNS, DEPTH, HEIGHT, ROWS, WIDTH, PackedProduct, packed_product
+from primad.runtime.tiling import complex_plans
 from primad.system.machine import THREAD_WORK
 
 COMPLEX = np.dtype(np.complex128)
@@ -155,7 +156,8 @@ def test_programs_use_it_and_have_the_same_bits_on_any_number_of_threads(monkeyp
         return done
 
     monkeypatch.setattr(PackedProduct, "_run", counted)
-    x, y = drawn(320, 330) / 20, drawn(330, 340) / 20
+    monkeypatch.setattr(complex_plans, "blas_is_as_wide", lambda: True)
+    x, y = drawn(470, 480) / 20, drawn(480, 490) / 20
     derive = primad.jit(primad.value_and_grad(lambda a, b: np.sum(np.abs(a @ b) ** 2), (0, 1)))
     before = primad.get_num_threads()
     found = []
