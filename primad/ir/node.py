@@ -11,7 +11,6 @@ import itertools
 import struct
 import zlib
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -271,7 +270,7 @@ class Trace:
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
-                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*map(_TYPE, inputs))
+                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
                 node = self._new(op, inputs, params, type)
             self._table[key] = node
         return node
@@ -323,7 +322,7 @@ class _Types:
 
     def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
         """Return the type of an application."""
-        types = tuple(map(_TYPE, inputs))
+        types = tuple([operand.type for operand in inputs])
         if op.programs.names:  # they would be kept alive
             return op.infer(*types, **dict(params))
         found = self._known.get((op, types, key))
@@ -339,7 +338,6 @@ class _Types:
 
 
 _INFERRED = _Types()
-_TYPE = attrgetter("type")
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:

@@ -256,7 +256,7 @@ class Program:
             if node not in number:
                 number[node] = len(number)
                 params = params_key(node.params) if node.params else ()
-                rows.append((node.op, tuple(map(number.__getitem__, node.inputs)), params))
+                rows.append((node.op, tuple([number[operand] for operand in node.inputs]), params))
         rows.append(tuple([number[node] for node in self.outputs]))
         return Key(tuple(rows)), list(sources)
 

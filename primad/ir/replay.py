@@ -41,7 +41,7 @@ def rebuild(node: Node, mapping: Mapping[Node, Node], trace: Trace, copy: bool =
         first, second = given
         inputs = get(first, first), get(second, second)
     else:
-        inputs = tuple(map(get, given, given))
+        inputs = tuple([get(operand, operand) for operand in given])
     owner = trace
     for operand in inputs:
         if operand.trace is not trace:

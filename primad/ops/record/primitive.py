@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,7 @@ class Primitive:
             first, second = inputs
             context = (first.op, second.op) if first is not second else (first.op, second.op, SAME)
         else:
-            context = tuple(map(_OP, inputs))
+            context = tuple([node.op for node in inputs])
         rewriters = self._contexts.get(context)
         if rewriters is None:
             rewriters = self._contexts[context] = self._laws_in(context)
@@ -191,9 +190,6 @@ class Primitive:
             return self.work.flops(node)
         size = node.type.size
         return Cost(0, 0, 0, 1) if self.memory.views else Cost(size, 0, node.type.nbytes, 1)
-
-
-_OP = attrgetter("op")
 
 
 def apply(trace: Trace, op: Any, *inputs: Node, **params: Any) -> Node:
