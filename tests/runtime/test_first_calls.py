@@ -1,32 +1,14 @@
 """How many functions of primad's a first call takes: what plans and writes native code walks a program many times."""
 
-import sys
-
 import numpy as np
 
 import primad
 from primad.native.llvm import persistent_cache
+from tests.counted import calls_of
 
 PACKAGE = primad.__path__[0]
 MOST_CALLS = 80_000
 """Counted: 65 000 with vectors of 512 bits. Other machines cut products into other blocks."""
-
-
-def calls_of(function, *arguments):
-    """Return how many of primad's Python functions are called on this thread."""
-    count = 0
-
-    def note(frame, event, argument):
-        nonlocal count
-        count += event == "call" and frame.f_code.co_filename.startswith(PACKAGE)
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function(*arguments)
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def net(weights, x):
@@ -46,7 +28,7 @@ def test_a_first_call_of_a_tiled_loss(monkeypatch):
 
     def first(width):
         weights = [np.full(shape, 0.1) for shape in ((2, width), (width, width), (width, 1))]
-        return calls_of(primad.jit(primad.grad(loss)), weights, np.full((10_000, 2), 0.5))
+        return calls_of(primad.jit(primad.grad(loss)), weights, np.full((10_000, 2), 0.5), within=PACKAGE)
 
     first(31)
     assert 1_000 < first(32) <= MOST_CALLS

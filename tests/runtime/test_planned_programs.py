@@ -1,6 +1,5 @@
 """Planned programs: their texts, what their ops compute, and how little runs between these."""
 
-import sys
 from textwrap import dedent
 
 import numpy as np
@@ -16,6 +15,7 @@ from primad.runtime.plan.donation import match
 from primad.runtime.plan.planned_program import PlannedOp, PlannedProgram
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.simplify import simplify
+from tests.counted import calls_of
 
 
 @pytest.fixture(autouse=True)
@@ -235,23 +235,6 @@ def test_no_law_knows_a_planned_op():
     for other in ops.ALL:
         assert not consuming(other, op) and not other.families([op])
     assert op.rewrite(plan.planned.trace, (), ()) is None
-
-
-def calls_of(function, *arguments):
-    """Return how many Python functions are called."""
-    count = 0
-
-    def note(frame, event, argument):
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        function(*arguments)
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 @pytest.mark.parametrize("name", CASES)

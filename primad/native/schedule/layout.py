@@ -91,7 +91,7 @@ def layout_of(
         slices: for the program of a tile, what its inputs and outputs are slices of.
         bodies: of the loops and calls in it, by what these apply.
     """
-    constants = {node for node in program.nodes if node.op is CAPTURED or node.op in CONSTANTS}
+    constants = set(filter(is_constant, program.nodes))
     steps = [
         node for node in program.nodes if node.op is not INPUT and node.op is not LITERAL and node not in constants
     ]
@@ -343,13 +343,13 @@ class Layout:
             own = self._own_bytes(unit.nodes[0])
             if own:
                 unit.writes[own_of(unit.nodes[0])] = own
-            for node in unit.nodes:
-                for operand in node.inputs:
-                    place = None if operand in inside else self.places[operand]
-                    if isinstance(place, View):
-                        unit.reads.add(place.buffer)
-                    elif isinstance(place, Joined):
-                        unit.reads.update([part.buffer for part in place.parts if isinstance(part, View)])
+            for operand in {x for node in unit.nodes for x in node.inputs} - inside:
+                unit.reads.update(self._buffers(self.places[operand]))
+
+    def _buffers(self, place: Place) -> list[Any]:
+        """Return the buffers that a value lies in."""
+        parts = place.parts if isinstance(place, Joined) else (place,)
+        return [part.buffer for part in parts if isinstance(part, View)]
 
     def _own_bytes(self, node: Node) -> int:
         """Return the bytes of memory that an op wants for itself."""

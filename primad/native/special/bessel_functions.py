@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from primad.native.emit.emit_context import Pointwise, times
+from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.scipy_functions import exported
 from primad.native.emit.vector_functions import function
-from primad.native.emit.vector_math import QUARTER, in_double
+from primad.native.emit.vector_math import QUARTER
 from primad.native.llvm.vectors import Vector
 from primad.native.special import bessel_fits
 from primad.native.special.fits import Fit
-from primad.native.special.modified_bessel import series
+from primad.native.special.modified_bessel import of_orders, series
 
 Zero = tuple[float, float]
 """A positive zero, in two parts."""
@@ -154,7 +154,7 @@ def _y(v: Vector, x: str, n: int) -> str:
     return v.choose(v.compare("oeq", x, v.constant(0)), v.constant(-math.inf), found)
 
 
-def _of_order(write: Callable[[Vector, str, int], str], others: Pointwise, time: float) -> Pointwise:
+def _in_waves(write: Callable[[Vector, str, int], str], others: Pointwise, time: float) -> Pointwise:
     """Return how orders 0, 1 and 2 are written up to where sines of vectors are ours; all else is SciPy's."""
 
     def of_own(v: Vector, x: str, *, n: int) -> str:
@@ -163,12 +163,9 @@ def _of_order(write: Callable[[Vector, str, int], str], others: Pointwise, time:
         some = v.code.call_once("i1", f"llvm.vector.reduce.or.v{v.lanes}i1", (v.bool, beyond))
         return v.code.either(v.type, some, lambda: v.choose(beyond, others.emit(v, x, n=n), found), lambda: found)
 
-    def emit(v: Vector, x: str, *, n: float) -> str:
-        return in_double(of_own)(v, x, n=int(n)) if n in range(len(ORDERS)) else others.emit(v, x, n=n)
-
-    return Pointwise(emit, function=True, limit=others.limit, times_exp=times(time))
+    return of_orders(of_own, others, time)
 
 
-bessel_j = _of_order(_j, exported("j0", "j1", of_order="jv"), 7)
-bessel_y = _of_order(_y, exported("y0", "y1", of_order="yv"), 9)
+bessel_j = _in_waves(_j, exported("j0", "j1", of_order="jv"), 7)
+bessel_y = _in_waves(_y, exported("y0", "y1", of_order="yv"), 9)
 """How they are written; the times are those of n = 0 and 1, measured."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -133,17 +133,17 @@ def _slope_of_k(v: Vector, x: str, n: int) -> str:
 # -- the ops -----------------------------------------------------------------------------------------------------------
 
 
-def _of_order(write: Callable[..., str], orders: Sequence[int], others: Pointwise, time: float) -> Pointwise:
-    """Return how an op is written whose orders are ours or SciPy's."""
+def of_orders(write: Callable[..., str], others: Pointwise, time: float) -> Pointwise:
+    """Return how an op is written whose orders 0, 1 and 2 are ours, and all others SciPy's."""
 
     def emit(v: Vector, x: str, *, n: float) -> str:
-        return in_double(write)(v, x, n=int(n), scaled=False) if n in orders else others.emit(v, x, n=n)
+        return in_double(write)(v, x, n=int(n)) if n in (0, 1, 2) else others.emit(v, x, n=n)
 
     return Pointwise(emit, function=True, limit=others.limit, times_exp=times(time))
 
 
-bessel_i = _of_order(_i, (0, 1, 2), exported(of_order="iv"), 5)
-bessel_k = _of_order(_k, (0, 1, 2), exported(of_order="kv"), 6)
+bessel_i = of_orders(partial(_i, scaled=False), exported(of_order="iv"), 5)
+bessel_k = of_orders(partial(_k, scaled=False), exported(of_order="kv"), 6)
 """How they are written; the times are those of n = 0 and 1, measured."""
 
 SCALED: dict[tuple[str, tuple[float, ...]], Callable[..., str]] = {

@@ -21,7 +21,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
-from primad.ops.blocked.blocked_products import made_in_order, multiply, product
+from primad.ops.blocked.blocked_products import made_in_order, multiply, product, product_flops
 from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, Times, in_order
 from primad.ops.record.fields import Law, MemoryUse, Work
@@ -198,7 +198,7 @@ def _contract_adapt(change: Change, *, labels: str) -> dict[str, Any]:
 def _contract_cost(node: Node) -> Cost:
     in_x, in_y, _ = split(dict(node.params)["labels"])
     lengths = dict(zip(in_x + in_y, node.inputs[0].type.shape + node.inputs[1].type.shape, strict=True))
-    flops = (8 if node.type.dtype.kind == "c" else 2) * math.prod(lengths.values())
+    flops = product_flops(lengths, node.type.dtype)
     return Cost(flops, flops, node.type.nbytes, 1)
 
 

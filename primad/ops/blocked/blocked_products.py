@@ -91,6 +91,11 @@ def multiply(
     return target
 
 
+def product_flops(lengths: dict[str, int], dtype: np.dtype[Any]) -> int:
+    """Return the flops of all products, added up, over letters of these lengths: four real ones for a complex one."""
+    return (8 if dtype.kind == "c" else 2) * math.prod(lengths.values())
+
+
 def pieces_along(length: int, loops: int = 1) -> int:
     """Return in how many pieces each of some products is computed, whose results have so long an axis."""
     most = MOST_CHUNKS if loops * length >= MOST_CHUNKS * NARROWEST else MOST_CHUNKS // 2
@@ -165,8 +170,7 @@ def _is_worthwhile(
 ) -> bool:
     """Say whether blocks are better than one product for operands of such shapes and strides."""
     lengths = dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
-    flops = (8 if dtype.kind == "c" else 2) * math.prod(lengths.values())
-    itemsize = dtype.itemsize
+    flops, itemsize = product_flops(lengths, dtype), dtype.itemsize
     if flops >= SHARED_FLOPS or size_of(form.inner, lengths) == 1:
         return True
     for shape, strides in ((x_shape, x_strides), (y_shape, y_strides)):
