@@ -16,9 +16,8 @@ from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.compiled_program import CompiledProgram, work_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
-from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.runtime.tiling.whole_products import is_shared
-from primad.system.machine import ALONE_WORK
+from primad.system.machine import ALONE_WORK, WORTHWHILE_BYTES
 from primad.system.quantities import count, seconds, several, size
 
 MOST_CAUSES = 6

@@ -182,6 +182,9 @@ def _count(processors: str) -> int:
 
 FIRST_CACHE, SECOND_CACHE = cache(1), cache(2)
 """The first-level data cache, and the second-level cache, of a core."""
+WORTHWHILE_BYTES = 4 * ASSUMED[2].size
+"""Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
+Estimated, as a few second-level caches of any machine. The last bits of results depend on it."""
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------

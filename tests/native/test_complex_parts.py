@@ -15,6 +15,7 @@ from primad.native.complex_numbers.part_rules import NOT_WRITTEN, RULES, SOME
 from primad.native.complex_numbers.realify import in_parts, is_complex, reason_in_parts
 from primad.native.complex_numbers.transforms import are_short
 from primad.native.llvm.compiler import compiler
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
@@ -456,6 +457,7 @@ def test_what_stages_of_complex_numbers_are_for(monkeypatch: pytest.MonkeyPatch)
     """Where neither an axis nor memory is asked for; not around numbers of several results, nor of real ones alone."""
     for name, value in {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0}.items():
         monkeypatch.setattr(tiled_plan, name, value)
+    monkeypatch.setattr(native_executor, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4, 8))
     monkeypatch.setattr(complex_plans, "WORTHWHILE_BYTES", 1)

@@ -33,6 +33,7 @@ from primad.native.schedule.layout import layout_of
 from primad.recording import tree
 from primad.runtime import cost_model
 from primad.runtime.cost_model import Machine, Prediction
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.executor import PLAIN
 from primad.runtime.loops.rematerialised_rows import pieces
 from primad.runtime.loops.row_streams import KeptStreams, streams_of
@@ -505,6 +506,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut even small programs, into tiles of 4 or 8."""
     for name, value in {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0}.items():
         monkeypatch.setattr(tiled_plan, name, value)
+    monkeypatch.setattr(native_executor, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
     monkeypatch.setattr(tiled_plan, "is_pointwise", lambda nodes: False)
     for name in ("NATIVE_LENGTHS", "MIXED_LENGTHS"):

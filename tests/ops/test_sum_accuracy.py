@@ -22,6 +22,7 @@ from primad.ir.program import Program
 from primad.native.emit import grouped_sums, kernels
 from primad.ops.blocked import groups
 from primad.parallel.threads import on_threads
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.simplify import simplify
@@ -136,6 +137,7 @@ def in_tiles(lengths: tuple[int, ...]) -> Callable[..., Array]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tile_choice, "NATIVE_LENGTHS", lengths)
             patch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+            patch.setattr(native_executor, "WORTHWHILE_BYTES", 1)
             patch.setattr(tiled_plan, "tile_length", lambda dimension: max(8, dimension.length // 500))
             program, given = planned(function, *arguments)
             return tiled_plan.make_plan(program).run(given)[0]

@@ -42,10 +42,13 @@ LAZY = {
     ): "few matrices of derivatives are asked for their sparse form",
 }
 """Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
-WHEN_IT_RUNS = ("primad.native.", "primad.runtime.loops.", "primad.runtime.program_cache", "primad.symbolic.")
-"""What is loaded when a first program runs: it compiles and plans, and importing it takes half as long as all
-the rest; and, with SymPy, for a first formula. Whoever calls it from a module that is loaded before imports
-it inside of the function."""
+WHEN_IT_RUNS = (
+    "primad.native.", "primad.runtime.cost_model", "primad.runtime.loops.", "primad.runtime.plan.",
+    "primad.runtime.program_cache", "primad.runtime.tiling.", "primad.symbolic.",
+)  # fmt: skip
+"""What is loaded when a first program runs that is planned or compiled: importing it takes half as long as all the
+rest; and, with SymPy, for a first formula. Whoever calls it from a module that is loaded before imports it inside of
+the function."""
 FORBIDDEN = {
     ("functional", "native"): "executors choose how programs run",
     ("programs/loops", "native"): "what is derived, and what is kept for it, depends on no executor",
@@ -202,6 +205,24 @@ def test_importing_loads_no_more_than_it_must() -> None:
     assert not late & {*found}, f"import primad loads {sorted(late & {*found})}"
     own = [module for module in found if module.split(".")[0] == "primad"]
     assert len(own) <= MOST_MODULES, f"import primad loads {len(own)} modules of its own"
+
+
+EAGER = """
+import sys, numpy as np, primad
+x = np.linspace(0.1, 1.0, 30)
+primad.grad(lambda x: np.sum(np.tanh(np.stack([x, x**2])) ** 2))(x)
+primad.grad(lambda x: np.linalg.norm(np.outer(x, x) @ x))(x)
+primad.value_and_grad(lambda x: np.linalg.slogdet(np.diag(x) + 1)[1])(x)
+np.asarray(primad.hessian(lambda x: np.prod(x) + np.sum(np.sort(x)[:3] ** 2))(x))
+print(*sys.modules)
+"""
+
+
+def test_eager_derivatives_of_few_numbers_load_no_native_code() -> None:
+    """Nothing of them is compiled; LLVM alone takes longer than they do, and 50 MB."""
+    done = subprocess.run([sys.executable, "-c", EAGER], capture_output=True, text=True, check=True)
+    late = {"llvmlite", "primad.native.emit", "primad.native.llvm.compiler", "primad.runtime.tiling.tiled_plan"}
+    assert not late & {*done.stdout.split()}
 
 
 IMPORTED = [

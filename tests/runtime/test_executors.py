@@ -13,8 +13,14 @@ from primad.ir.program import Program
 from primad.runtime.executors import dispatch
 from primad.runtime.executors.dispatch import EXECUTORS, NATIVE, REFERENCE, prepare, prepared
 from primad.runtime.executors.executor import PLAIN
+from primad.runtime.executors.native_executor import is_small
 from primad.runtime.executors.reference import TableExecutor, definition
+from primad.runtime.plan.interpreter import Plan
+from primad.runtime.tiling.complex_plans import complex_plan
+from primad.runtime.tiling.middle_programs import middle_plan
+from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify import simplify
+from primad.system.machine import CALL_ELEMENTS
 from primad.transforms import vjp
 from primad.transforms.lowering import inline
 from primad.verify.cases.drawn_cases import Seeded
@@ -333,3 +339,20 @@ def test_errors_of_ones_own_op_keep_their_class_and_get_a_note():
         with pytest.raises(ZeroDivisionError, match="no") as caught:
             primad.jit(lambda x: op(x) + 1.0, backend=backend)(X)
         assert any("while computing broken: float64[3] in " in note for note in caught.value.__notes__)
+
+
+def test_what_is_small_runs_as_planners_would_have_it_run():
+    """Every op by itself, random programs and their gradients, and sizes at which kernels and tiles begin to pay."""
+    programs = [drawn(case, 0)[0] for case in NAMES]
+    for seed in range(60):
+        program = draw_program(Seeded(seed))
+        programs += [simplify(program), simplify(vjp(program))]
+    sizes = [CALL_ELEMENTS - 1, CALL_ELEMENTS]
+    programs += [simplify(primad.trace(lambda x: np.exp(np.sin(x)) * x)(np.ones(n))) for n in sizes]
+    small = [program for program in programs if is_small(program)]
+    assert len(programs) / 2 < len(small) < len(programs)
+    assert is_small(programs[-2]) and not is_small(programs[-1])
+    for program in small:
+        plan = middle_plan(program) or complex_plan(program, PLAIN) or make_plan(program)
+        assert type(plan) is Plan, program
+        assert plan.units == Plan(program).units

@@ -5,6 +5,7 @@ import pytest
 
 import primad
 from primad.native.llvm import compiler as native
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.plan.native_regions import Partition
@@ -25,6 +26,7 @@ def small(monkeypatch):
     """Take programs for large from a few elements on: they compile and run faster."""
     for name in ("WORTHWHILE_BYTES", "ALONE_WORK", "CALL_ELEMENTS"):
         monkeypatch.setattr(middle_programs, name, 1)
+    monkeypatch.setattr(native_executor, "WORTHWHILE_BYTES", 1)
 
 
 def lowered(function, *args):

@@ -16,6 +16,7 @@ from primad.native.llvm import compiler as native
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_products, blocked_sums
 from primad.parallel import threads as chunks
+from primad.runtime.executors import native_executor
 from primad.runtime.plan import blocking
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart
@@ -44,7 +45,8 @@ def small_tiles(monkeypatch):
     """Cut even small programs, into tiles of 4 or 8."""
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4, 8))
     monkeypatch.setattr(tile_choice, "MIXED_LENGTHS", (4, 8))
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
     monkeypatch.setattr(tiled_plan, "is_pointwise", lambda nodes: False)

@@ -16,6 +16,7 @@ from primad.ir.json_form import NotSerializableError
 from primad.native.llvm.compiler import compiler
 from primad.runtime import program_cache
 from primad.runtime.cost_model import Machine
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Executable, Options
 from primad.runtime.plan.compiled_program import CompiledProgram
@@ -108,7 +109,8 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
     name = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else "tiles"
     if name not in CASES or PlannedProgram in CASES[name].kinds:
         monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4, 8))
-        monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+        for module in (native_executor, tiled_plan):
+            monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
         monkeypatch.setattr(tiled_plan, "LARGE_BYTES", 0)
         monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
 

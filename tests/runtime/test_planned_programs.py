@@ -9,6 +9,7 @@ import primad
 from primad import ops
 from primad.ops.record.primitive import consuming, project
 from primad.parallel.threads import on_threads, single_threaded_blas
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
 from primad.runtime.plan.donation import match
@@ -22,7 +23,8 @@ from tests.counted import calls_of
 def small_tiles(monkeypatch):
     """Cut even small programs."""
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4, 8))
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
 

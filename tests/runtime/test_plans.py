@@ -19,7 +19,8 @@ from primad.ops.blocked import blocked_products
 from primad.parallel import threads as chunks
 from primad.recording import tree
 from primad.recording.tracing import record, type_of
-from primad.runtime.plan import buffers, fusion, memory_limit, workspaces
+from primad.runtime.executors import native_executor
+from primad.runtime.plan import buffers, fusion, memory_limit, native_calls
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.recompute import recompute
@@ -46,13 +47,14 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Seeded], None]
             monkeypatch.setattr(module, "CALL_ELEMENTS", smallest)
         monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: tile)
         monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", choose.among(((1,), (2, 3), (4, 8), ())))
-        monkeypatch.setattr(workspaces, "THREAD_WORK", choose.among((64, 1 << 20)))
+        monkeypatch.setattr(native_calls, "THREAD_WORK", choose.among((64, 1 << 20)))
         least = {
             fusion: {"BUDGET": replace(BUDGET, worth_kernels=0)},
             buffers: {"LOOP_ELEMENTS": 1},
+            native_executor: {"WORTHWHILE_BYTES": 1},
             tiled_plan: {"WORTHWHILE_BYTES": 1, "LARGE_BYTES": 0},
             tileable_axes: {"MOST_CHUNKS": 0},
-            workspaces: {"WHOLE_VECTORS": 16},
+            native_calls: {"WHOLE_VECTORS": 16},
             blocked_products: {"SHARED_FLOPS": 1, "THREAD_WORK": 1}
             | {"ALONE_WORK": 64, "BLOCK_BYTES": 64, "NARROWEST": 2, "DEEPEST": 3, "SMALL": 2},
         }

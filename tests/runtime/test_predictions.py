@@ -45,6 +45,7 @@ from primad.runtime.cost_model import (
     by_steps,
     in_one_function,
 )
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.tiling import block_sums, tile_choice, tiled_plan
@@ -290,7 +291,8 @@ def threads() -> Iterator[Callable[[int], None]]:
 def test_tiles_in_python_wait_for_each_other(threads: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Their arithmetic is shared by threads, as many as there are chunks, and their calls are not."""
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", ())
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
     tiles = tiled_plan.make_plan(simplify(program(lambda x: np.sum(np.exp(x) * x, axis=1), (12, 5)))).tiles
     assert isinstance(tiles, InterpretedTiles) and tiles.chunks == 3

@@ -10,6 +10,7 @@ import pytest
 
 import primad
 from primad.ops.blocked import blocked_sums
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import block_sums, tiled_plan
 from primad.simplify import simplify
@@ -70,7 +71,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_sums, "BLOCK_BYTES", 24 * 16 * 8)
     monkeypatch.setattr(blocked_sums, "PANEL", 7)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "LARGE_BYTES", 0)
 
 

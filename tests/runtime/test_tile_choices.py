@@ -12,6 +12,7 @@ import pytest
 from primad.ir.array_types import ArrayType
 from primad.native.llvm.compile_limits import BUDGET
 from primad.recording.tracing import program_of
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
@@ -138,7 +139,8 @@ def test_a_program_is_cut_where_it_is_worth_it(
     program = partition(points, norms).program
     computed = points * 3 * 8 + points * 8
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 20)
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", computed + (kind is Plan))
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", computed + (kind is Plan))
     plan = make_plan(program)
     assert isinstance(plan if plan.tiles is None else plan.tiles, kind)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 21)

@@ -22,6 +22,7 @@ from primad.ir.program import Program
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_reductions
 from primad.parallel import threads as chunks
+from primad.runtime.executors import native_executor
 from primad.runtime.plan import blocking, workspaces
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tile_choice, tiled_plan
@@ -36,7 +37,8 @@ from tests.sweeps import thinned
 def small_tiles(monkeypatch, request):
     """Cut even small programs, into tiles that are native functions where that can be, or that never are."""
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4,) if request.param == "native" else ())
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "LARGE_BYTES", 0)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
 

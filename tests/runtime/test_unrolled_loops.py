@@ -10,6 +10,7 @@ import pytest
 import primad
 from primad import scan, while_loop
 from primad.ir.node import Leaf
+from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import REFERENCE
 from primad.runtime.executors.executor import PLAIN
 from primad.runtime.loops.row_streams import streams_of
@@ -25,7 +26,8 @@ X, W = np.random.default_rng(0).normal(size=(5, 40)), np.float64(0.7)
 @pytest.fixture(params=["native", "interpreted"])
 def small_tiles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(tile_choice, "NATIVE_LENGTHS", (4,) if request.param == "native" else ())
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 4)
     monkeypatch.setattr(tiled_plan, "is_pointwise", lambda nodes: False)
     monkeypatch.setattr(unrolled_loops, "CALL_ELEMENTS", 39)

@@ -16,6 +16,7 @@ from primad.native.llvm.compiler import compiler
 from primad.ops.blocked import blocked_products
 from primad.parallel.threads import on_threads
 from primad.runtime.cost_model import Machine
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import complex_plans, tile_choice, tiled_plan, whole_products
 from primad.runtime.tiling.tiled_plan import make_plan
@@ -30,7 +31,8 @@ MACHINE = Machine(*[1.0] * 8)
 @pytest.fixture(autouse=True)
 def products_are_large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let products of 96 rows be what those of 512 are, and leave them to BLAS on every machine."""
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 8)
     monkeypatch.setattr(tile_choice, "LARGEST_MATRIX", 1000)
     for module in (tile_choice, complex_plans):

@@ -7,6 +7,7 @@ import primad
 from primad import ops
 from primad.recording.tracing import record, type_of
 from primad.recording.tree import flatten
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import tiled_plan
 from primad.simplify import simplify
@@ -93,7 +94,8 @@ def test_nothing_is_moved_that_would_cost_more(read):
 
 def test_rows_at_the_end_of_a_jacobian_leave_it_in_tiles(monkeypatch):
     """Few rows of many points, with respect to parameters that they share: tiles along the rows that are read."""
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     some = RNG.permutation(8000)[:2000]
     program = simplify(primad.trace(primad.jacobian(lambda w: network(w)[some, 0]))(W).hoisted())
     plan = tiled_plan.make_plan(program)
@@ -104,7 +106,8 @@ def test_rows_at_the_end_of_a_jacobian_leave_it_in_tiles(monkeypatch):
 @pytest.mark.parametrize("many", [3000, 7000, 20_000])
 def test_many_rows_at_the_end_of_a_jacobian_cost_one_pullback_of_each_point(monkeypatch, many):
     """Fewer than there are points are computed alone; of more, some of them twice, the points' own rows are taken."""
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     some = RNG.integers(0, 8000, many)
     jacobian = primad.jacobian(lambda w: network(w)[some, 0])
     whole = cost(primad.jacobian(lambda w: network(w)[:, 0]), W).flops

@@ -6,6 +6,7 @@ import pytest
 import primad
 from primad import ops
 from primad.ir.node import CAPTURED, leaf_value
+from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.planned_program import PlannedProgram
 from primad.runtime.tiling import tiled_plan
@@ -17,7 +18,8 @@ from primad.transforms.axis_split import SplitAxes, split_axes
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Cut even small programs."""
-    monkeypatch.setattr(tiled_plan, "WORTHWHILE_BYTES", 1)
+    for module in (native_executor, tiled_plan):
+        monkeypatch.setattr(module, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(tiled_plan, "tile_length", lambda dimension: 8)
 
 

@@ -92,8 +92,10 @@ def packed_product(dtype: np.dtype[Any], work: int) -> PackedProduct | None:
         dtype: of the matrices.
         work: multiplications of numbers in all products of a step.
     """
+    if dtype != COMPLEX or WIDTH_BYTES < LONGEST_VECTOR_BYTES or work < THREAD_WORK:
+        return None
     host = compiler()
-    if dtype != COMPLEX or WIDTH_BYTES < LONGEST_VECTOR_BYTES or work < THREAD_WORK or host is None:
+    if host is None:
         return None
     made = compiled("a matrix product", lambda: host.kernels([_text()]))
     return None if made is None else PackedProduct(*made)

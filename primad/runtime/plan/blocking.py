@@ -10,7 +10,6 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.native.emit.packed_products import packed_product
 from primad.parallel.threads import run_chunks, single_threaded_blas
 from primad.system.machine import SECOND_CACHE, SHARED_FLOPS
 from primad.system.process import silently
@@ -70,6 +69,9 @@ def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Ca
 def piece_arguments(node: Node) -> dict[str, Any]:
     """Return what lets an op's definition share its pieces among threads and multiply by native code, as it can."""
     found: dict[str, Any] = {"each": in_chunks} if node.op.memory.each else {}
-    if node.op.memory.times and (times := packed_product(node.type.dtype, node.op.cost(node).matmul_flops // 8)):
-        found["times"] = times
+    if node.op.memory.times and node.type.is_complex:
+        from primad.native.emit.packed_products import packed_product
+
+        if times := packed_product(node.type.dtype, node.op.cost(node).matmul_flops // 8):
+            found["times"] = times
     return found

@@ -29,9 +29,8 @@ from primad.recording import tree
 from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
-from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import ALONE_WORK
+from primad.system.machine import ALONE_WORK, WORTHWHILE_BYTES
 from primad.system.process import MOST_KEPT
 from primad.system.quantities import several
 

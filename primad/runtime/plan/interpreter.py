@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.parallel.threads import single_threaded_blas
-from primad.runtime.cost_model import Machine, Prediction, by_steps
 from primad.runtime.executors.executor import Donated, Executable
 from primad.runtime.failure import fail
 from primad.runtime.loops.row_streams import KeptStreams, Streams, budget_of, streams_of
@@ -29,13 +28,16 @@ from primad.runtime.plan.buffers import (
     writes_into,
 )
 from primad.runtime.plan.donation import settle
-from primad.runtime.plan.fusion import fuse
 from primad.runtime.plan.native_steps import NativePart, NativeStep
-from primad.runtime.plan.workspaces import SPARE_WORKSPACES, NativeCall, Places, Workspace, native_call
+from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
 from primad.system.deferred import loaded
 from primad.system.machine import BLAS_THREADS_FLOPS
 from primad.system.process import silently
 from primad.system.quantities import several, size
+
+if TYPE_CHECKING:
+    from primad.runtime.cost_model import Machine, Prediction
+    from primad.runtime.plan.native_calls import NativeCall
 
 Step = tuple[Callable[..., Any] | None, tuple[int, ...], dict[str, Any], int, tuple[int, ...], int]
 
@@ -85,7 +87,7 @@ class Plan(Executable):
         self._size = len(slot)
         if units is None:
             steps = late_order(steps, program.outputs)
-            units = fuse(steps, program.outputs, fused) if fused else steps
+            units = _fused(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = last_uses(units, program.outputs)
         self.donated, self.memory, self.inner = donated, memory, inner
@@ -94,14 +96,14 @@ class Plan(Executable):
         assigned, taken = self._placed(units, Streams({}, set(), streams.partly), memory)
         if streams.values and (streams.nbytes if memory is None else self._peak_bytes) > budget_of(memory):
             assigned, taken = self._placed(units, streams, memory)
-        self._calls: list[NativeCall] = []
-        places = Places(slot, assigned, taken)
+        self._calls = _native_calls(units, slot, assigned, taken)
+        called = 0
         self._steps: list[Step] = []
         for unit in units:
             last = tuple([place for operand in freed.get(unit, ()) if (place := slot[operand]) not in given])
             if isinstance(unit, NativeStep):
-                self._steps.append((None, (), {}, len(self._calls), last, -1))
-                self._calls.append(native_call(unit, places))
+                self._steps.append((None, (), {}, called, last, -1))
+                called += 1
             else:
                 operands = tuple([slot[operand] for operand in unit.inputs])
                 place = assigned.get(unit, -2 - taken[unit] if unit in taken else -1)
@@ -176,6 +178,8 @@ class Plan(Executable):
 
     def predicted(self, machine: Machine) -> Prediction:
         """Predict how long a run takes."""
+        from primad.runtime.cost_model import by_steps  # it asks what native code there is
+
         return by_steps(self._units, machine, self.streams.times)
 
     @property
@@ -232,6 +236,31 @@ class Plan(Executable):
         if not self.buffers and not self._calls:
             return _NO_BUFFERS
         return SPARE_WORKSPACES.take(self._spare) or Workspace(self.buffers, self._calls)
+
+
+def _fused(steps: Sequence[Node], outputs: Sequence[Node], smallest: float) -> Sequence[Node | NativeStep]:
+    """Return steps with kernels in the place of groups of them; where none is large, nothing native is even loaded."""
+    if all(node.type.size < smallest for node in steps):
+        return steps
+    from primad.runtime.plan.fusion import fuse
+
+    return fuse(steps, outputs, smallest)
+
+
+def _native_calls(
+    units: Sequence[Node | NativeStep],
+    slot: Mapping[Node, int],
+    assigned: Mapping[Node, int],
+    taken: Mapping[Node, int],
+) -> list[NativeCall]:
+    """Return the calls of the native functions among what runs."""
+    native = [unit for unit in units if isinstance(unit, NativeStep)]
+    if not native:
+        return []
+    from primad.runtime.plan.native_calls import Places, native_call
+
+    places = Places(slot, assigned, taken)
+    return [native_call(unit, places) for unit in native]
 
 
 def _finish(program: Program, slot: Mapping[Node, int]) -> list[tuple[int, Any, bool, bool]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from primad.ir.node import Node
-from primad.native.llvm.compiler import Kernel
+
+if TYPE_CHECKING:
+    from primad.native.llvm.compiler import Kernel
 
 
 @dataclass(frozen=True, eq=False)

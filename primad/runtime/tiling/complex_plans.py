@@ -27,10 +27,9 @@ from primad.runtime.executors.executor import PLAIN, Executable, Options
 from primad.runtime.plan.native_regions import alternating_runs
 from primad.runtime.plan.planned_program import PlannedProgram, Planning
 from primad.runtime.tiling.tile_choice import LARGEST_MATRIX, blas_is_as_wide
-from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import SHARED_FLOPS
+from primad.system.machine import SHARED_FLOPS, WORTHWHILE_BYTES
 from primad.transforms.dimensions import axis_map
 
 BETWEEN = "what complex numbers have no native code for lies between stages"

@@ -31,11 +31,11 @@ from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan.native_regions import FEWEST_STEPS, Partition
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES
 from primad.runtime.tiling.tile_choice import NATIVE_LENGTHS, SCRATCH_BYTES, reads_large_matrix
-from primad.runtime.tiling.tile_program import WORTHWHILE_BYTES, needed_of, partition_of
+from primad.runtime.tiling.tile_program import needed_of, partition_of
 from primad.runtime.tiling.tileable_axes import Tileable, is_computed, tileable_dimensions
 from primad.runtime.tiling.tiled_plan import needs_stages
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS
+from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS, WORTHWHILE_BYTES
 from primad.transforms.axis_split import SplitAxes, split_axes
 
 MOST_WORK = 16 * ALONE_WORK

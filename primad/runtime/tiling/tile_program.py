@@ -16,12 +16,9 @@ from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
 from primad.runtime.executors.executor import Donated
 from primad.runtime.tiling.tileable_axes import Tileable
-from primad.system.machine import ASSUMED, CORE
+from primad.system.machine import CORE
 from primad.transforms.resizing import resized
 
-WORTHWHILE_BYTES = 4 * ASSUMED[2].size
-"""Bytes of a program's values together, below which it stays whole, and from which tiles keep more of them in a cache.
-Estimated, as a few second-level caches of any machine. The last bits of results depend on it."""
 SMALL_VIEW, SMALL_ROOT = 64, 64 * 1024
 """Bytes of views that native tiles read where they lie, and of the arrays that these show. Chosen: a line of a cache,
 which is read faster than an address is passed, and what is copied at once where it is not in order."""

@@ -33,7 +33,6 @@ from primad.runtime.tiling.block_sums import BlockTiles, large_products
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.tile_choice import mixed_tiles, native_tiles
 from primad.runtime.tiling.tile_program import (
-    WORTHWHILE_BYTES,
     Surroundings,
     needed_of,
     partition_of,
@@ -47,7 +46,7 @@ from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.runtime.tiling.whole_products import whole_plan
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
-from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE
+from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE, WORTHWHILE_BYTES
 from primad.transforms.axis_split import SplitAxes, split_axes
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import calls, without_calls
