@@ -7,20 +7,22 @@ they come in, with the way to plain arrays.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Generator, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Generator, Iterator, Mapping, Set
 from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from primad.errors import TracingError
 from primad.ir.array_types import check_dtype, check_real
 
-_PLAIN = frozenset([
+C = TypeVar("C", bound=type)
+
+_PLAIN: set[type] = {
     np.ndarray, np.float64, np.float32, np.int64, np.bool_, float, int, bool, complex, str, slice, type, type(None),
-])  # fmt: skip
-"""Classes of which nothing need be asked."""
+}  # fmt: skip
+"""Classes of which nothing need be asked, and traced arrays."""
 _OPERATORS = ("__array_ufunc__", "__mul__", "__matmul__", "__add__", "__pow__", "__truediv__")
 _WITHOUT_UNITS = {
     "to_base_units": "x.to_base_units().magnitude", "si": "x.si.value", "in_base": "x.in_base().value",
@@ -171,13 +173,20 @@ def refuse_foreign(value: Any) -> None:
         raise TracingError(f"a value of type {type(value).__name__} cannot be traced", why, fix)
 
 
-def refuse_among(values: Iterable[Any]) -> None:
+def unasked(cls: C) -> C:
+    """Let the values of a class pass that are all that they seem: traced arrays themselves, not those made of them."""
+    _PLAIN.add(cls)
+    return cls
+
+
+def refuse_among(values: Collection[Any]) -> None:
     """Raise for a value that is more than its elements, among values and in lists and tuples of them."""
+    if _PLAIN.issuperset(map(type, values)):
+        return
     for value in values:
         cls: Any = type(value)
         if cls is list or cls is tuple:
-            if not _PLAIN.issuperset(map(type, value)):
-                refuse_among(value)
+            refuse_among(value)
         elif cls not in _PLAIN:
             refuse_foreign(value)
 

@@ -18,7 +18,7 @@ from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.node import Constant, Node, Params, Trace, named
 from primad.recording.attribute_names import instead_of, method_of_object
-from primad.recording.foreign import holds_arrays, multiplied_by_sparse, plain, refuse_foreign
+from primad.recording.foreign import holds_arrays, multiplied_by_sparse, plain, refuse_foreign, unasked
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
 from primad.recording.operators import ArrayOperators
 from primad.recording.protocols import (
@@ -35,6 +35,7 @@ from primad.recording.refusals import Refusal, lost, unknown, written_to
 from primad.recording.user_expressions import CodePlace, place_of
 
 
+@unasked
 class TracedArray(ArrayOperators):
     """An array that a function is being recorded on: it has a type, and computes nothing.
 
@@ -371,6 +372,10 @@ def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
     return node
 
 
+_SETTLED = frozenset([TracedArray, float, int, bool, str, slice, type(None), np.float64])
+"""Classes of what has no mutable face and holds nothing."""
+
+
 def settled(value: Any) -> Any:
     """Return what an array with a mutable face holds now, a traced or a plain array; in lists and tuples too.
 
@@ -380,7 +385,7 @@ def settled(value: Any) -> Any:
     if kind is TracedArray:
         return value
     if kind is list or kind is tuple:
-        return kind([settled(item) for item in value])
+        return value if _SETTLED.issuperset(map(type, value)) else kind([settled(item) for item in value])
     if kind is np.ndarray:
         return stacked(value) if value.dtype is OBJECTS else value
     return value.__settled__() if isinstance(value, TracedArray) else value

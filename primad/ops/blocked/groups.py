@@ -90,8 +90,10 @@ def _move(below: list[Any], above: list[Any]) -> None:
 
 def sum_along(x: Any, axes: tuple[int, ...]) -> Any:
     """Return the sum of an array over axes; what NumPy would add one row after the other is added in groups."""
+    if x.size <= GROUP or x.dtype.kind != "f" or (len(axes) == x.ndim and x.flags.c_contiguous):
+        return np.add.reduce(x, axis=axes, dtype=x.dtype)
     left = [axis for axis in axes if x.shape[axis] > 1]
-    if x.dtype.kind != "f" or x.size == 0 or math.prod([x.shape[axis] for axis in left]) <= GROUP:
+    if math.prod([x.shape[axis] for axis in left]) <= GROUP:
         return np.add.reduce(x, axis=axes, dtype=x.dtype)
     kept = [n for axis, n in enumerate(x.shape) if axis not in axes]
     while left:
