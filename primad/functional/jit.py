@@ -112,7 +112,9 @@ def jit(
         check_thread_count(threads, "jit: threads")
     check_limit(memory)
     static = static_arguments(function, static_argnums, static_argnames)
-    held = _Compilation(function, static, positions_of(donate), threads, memory, along, executor(backend))
+    compiles = executor(backend)
+    compiles.load()
+    held = _Compilation(function, static, positions_of(donate), threads, memory, along, compiles)
     first: Function | None = None
     others = held.others
     some_are_static = bool(static.positions)

@@ -13,6 +13,7 @@ import mmap
 import os
 import platform
 import sys
+from _thread import start_new_thread
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
@@ -318,6 +319,32 @@ def compiler() -> _Compiler | None:
     except ImportError:
         return None
     return found if found.has_vectors else None
+
+
+def _ahead(start: Callable[[], Any]) -> None:
+    """Begin on another thread with what will be waited for soon.
+
+    Who forks waits for the end of it, and who needs it meets what goes wrong.
+    """
+
+    def run() -> None:
+        with suppress(Exception), _COMPILING:
+            start()
+
+    start_new_thread(run, ())
+
+
+@made_once()
+def start_compiler() -> None:
+    """Begin to find out what processor this is: LLVM is asked where nothing on the disk says so."""
+    _ahead(compiler)
+
+
+@made_once()
+def start_llvm() -> None:
+    """Begin to load LLVM, which takes as long as recording a function of a hundred ops."""
+    if compiler() is not None:
+        _ahead(_llvm)
 
 
 def compiled(what: str, make: Callable[[], Made]) -> Made | None:

@@ -106,9 +106,16 @@ class Executor(ABC):
 
     Attributes:
         name: what `jit(backend=)` calls it.
+        compiles: the modules that bring all others which compiling needs.
     """
 
     name: str
+    compiles: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Import what compiling takes, so that the first call need not."""
+        for module in self.compiles:
+            import_module(module)
 
     @abstractmethod
     def prepare(self, program: Program, options: Options) -> Executable:
@@ -145,6 +152,10 @@ class DeferredExecutor(Executor):
     def _executor(self) -> Executor:
         found: Executor = import_module(self._module).EXECUTOR
         return found
+
+    def load(self) -> None:
+        """Import what compiling takes, so that the first call need not."""
+        self._executor.load()
 
     def prepare(self, program: Program, options: Options) -> Executable:
         """Return what runs a program."""

@@ -16,6 +16,21 @@ class NativeExecutor(Executor):
 
     name = "native"
 
+    compiles = (
+        "primad.runtime.program_cache", "primad.runtime.plan.native_calls", "primad.runtime.tiling.complex_plans",
+        "primad.runtime.tiling.middle_programs", "primad.runtime.loops.loop_runs", "primad.runtime.loops.needed_parts",
+    )  # fmt: skip
+
+    def load(self) -> None:
+        """Import what plans, writes and reads programs, which takes as long as compiling a small one.
+
+        Where nothing on the disk says what processor this is, LLVM is asked on a thread meanwhile.
+        """
+        from primad.native.llvm.compiler import start_compiler
+
+        start_compiler()
+        super().load()
+
     def prepare(self, program: Program, options: Options) -> Executable:
         """Return a plan."""
         if is_small(program, options):
@@ -28,9 +43,11 @@ class NativeExecutor(Executor):
 
     def as_function(self, program: Program, signature: Signature | None, options: Options = PLAIN) -> Executable | None:
         """Return the program as one native function, or as several with what has no native code between them."""
+        from primad.native.llvm.compiler import start_llvm
         from primad.runtime.plan.compiled_program import compiled_program
         from primad.runtime.plan.native_regions import partitioned
 
+        start_llvm()  # while the text is written
         return compiled_program(program, signature, options.memory) or partitioned(program, options)
 
 
