@@ -43,8 +43,8 @@ gc.set_threshold(20_000, 20, 50)
 def pytest_configure(config):
     """Have LLVM select instructions for one block after the other, and do no more: half of the time to compile.
 
-    Texts say nothing of memory or of numbers that only optimisation goes by (tests/native/test_builder.py), so that
-    nothing said wrongly is missed. What selects still faster knows no masked vectors.
+    Texts say nothing of memory or of numbers that only optimisation goes by (tests/native/llvm/test_builder.py), so
+    that nothing said wrongly is missed. What selects still faster knows no masked vectors.
     """
     if not is_swept(config):
         object.__setattr__(BUDGET, "level", 0)

@@ -23,7 +23,7 @@ from tests.mutations.planting import Field, Outcome
 from tests.mutations.slips import Slip
 from tests.mutations.witnesses import Witnesses
 
-NEVER_ASKED = ("tests/benchmarks/", "tests/compat/", "tests/cli/", "tests/project/", "tests/functional/test_to_")
+NEVER_ASKED = ("tests/benchmarks/", "tests/compat/", "tests/cli/", "tests/project/", "tests/functional/export/test_to_")
 """Tests of what lies above the engine, and of PyTorch's and JAX's side, which take long to import."""
 
 

@@ -136,7 +136,11 @@ def root(tmp_path: Path) -> Path:
 
 def test_tests_of_few_lines_that_mirror_the_file_come_first(root: Path) -> None:
     slip = next(slip for slip in slips_in("primad/ir/toy.py", TOY) if slip.before == ">")
-    same, mirrored, other = "tests/ir/test_constants.py", "tests/ir/test_program_keys.py", "tests/pde/test_fields.py"
+    same, mirrored, other = (
+        "tests/ir/test_constants.py",
+        "tests/ir/test_program_keys.py",
+        "tests/pde/fields/test_fields.py",
+    )
     near, slow, far = f"{same}::t", f"{mirrored}::w", f"{other}::v[sin]"
     seconds = {near: 0.1, f"{other}::u": 0.1, far: 0.2, slow: 9.0}
     covered = Covered(seconds, {f"{other}::v": [f"{other}::v[known]", f"{other}::v[cos]"]})
@@ -153,11 +157,11 @@ def test_tests_of_what_few_tests_run_near_a_line_come_first(root: Path) -> None:
     slips = slips_in("primad/ir/toy.py", TOY)
     slip = next(slip for slip in slips if slip.before == ">")
     common = [f"tests/ir/test_constants.py::t{i}" for i in range(9)]
-    about = ["tests/pde/test_fields.py::u", "tests/pde/test_fields.py::w"]
+    about = ["tests/pde/fields/test_fields.py::u", "tests/pde/fields/test_fields.py::w"]
     seconds = dict.fromkeys([*common, *about], 0.1)
     lines = {slip.line: {*common, *about}, slip.line + 2: {about[1]}}
     covered = Covered(seconds, lines={"primad/ir/toy.py": lines})
-    assert batches(slip, covered, root)[0].file == "tests/pde/test_fields.py"
+    assert batches(slip, covered, root)[0].file == "tests/pde/fields/test_fields.py"
     assert batches(slip, covered, root)[0].tests == (about[1], about[0])
     covered.seconds = {"tests/ir/test_constants.py::t": 0.1, "tests/ir/test_program_keys.py::t": 0.1}
     covered.lines["primad/ir/toy.py"] = {i: {*covered.seconds} for i in range(1, 30)}

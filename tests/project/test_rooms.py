@@ -103,3 +103,33 @@ def test_no_name_has_a_retired_word() -> None:
             names |= {*re.findall(r"^ *(?:def|class) (\w+)", content, re.MULTILINE)}
     assert len(names) > 5000
     assert [name for name in names if any(f" {word} " in words_of(name) for word in retired)] == []
+
+
+TESTED_ELSEWHERE = {
+    "scipy/linear_filters": "what filters are made of: tests/scipy/test_signal.py and test_ndimage.py",
+    "verify/cases": "the table of cases, which tests/verify/checks proves and all others draw from",
+    "verify/exact": "numbers with which tests/verify/checks proves the cases",
+}
+"""Rooms of which no test has the path, and where they are tested."""
+
+
+def test_tests_are_found_by_the_path_of_what_they_test() -> None:
+    """Those of `primad/native/schedule` are `tests/native/schedule`, or files `tests/native/test_schedule*`."""
+    rooms = {path.parent.relative_to(PACKAGE) for path, _ in texts() if len(path.relative_to(PACKAGE).parts) > 2}
+    rooms = {Path(*room.parts[:2]) for room in rooms if room.parts[0] != "compat"}
+    assert len(rooms) > 45
+    tests = ROOT / "tests"
+    without = {
+        room.as_posix()
+        for room in rooms
+        if not list((tests / room).glob("test_*.py")) and not list((tests / room.parent).glob(f"test_{room.name}*.py"))
+    }
+    assert without == TESTED_ELSEWHERE.keys()
+
+
+def test_folders_of_tests_are_rooms() -> None:
+    """No folder of tests mirrors what is not there; helpers of the tests of a room have folders of their own."""
+    tests = ROOT / "tests"
+    mirrored = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path("project")}
+    own = {Path("accuracy"), Path()}
+    assert {folder.as_posix() for folder in mirrored - own if not (PACKAGE / folder).is_dir()} == set()

@@ -15,7 +15,7 @@ from primad.simplify.slice_pushdown import take_early, windows_alone
 from primad.transforms import jvp, lower, vjp
 from primad.transforms.lowering import expand
 from primad.verify.cases.drawn_cases import Seeded
-from tests.runtime.test_plans import assert_agree, draw
+from tests.runtime.plan.test_plans import assert_agree, draw
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(8000, 6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from primad.native.special.fits import Fit
 
-# Computed: `python -m tests.native.fits` says of each what it stands for, and prints it.
+# Computed: `python -m tests.native.special.fits` says of each what it stands for, and prints it.
 J0_NEAR = Fit(0.0, 25.0, (
     -0.05728080421634534, 0.07436630462755323, -0.03277786210789048, 0.0073758943041960165,
     -0.001013405346985002, 9.414473580700135e-05, -6.3193186183226215e-06, 3.2115623516564253e-07,

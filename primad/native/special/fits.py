@@ -28,7 +28,7 @@ class Fit(NamedTuple):
         return polynomial(v, t, *self.numbers[::-1])
 
 
-# Computed: `python -m tests.native.fits` says of each what it stands for, and prints it.
+# Computed: `python -m tests.native.special.fits` says of each what it stands for, and prints it.
 LOG_GAMMA = Fit(1.0, 3.0, (
     0.42278433509846713, -0.10031730167435392, 0.03296500062115691, -0.012384192193371805,
     0.004998641164627129, -0.0021081308339216706, 0.0009153769240386907, -0.0004057073983775151,

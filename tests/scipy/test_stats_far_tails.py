@@ -1,0 +1,84 @@
+"""Tails of distributions as far out as numbers go: by integrals of their densities, all terms in logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.scipy.stats as stats
+from tests.scipy.test_stats import NAMES, SHAPES
+
+OUTWARDS = np.array([5.0, 30.0, 800.0, 1e5, 1e20, 1e120])
+INWARDS = np.array([1e-3, 1e-20, 1e-120, 1e-250])
+STEP = 0.05
+"""Of the trapezoid rule, in the logarithm of a distance: integrands are analytic there, and 0 at both ends."""
+CONTINUOUS = [name for name in NAMES if not getattr(stats, name).discrete and "cdf" in getattr(stats, name).functions]
+
+
+def ends(name: str) -> tuple[float, float]:
+    """Return the support of the standard form."""
+    ours, shapes = getattr(stats, name), SHAPES.get(name, ())
+    low, high = primad.jit(lambda one: [one * end for end in ours.support(*[s * one for s in shapes])])(1.0)
+    return float(low), float(high)
+
+
+def places(low: float, high: float) -> Any:
+    """Return points near both ends, at which the distance from an end is a number with all its digits."""
+    far = OUTWARDS + (low if low > -math.inf else 0.0) if high == math.inf else []
+    near = low + INWARDS if low > -math.inf else []
+    back = (high if high < math.inf else 0.0) - OUTWARDS if low == -math.inf else []
+    found = np.unique(np.concatenate([far, near, back]))
+    return found[(found > low) & (found < high)]
+
+
+def integral(density: Any, z: Any, upper: bool, low: float, high: float) -> Any:
+    """Return the logarithm of the integral of exp(density) beyond each z."""
+    if (high if upper else low) in (math.inf, -math.inf):
+        u = np.arange(-690.0, 690.0, STEP)
+        t, log_weight = z[:, None] + np.exp(u) * (1.0 if upper else -1.0), u + 0.0 * z[:, None]
+    else:
+        u = np.arange(-690.0, 40.0, STEP)
+        part, end = -np.logaddexp(0.0, -u), high if upper else low
+        t = end + (z[:, None] - end) * np.exp(part)
+        log_weight = np.log(np.abs(z[:, None] - end)) + part - np.logaddexp(0.0, u)
+    inside = (t > low) & (t < high)
+    terms = np.where(inside, density(np.where(inside, t, z[:, None])) + log_weight, -math.inf)
+    most = np.maximum(np.max(terms, axis=1, keepdims=True), np.finfo(float).min)
+    return most[:, 0] + np.log(np.sum(np.exp(terms - most), axis=1)) + math.log(STEP)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_logarithms_of_tails_are_those_of_integrals(name: str) -> None:
+    """Both tails and their slopes, of which one is below all numbers and the other one next to the whole."""
+    ours, shapes, (low, high) = getattr(stats, name), SHAPES.get(name, ()), ends(name)
+    z = places(low, high)
+
+    def density(t: Any) -> Any:
+        return primad.jit(lambda t: ours.log_density(t, *shapes), backend="reference")(t)
+
+    left = primad.jit(lambda z: ours.cdf(z, *shapes), backend="reference")(z) < 0.5
+    own = np.concatenate(
+        [
+            integral(density, z[chosen], upper, low, high) if chosen.any() else []
+            for upper, chosen in ((False, left), (True, ~left))
+        ]
+    )
+    order = np.argsort(np.concatenate([np.flatnonzero(left), np.flatnonzero(~left)]))
+    own = own[order]
+    rest = np.log1p(-np.exp(own))
+    for method, expected in (("logcdf", np.where(left, own, rest)), ("logsf", np.where(left, rest, own))):
+        found, slope = primad.jit(
+            lambda z, m=method: primad.jvp(lambda z: getattr(ours, m)(z, *shapes), (z,), (np.ones(len(z)),)),
+            backend="reference",
+        )(z)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-300, err_msg=method)
+        moderate = (np.abs(expected) < 1e4) & (np.abs(z) > 1e-150)  # whose square is a number
+        by_density = np.exp(density(z) - expected) * (1.0 if method == "logcdf" else -1.0)
+        np.testing.assert_allclose(slope[moderate], by_density[moderate], rtol=1e-8, atol=1e-200, err_msg=method)
+        assert not np.isnan(slope[np.abs(z) > 1e-150]).any()
