@@ -90,23 +90,31 @@ def _last(z: Any, axis: int, back: bool = False) -> Any:
 def _transform(z: Parts, inverse: bool) -> Parts:
     """Return transforms along the last axis, without a factor.
 
+    With real and imaginary parts exchanged before and after, a transform is its inverse: one text serves both.
+
     Source: T. G. Stockham, "High-speed convolution and correlation", Proceedings of the Spring Joint Computer
     Conference (1966), in passes of four where the length allows it: numbers come out in order.
     """
+    if inverse:
+        return _exchanged(_transform(_exchanged(z), False))
     *lead, length = z.real.shape
     left, done = length, 1
     z = _reshaped(z, (*lead, left, done))
     while left > 1:
         radix = 4 if left % 4 == 0 else 2
         rows = left // radix
-        joined = _small([_rows(z, k * rows, rows) for k in range(radix)], inverse)
+        joined = _small([_rows(z, k * rows, rows) for k in range(radix)])
         if rows > 1:
-            joined = [joined[0], *[product(y, _turns(y, -2, k, left, inverse)) for k, y in enumerate(joined) if k]]
+            joined = [joined[0], *[product(y, _turns(y, -2, k, left, False)) for k, y in enumerate(joined) if k]]
         beside = [_reshaped(y, (*lead, rows, 1, done)) for y in joined]
         whole = Parts(*[ops.concatenate(*[y[i] for y in beside], axis=len(lead) + 1) for i in range(2)])
         left, done = rows, done * radix
         z = _reshaped(whole, (*lead, left, done))
     return _reshaped(z, (*lead, length))
+
+
+def _exchanged(z: Parts) -> Parts:
+    return Parts(z.imag, z.real)
 
 
 def _each(z: Parts, apply: Callable[[Real], Real]) -> Parts:
@@ -135,13 +143,12 @@ def _only(x: Real, place: int) -> Real:
     return ops.reshape(_piece(x, place, place + 1), shape=x.shape[:-1])
 
 
-def _small(x: list[Parts], inverse: bool) -> list[Parts]:
+def _small(x: list[Parts]) -> list[Parts]:
     """Return the transform of two numbers, or of four."""
     if len(x) == 2:
         return [_sum(x[0], x[1]), _difference(x[0], x[1])]
     even, odd = _sum(x[0], x[2]), _sum(x[1], x[3])
-    across = _difference(x[1], x[3])
-    across = turned(across) if inverse else turned_back(across)
+    across = turned_back(_difference(x[1], x[3]))
     apart = _difference(x[0], x[2])
     return [_sum(even, odd), _sum(apart, across), _difference(even, odd), _difference(apart, across)]
 
