@@ -156,6 +156,14 @@ class Code(Builder):
                 one = self.emit(f"extractelement {kind} {value}, i64 {lane}")
                 self.do(f"store {cell} {one}, ptr {self.place(cell, pointer, lane * stride)}, align 1")
 
+    def scatter(self, cell: str, pointer: str, stride: int, lanes: int, value: str) -> None:
+        """Store the elements of a vector some elements apart, by one instruction where the processor has it."""
+        steps = ", ".join([f"i64 {lane * stride}" for lane in range(lanes)])
+        places = self.emit(f"getelementptr {cell}, ptr {pointer}, <{lanes} x i64> <{steps}>")
+        mask = (f"<{lanes} x i1>", lanes_mask(lanes, lanes))
+        name = f"llvm.masked.scatter.v{lanes}{MANGLED[cell]}.v{lanes}p0"
+        self.run(name, (f"<{lanes} x {cell}>", value), (f"<{lanes} x ptr>", places), ("i32", "1"), mask)
+
     def read_in_turn(self, cell: str, pointer: str, lanes: int) -> tuple[str, str]:
         """Load the elements of two vectors that lie in turn."""
         kind = f"<{lanes} x {cell}>"

@@ -178,3 +178,19 @@ def test_copies_are_exact(shape, order, dtype):
     wanted[1:-1, 1:-1, 1:-1] = np.transpose(source, order)
     call(code, [source, target])
     np.testing.assert_array_equal(around, wanted)
+
+
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_results_whose_vectors_lie_apart(dtype, accumulate):
+    """Neighbours of a vector are elements of a column; memory between and around them stays as it is."""
+    rng = np.random.default_rng(6)
+    x, y = draw(rng, (40, 11), dtype, "C"), draw(rng, (40, 37), dtype, "C")
+    surrounding = draw(rng, (41, 26), dtype, "C")
+    out = surrounding[2:39, 1:23:2].T
+    wanted = surrounding.astype(np.float64)
+    inside = wanted[2:39, 1:23:2].T
+    inside[...] = expected("ti,tj->ij", [x, y], dtype) + accumulate * inside
+    run("ti,tj->ij", out, [x, y], accumulate=accumulate)
+    assert_close(surrounding, wanted, dtype, terms=40)
