@@ -48,6 +48,7 @@ SLOWER = {"normalize": 6, "atan2": 7}
 """Operations whose eighth gradient is a program of 10⁵ nodes: how many orders are tried."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "orders"),
     [

@@ -222,6 +222,7 @@ def value_under_vjp(function: Callable[..., Any], arrays: Any) -> Any:
     return primad.vjp(function, arrays)[0]
 
 
+@pytest.mark.one_in(2)
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     cases = arguments(ufunc)
@@ -249,7 +250,7 @@ CANCELLING = (np.logaddexp, np.logaddexp2)
 """Sums of an operand and a function, here and in NumPy: where they nearly cancel, what counts is the operand's size."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_native_code(ufunc: np.ufunc, part: int) -> None:

@@ -63,7 +63,7 @@ CUBIC = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CUBIC)
 def test_functions_of_one_variable(name: str) -> None:
     check_mirror(CUBIC[name], mirror, interpolate, X, Y, AT)

@@ -92,7 +92,7 @@ def scipys(name: str, method: str, x: Any, q: Any, p: Any, family: Any = None) -
     return getattr(theirs, method)(*arguments.get(method, (x,)), *p)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_values_and_derivatives(name: str) -> None:
@@ -146,6 +146,7 @@ BELOW_ALL_NUMBERS = [
 """Distributions, tails that are below 1e-308, points, and shapes."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", BELOW_ALL_NUMBERS, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_logarithms_of_tails_that_are_no_numbers_have_derivatives(case: tuple[Any, ...]) -> None:
     """By definition they are the density over the tail, with a sign, and so are differences of the values."""
@@ -290,6 +291,7 @@ def test_what_is_not_recorded_says_so() -> None:
         primad.grad(lambda x: stats.gamma.pdf(x))(1.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
@@ -330,6 +332,7 @@ VECTORS: list[tuple[str, str, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", range(len(VECTORS)))
 def test_distributions_of_vectors(case: int) -> None:
     """Values are SciPy's; derivatives in the last argument, or of a normal one in its points, are of order 2."""

@@ -146,6 +146,7 @@ INTEGRATED = [name for name in CONTINUOUS if getattr(stats, name).integrated]
 FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, name).functions)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore")
 @thinned(3, name=["gamma", "norm", *FEW])
 def test_moments_are_scipys(name: str) -> None:

@@ -209,6 +209,7 @@ ruled.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
 SHAPES = ((), (1,), (3,), (12,))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("results", SHAPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_pullback_is_enough_for_all_that_a_matrix_is_asked(shape: Any, results: Any) -> None:

@@ -348,6 +348,7 @@ def check(rng: random.Random, flavours: Any, reverse: bool) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * scale, err_msg=name)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("flavour", FORWARD_AND_REVERSE)
 @pytest.mark.parametrize("seed", range(8))
 def test_rules_in_both_modes(flavour: str, seed: int) -> None:
@@ -426,6 +427,7 @@ def composites() -> list[str]:
     return [name for name, found in kinds.items() if "f" in found]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", composites())
 def test_composites_in_marked_functions_under_vmap(name: str) -> None:
     """The definition of a composite may bring in numbers, which the program of a stack then closes over."""

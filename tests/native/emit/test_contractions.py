@@ -92,6 +92,7 @@ def test_sums_are_added_to_memory(labels, order, dtype):
         assert_close(surrounding, wanted, dtype, terms=120)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @thinned(
     6,

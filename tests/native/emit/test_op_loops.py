@@ -223,6 +223,7 @@ def seen(choose: Drawn, x: Any) -> Any:
 # -- every op ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])

@@ -76,6 +76,7 @@ def dense(name: str, dtype: Any) -> Any:
     return x[np.isfinite(x)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"atan2"}))
 def test_functions_are_within_three_ulp(name: str, dtype: Any, monkeypatch: Any) -> None:
@@ -91,6 +92,7 @@ def test_functions_are_within_three_ulp(name: str, dtype: Any, monkeypatch: Any)
     assert worst[0] <= 3, worst
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("exponent", [n for n in range(-5, 10) if n])
@@ -188,6 +190,7 @@ def test_special_values_are_numpys(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"atan2"}))
 def test_an_element_has_the_same_bits_wherever_it_stands(name: str) -> None:
@@ -222,6 +225,7 @@ PROCESSORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("triple", "cpu", "width"), PROCESSORS, ids=str)
 def test_text_compiles_for_other_processors(triple: str, cpu: str, width: int, monkeypatch: Any) -> None:
     """Random programs, and each function: what cannot be run here is at least what LLVM takes."""

@@ -40,6 +40,7 @@ def computed(function: Any, args: tuple[Any, ...]) -> Any:
         return None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore")
 @thinned(2, name=sorted(CASES), dtype=["complex128", "complex64"])
 def test_values_and_dtypes(name: str, dtype: str) -> None:

@@ -76,6 +76,7 @@ SINGLE = {
 CASES = {**{name: (f, stack[0]) for name, (f, stack) in FUNCTIONS.items()}, **SINGLE}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_numpys(name):
     function, a = CASES[name]
@@ -91,6 +92,7 @@ def test_values_are_numpys(name):
     np.testing.assert_allclose(single, function(np, a), rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_and_batches(name):
     function, a = CASES[name]

@@ -138,7 +138,7 @@ def by_forward_mode(name):
     return plain(primad.jacfwd(EVERY[name]))(P)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EVERY)
 def test_rows_are_those_of_forward_mode(name):
     function, expected = EVERY[name], by_forward_mode(name)
@@ -189,6 +189,7 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * scale)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, name=[name for name in EVERY if name not in ("a tree", "a dict of terms")])
 def test_rows_and_columns_that_are_asked_for(name):
     function, expected = EVERY[name], by_forward_mode(name)

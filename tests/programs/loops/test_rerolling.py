@@ -115,6 +115,7 @@ ROWS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [

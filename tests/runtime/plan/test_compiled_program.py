@@ -57,6 +57,7 @@ def check(function, *args, tolerance=None):
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
@@ -76,6 +77,7 @@ def test_pointwise_views_and_joins(n, dtype):
     check(f, x, y)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @thinned(
     5,

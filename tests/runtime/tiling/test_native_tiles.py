@@ -89,6 +89,7 @@ def normal(*shape, dtype=np.float64, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("points", POINTS)
 def test_sums_and_slices_of_every_form(points, dtype):
@@ -584,6 +585,7 @@ SUMS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("points", [9, 67])
 @pytest.mark.parametrize("name", SUMS)
 def test_large_sums_of_products(monkeypatch, name, points):

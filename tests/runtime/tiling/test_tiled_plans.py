@@ -124,6 +124,7 @@ def prepared(function, dtype, points):
     return simplify(hoisted), [*arguments, *values]
 
 
+@pytest.mark.one_in(2)
 @thinned(2, function=PROGRAMS, dtype=[np.float64, np.float32], points=[37, 8, 9, 1])
 def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
     program, arguments = prepared(function, dtype, points)
@@ -448,6 +449,7 @@ DEFINED_IN_STEPS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("shape", [(300_000,), (2, 150_000)])
 @pytest.mark.parametrize("op", DEFINED_IN_STEPS, ids=lambda op: op.name)
 def test_no_pointwise_definition_takes_more_memory_than_planned(op, shape):

@@ -51,6 +51,7 @@ def test_every_op_has_a_case() -> None:
     }
 
 
+@pytest.mark.one_in(2)
 @thinned(6, number=range(6), name=NAMES)
 def test_record(name: str, number: int) -> None:
     """One of six examples of each op is proved, the others in the sweep."""
@@ -79,7 +80,7 @@ def test_second_derivatives(name: str, number: int) -> None:
     check_second_derivative(name, number)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(16, name=OTHERWISE, number=range(4))
 def test_second_derivatives_that_are_seen_otherwise(name: str, number: int) -> None:
     """Every fourth op is proved, which takes longest; tests/ops/elementwise/test_accuracy.py has three orders.
@@ -94,7 +95,7 @@ WITH_LAWS = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
@@ -374,6 +375,7 @@ def caught(name: str, expected: str, op: Primitive) -> bool:
     return (first is not None and first.how == "failed") or any(row.how == "failed" for row in rows(case, Seeded, op))
 
 
+@pytest.mark.one_in(2)
 @thinned(8, name=NAMES)
 def test_every_corruption_is_caught(name: str) -> None:
     """Each check sees what is wrong with dozens of ops: an eighth of all shows that it looks."""
