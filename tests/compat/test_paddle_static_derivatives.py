@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import primad.compat.paddle as paddle
 from tests.sweeps import thinned
