@@ -140,7 +140,7 @@ class _Loops(ABC):
     def _has_long_sums(self) -> bool:
         """Say whether a sum takes longer than to take a vector apart and store it, which is then half of the text.
 
-        Written by one instruction, blocks of products of 100 rows compile in two thirds of the time; calls take 1 % more.
+        By one instruction, blocks of products of 100 rows compile in two thirds of the time; calls take 1 % more.
         """
         return math.prod([length for length, *_ in self.form.summed]) >= 2 * self.lanes
 
