@@ -18,10 +18,9 @@ from tests.cases import CASES
 from tests.sweeps import thinned
 
 
-@pytest.mark.one_in(2)
-@thinned(20, start=range(0, 500, 25))
+@thinned(50, start=range(0, 500, 10))
 def test_random_programs(start: int) -> None:
-    failures = fuzz.fuzz(25, start)
+    failures = fuzz.fuzz(10, start)
     assert not failures, "\n".join(map(str, failures))
 
 
