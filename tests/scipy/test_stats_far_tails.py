@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import digamma
 
 import primad
 import primad.scipy.stats as stats
@@ -82,3 +83,34 @@ def test_logarithms_of_tails_are_those_of_integrals(name: str) -> None:
         by_density = np.exp(density(z) - expected) * (1.0 if method == "logcdf" else -1.0)
         np.testing.assert_allclose(slope[moderate], by_density[moderate], rtol=1e-8, atol=1e-200, err_msg=method)
         assert not np.isnan(slope[np.abs(z) > 1e-150]).any()
+
+
+@pytest.mark.parametrize("x", [1e9, 1e100, 1e200, 1e300])
+def test_slopes_go_on_where_the_square_of_a_point_is_no_number(x: float) -> None:
+    """Densities of powers of x, of which the slopes of logarithms are those powers over x, to every order."""
+    t = stats.t
+    powers = {
+        "cauchy": (stats.cauchy.logsf, x, -1.0),
+        "cauchy, left": (stats.cauchy.logcdf, -x, -1.0),
+        "its density": (stats.cauchy.logpdf, x, -2.0),
+        "halfcauchy": (stats.halfcauchy.logsf, x, -1.0),
+        "t": (lambda z: t.logpdf(z, 3.0), x, -4.0),
+        "t, left": (lambda z: t.logpdf(z, 0.5), -x, -1.5),
+    }
+    for name, (function, point, power) in powers.items():
+        value, slope = primad.value_and_grad(function)(point)
+        assert np.isfinite(value), name
+        np.testing.assert_allclose(slope * point, power, rtol=1e-14, err_msg=name)
+        if x < 1e150:
+            second = primad.grad(primad.grad(function))(point)
+            np.testing.assert_allclose(second * point * point, -power, rtol=1e-14, err_msg=name)
+    slope = primad.grad(lambda df: t.logpdf(x, df))(3.0)
+    exact = _slope_of_norm(3.0) - math.log(x)
+    np.testing.assert_allclose(slope, exact, rtol=1e-13)
+
+
+def _slope_of_norm(df: float) -> float:
+    """Return the slope in df of what stands before the logarithm of x in the density of t, far out."""
+    # log Γ((df+1)/2) − log Γ(df/2) − log(df π)/2 + (df+1)/2 log df, and −(df+1) log x
+    of_gammas = 0.5 * digamma(0.5 * df + 0.5) - 0.5 * digamma(0.5 * df)
+    return float(of_gammas - 0.5 / df + 0.5 * math.log(df) + 0.5 * (df + 1.0) / df)

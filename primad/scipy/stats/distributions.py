@@ -18,7 +18,16 @@ from primad.scipy.stats.distribution import (
     within_one,
     without_ends,
 )
-from primad.scipy.stats.tails import LOG_2, beta_tails, f_tails, gamma_tails, hazard_tails, log_erfc
+from primad.scipy.stats.tails import (
+    LOG_2,
+    beta_tails,
+    f_tails,
+    gamma_tails,
+    hazard_tails,
+    log1p_ratio,
+    log_angle,
+    log_erfc,
+)
 
 __all__ = [
     "beta", "cauchy", "chi2", "expon", "f", "gamma", "halfnorm", "invgamma", "laplace", "logistic", "lognorm", "norm",
@@ -144,6 +153,8 @@ cauchy = Distribution(
     functions={
         "cdf": lambda z: pn.arctan2(1.0, -z) / math.pi,
         "sf": lambda z: pn.arctan2(1.0, z) / math.pi,
+        "logcdf": lambda z: log_angle(-z, 1.0),
+        "logsf": lambda z: log_angle(z, 1.0),
         "ppf": lambda q: -_cotangent(q),
         "isf": _cotangent,
         "entropy": lambda: math.log(4.0 * math.pi),
@@ -266,7 +277,7 @@ beta = Distribution(
 t = Distribution(
     "t",
     ("df",),
-    lambda z, df: -special.betaln(0.5 * df, 0.5) - 0.5 * pn.log(df) - 0.5 * (df + 1.0) * pn.log1p(z * z / df),
+    lambda z, df: -special.betaln(0.5 * df, 0.5) - 0.5 * pn.log(df) - 0.5 * (df + 1.0) * log1p_ratio(z, df),
     functions={
         "cdf": lambda z, df: special.stdtr(df, z),
         "sf": lambda z, df: special.stdtr(df, -z),

@@ -17,7 +17,7 @@ from primad.scipy.stats.distribution import (
     without_ends,
 )
 from primad.scipy.stats.distributions import laplace, quarter_tangent
-from primad.scipy.stats.tails import LOG_2, f_tails, hazard_tails, log1m_exp, log_erfc, log_log1p_exp
+from primad.scipy.stats.tails import LOG_2, f_tails, hazard_tails, log1m_exp, log_angle, log_erfc, log_log1p_exp
 
 __all__ = [
     "arcsine", "betaprime", "bradford", "burr", "burr12", "fisk", "halfcauchy", "levy", "loglaplace",
@@ -317,6 +317,7 @@ halfcauchy = Distribution(
     functions={
         "cdf": lambda z: 2.0 / math.pi * pn.arctan(z),
         "sf": lambda z: 2.0 / math.pi * pn.arctan2(1.0, z),
+        "logsf": lambda z: log_angle(z, 0.5),
         "ppf": quarter_tangent,
         "isf": lambda q: 1.0 / quarter_tangent(q),
         "mean": lambda: math.inf,

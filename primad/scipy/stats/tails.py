@@ -30,6 +30,32 @@ def gauss_rule(nodes: int) -> tuple[Any, Any]:
     return 0.5 * points + 0.5, 0.5 * weights
 
 
+FAR = 2.0**27
+"""A number from whose square on 1 is less than its last bit, 2⁻⁵⁴ of it. Derived from that."""
+
+
+def log1p_ratio(z: Any, scale: Any) -> Any:
+    """Return log(1 + z²/scale) of scale > 0, also where z² is no number."""
+    size = pn.abs(z)
+    far = size > FAR * pn.maximum(1.0, pn.sqrt(scale))
+    near = pn.where(far, 0.0, z)
+    return pn.where(far, 2.0 * pn.log(pn.where(far, size, 1.0)) - pn.log(scale), pn.log1p(near * near / scale))
+
+
+def log_angle(z: Any, half_turns: float) -> Any:
+    """Return the logarithm of the angle with the cotangent z as a share of half turns, 1 or of z > 0 a half.
+
+    It has derivatives also where 1/z² is no number.
+    """
+    whole = half_turns * math.pi
+    far, most = z > FAR, z < (0.0 if half_turns == 1.0 else 1.0)
+    rest = pn.where(most, z, -1.0 if half_turns == 1.0 else 0.0)
+    rest = pn.arctan2(1.0, -rest) if half_turns == 1.0 else pn.arctan(rest)
+    share = pn.arctan2(1.0, pn.where(far | most, 1.0, z)) / whole
+    beyond = -pn.log(pn.where(far, z, 1.0)) - math.log(whole)
+    return pn.where(far, beyond, pn.where(most, pn.log1p(-rest / whole), pn.log(share)))
+
+
 def log1m_exp(y: Any) -> Any:
     """Return log(1 − e⁻ʸ) of y > 0, to relative precision."""
     small = y < LOG_2
