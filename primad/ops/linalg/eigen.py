@@ -20,6 +20,7 @@ from primad.ir.node import Node
 from primad.ir.program import Cost, Program
 from primad.ops.arrays.broadcasting import sum as sum_
 from primad.ops.arrays.slicing import concatenate, slice_
+from primad.ops.blocked.pieces import MOST_CHUNKS, Each, in_order
 from primad.ops.elementwise.conversion import imaginary_part, real_part
 from primad.ops.elementwise.selection import mask, select
 from primad.ops.linalg.equal_values import ROUNDING, along, gaps, slopes
@@ -34,6 +35,7 @@ from primad.ops.linalg.factorization import (
 from primad.ops.record.fields import MemoryUse, Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive, full
+from primad.system.machine import THREAD_WORK
 
 __all__ = ["eigh", "svd"]
 
@@ -68,22 +70,41 @@ def turning(change: Any, elements: Any) -> Any:
     return imaginary(-mask(live, moved) / select(live, size, full(1.0, size)))
 
 
-def where_finite(function: Any, a: Any) -> tuple[Any, ...]:
-    """Factorize a stack of matrices; the results are NaN for those that are not finite, on which LAPACK may fail."""
+def where_finite(function: Any, a: Any, each: Each = in_order) -> tuple[Any, ...]:
+    """Factorize a stack of matrices; the results are NaN for those that are not finite, on which LAPACK may fail.
+
+    Args:
+        function: stack -> results, one or several for each matrix.
+        a: the stack.
+        each: how pieces of the stack are shared.
+    """
     finite = np.isfinite(a).all(axis=(-2, -1))
     if finite.all():
-        return tuple(function(a))
-    results = [np.array(x) for x in function(np.where(finite[..., None, None], a, a.dtype.type(0)))]
+        return _in_pieces(function, a, each)
+    results = [np.array(x) for x in _in_pieces(function, np.where(finite[..., None, None], a, a.dtype.type(0)), each)]
     for result in results:
         result[~finite] = np.nan
     return tuple(results)
 
 
-def _eigh(a: Any, *, lower: bool, wanted: tuple[bool, ...] = (True, True)) -> tuple[Any, Any]:
+def _in_pieces(function: Any, a: Any, each: Each) -> tuple[Any, ...]:
+    """Factorize a stack of matrices in pieces, where that is much work: LAPACK itself shares little of it."""
+    *batch, m, n = a.shape
+    count = math.prod(batch)
+    pieces = min(count, MOST_CHUNKS)
+    if pieces < 2 or count * m * n * min(m, n) < THREAD_WORK:
+        return tuple(function(a))
+    stack = a.reshape((count, m, n))
+    edges = [count * i // pieces for i in range(pieces + 1)]
+    made = each(lambda i: tuple(function(stack[edges[i] : edges[i + 1]])), pieces)
+    return tuple([np.concatenate(parts).reshape((*batch, *parts[0].shape[1:])) for parts in zip(*made, strict=True)])
+
+
+def _eigh(a: Any, *, lower: bool, wanted: tuple[bool, ...] = (True, True), each: Each = in_order) -> tuple[Any, Any]:
     triangle: Any = "L" if lower else "U"
     if not wanted[1]:
-        return where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a)[0], None
-    w, v = where_finite(lambda a: np.linalg.eigh(a, triangle), a)
+        return where_finite(lambda a: (np.linalg.eigvalsh(a, triangle),), a, each)[0], None
+    w, v = where_finite(lambda a: np.linalg.eigh(a, triangle), a, each)
     if a.shape[-1] and a.dtype.kind == "c":
         real = v[..., real_row(a, lower), None, :]
         v = v * turns(np, real) if real.imag.any() else v
@@ -148,7 +169,7 @@ eigh: Primitive = custom(
     jvp=[_eigh_tangent],
     found_in=written_by_functions,
     axes=lambda a, **params: stacks(a.ndim - 2, [2], [1, 2]),
-    memory=MemoryUse(wanted=True),
+    memory=MemoryUse(wanted=True, each=True),
     work=Work(flops=lambda node: _cost(node, 9)),  # Golub and Van Loan, Matrix Computations, 8.3
     complex="real-differentiable",
     doc="The eigenvalues of Hermitian (of real numbers: symmetric) matrices, in ascending order, and orthonormal "
@@ -157,10 +178,10 @@ eigh: Primitive = custom(
 )
 
 
-def _svd(a: Any, *, wanted: tuple[bool, ...] = (True, True, True)) -> tuple[Any, Any, Any]:
+def _svd(a: Any, *, wanted: tuple[bool, ...] = (True, True, True), each: Each = in_order) -> tuple[Any, Any, Any]:
     if not wanted[0] and not wanted[2]:
-        return None, where_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), a)[0], None
-    u, s, vh = where_finite(lambda a: np.linalg.svd(a, full_matrices=False), a)
+        return None, where_finite(lambda a: (np.linalg.svd(a, compute_uv=False),), a, each)[0], None
+    u, s, vh = where_finite(lambda a: np.linalg.svd(a, full_matrices=False), a, each)
     if a.dtype.kind == "c" and s.size:
         real = real_elements(u, vh)
         if real.imag.any():
@@ -239,7 +260,7 @@ svd: Primitive = custom(
     infer=_svd_type,
     jvp=[_svd_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 2]),
-    memory=MemoryUse(wanted=True),
+    memory=MemoryUse(wanted=True, each=True),
     work=Work(flops=lambda node: _cost(node, 14)),  # Golub and Van Loan, Matrix Computations, 8.6
     complex="real-differentiable",
     doc="The reduced singular value decomposition a = u s vᴴ: orthonormal columns u, singular values in descending "

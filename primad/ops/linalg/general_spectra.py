@@ -17,6 +17,7 @@ from primad.ir.axes import stacks
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import sum as sum_
+from primad.ops.blocked.pieces import Each, in_order
 from primad.ops.elementwise.conversion import cast, complex_of, imaginary_part, real_part
 from primad.ops.elementwise.selection import mask
 from primad.ops.linalg.eigen import turns, where_finite, written_by_functions
@@ -153,12 +154,12 @@ def with_real_elements(n: Any, v: Any) -> tuple[Any, Any]:
     return n.where(here, turned.real.astype(v.dtype), turned), place
 
 
-def _eig(a: Any, *, wanted: tuple[bool, ...] = (True, True, True)) -> tuple[Any, Any, Any]:
+def _eig(a: Any, *, wanted: tuple[bool, ...] = (True, True, True), each: Each = in_order) -> tuple[Any, Any, Any]:
     dtype = complex_dtype(a.dtype)
     if not wanted[1] and not wanted[2]:
-        (w,) = where_finite(lambda a: (np.linalg.eigvals(a),), a)
+        (w,) = where_finite(lambda a: (np.linalg.eigvals(a),), a, each)
         return w.astype(dtype), None, None
-    w, v = where_finite(np.linalg.eig, a)
+    w, v = where_finite(np.linalg.eig, a, each)
     w, v = w.astype(dtype), v.astype(dtype)
     if not v.size:
         return w, v, np.zeros(w.shape, np.int64)
@@ -198,7 +199,7 @@ eig: Primitive = custom(
     jvp=[_eig_tangent],
     found_in=written_by_functions,
     axes=lambda a: stacks(a.ndim - 2, [2], [1, 2, 1]),
-    memory=MemoryUse(wanted=True),
+    memory=MemoryUse(wanted=True, each=True),
     work=Work(flops=lambda node: _multiple_of_cube(node, 25)),  # Golub and Van Loan, Matrix Computations, 7.5
     complex="real-differentiable",
     doc="Eigenvalues of general matrices, in LAPACK's order, eigenvectors of length 1 as columns, of which the largest "
