@@ -91,6 +91,7 @@ WAVES = {
     "pulses": "500 pulses on a quantum system of {} levels, value and gradient in the pulses",
     "pulses-hessian": "the same of {} levels, with the Hessian",
     "layers": "a product of 40 complex matrices {0}×{0}, value and gradient in a number of each",
+    "gratings": "40 functions of complex matrices {0}×{0} by `eig`, multiplied, value and gradient in a number of each",
     "products": "a product of three complex matrices {0}×{0}, value and gradient",
     "sizes": "sizes, phases and logarithms of {} complex numbers, value and gradient",
 }

@@ -76,6 +76,21 @@ def layers(np, fold):
     return loss
 
 
+def gratings(np, fold):
+    """The power behind layers in which waves travel as eigenvectors, each by its own eigenvalue.
+
+    A system whose `eig` has derivatives on request only gives it as `fold.eig`.
+    """
+    eig = getattr(fold, "eig", np.linalg.eig)
+
+    def loss(strengths, still, driven, start):
+        values, vectors = eig(still + strengths[:, None, None] * driven)
+        passed = (vectors * np.exp(1j * values)[:, None, :]) @ np.linalg.inv(vectors)
+        return np.sum(np.abs(fold(lambda state, layer: layer @ state, start, passed, len(passed))) ** 2)
+
+    return loss
+
+
 def products(np, fold):
     """The size of a product of three matrices."""
 
@@ -96,7 +111,7 @@ def sizes(np, fold):
 
 WAVES = {
     "filtered": filtered, "blurred": blurred, "schrodinger": schrodinger, "pulses": pulses, "pulses-hessian": pulses,
-    "layers": layers, "products": products, "sizes": sizes,
+    "layers": layers, "gratings": gratings, "products": products, "sizes": sizes,
 }  # fmt: skip
 MOVING = {"filtered": (0, 1), "blurred": (0, 1), "products": (0, 1)}
 """The arguments that are differentiated, where it is not the first one."""
@@ -118,7 +133,7 @@ def of_waves(kind, points):
     if kind.startswith("pulses"):
         still, driven = ((m + m.conj().T) / points**0.5 for m in (drawn(points, points), drawn(points, points)))
         return rng.normal(size=STEPS), still, driven, numpy.eye(points)[0] + 0j, numpy.eye(points)[1] + 0j
-    if kind == "layers":
+    if kind in ("layers", "gratings"):
         still, driven = (drawn(points, points) / (2 * points) ** 0.5 for _ in range(2))
         return 0.2 * rng.normal(size=40), still, driven, numpy.eye(points) + 0j
     return (drawn(points),) if kind == "sizes" else (drawn(points, points) / points, drawn(points, points) / points)
