@@ -10,7 +10,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
-from primad.programs.loops.repeated_runs import FEWEST_NODES
+from primad.programs.rerolling.repeated_runs import FEWEST_NODES
 
 FILLED_FROM = 2**18
 """Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than
@@ -23,7 +23,7 @@ def compact(program: Program) -> Program:
     Steps that do not depend on each other are ops on arrays, whose entries are told apart, rather than a loop. Where
     more is left than that, it is looked for loops first: steps that follow on each other may have some numbers each.
     """
-    from primad.programs.loops.rerolling import rolled  # its loops are made of programs that are packed
+    from primad.programs.rerolling.rerolled_loops import rolled  # its loops are made of programs that are packed
 
     made = packed(program)
     if made is not program and len(made.nodes) < FEWEST_NODES:

@@ -30,7 +30,10 @@ LAZY = {
         "primad.pde.geometry.constructive",
     ): "operators on domains make domains of classes that derive from theirs",
     ("programs/compacting.py", "primad.programs.packing.packing"): "only long programs have scalar lines to pack",
-    ("programs/compacting.py", "primad.programs.loops.rerolling"): "steps of loops that are found are packed too",
+    (
+        "programs/compacting.py",
+        "primad.programs.rerolling.rerolled_loops",
+    ): "steps of loops are packed too",
     ("simplify/engine.py", "primad.simplify.transformed_sums"): "few programs have Fourier transforms",
     (
         "functional/derivatives/sparse_matrices.py",

@@ -1,1 +1,1 @@
-"""Ops of loops: scan and while_loop, what is derived from their bodies, and plain loops rerolled."""
+"""Ops of loops: scan and while_loop, and what is derived from their bodies."""

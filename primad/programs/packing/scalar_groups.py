@@ -18,8 +18,8 @@ import numpy as np
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
-from primad.programs.loops.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 from primad.programs.packing.columns import is_small_view
+from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
 Term = tuple[bool, Node]
 """A term of a sum, and whether it is subtracted."""

@@ -16,7 +16,7 @@ from primad.native.module import outlined_text
 from primad.native.schedule import outlining
 from primad.native.schedule.outlining import PartedProgram
 from primad.native.schedule.repetition import ends_of_pieces
-from primad.programs.loops import repeated_runs
+from primad.programs.rerolling import repeated_runs
 from primad.runtime.plan import compiled_program as runtime_compiled
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify

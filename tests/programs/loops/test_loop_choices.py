@@ -17,10 +17,10 @@ from primad.ir.program import Program
 from primad.programs.loops import residual_selection
 from primad.programs.loops.body_split import _hoisted
 from primad.programs.loops.deferred_sums import sum_of_steps
-from primad.programs.loops.loop_diagnostics import unrolled_loops
-from primad.programs.loops.rerolling import rolled
 from primad.programs.loops.residual_selection import fewest
 from primad.programs.packing.scalar_groups import _second_sign
+from primad.programs.rerolling.loop_diagnostics import unrolled_loops
+from primad.programs.rerolling.rerolled_loops import rolled
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of

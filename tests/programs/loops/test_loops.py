@@ -23,7 +23,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.programs.loops import closed_bodies, residual_selection
 from primad.programs.loops.scan import scan as scan_op
 from primad.programs.loops.while_loop import while_loop as while_op
-from primad.programs.rolling.node_sequences import same_value
+from primad.programs.rerolling.node_sequences import same_value
 from primad.recording import tree
 from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache

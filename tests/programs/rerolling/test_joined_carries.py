@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primad.numpy as pnp
-from tests.programs.loops.test_rerolling import check, short
+from tests.programs.rerolling.test_rerolled_loops import check, short
 
 __all__ = ["short"]  # a fixture: short loops count
 STEPS = 20

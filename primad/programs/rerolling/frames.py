@@ -16,11 +16,11 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.axes import AxisMap, Strided, is_name
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, named, params_key
 from primad.ir.replay import newest, reapplied
-from primad.programs.loops.repeated_runs import Period
-from primad.programs.loops.stacked_rows import stacked_rows
-from primad.programs.rolling.moved_parts import Move, Number, chosen, lengthened, moved, places, spread
-from primad.programs.rolling.node_sequences import is_joined
-from primad.programs.rolling.taken_elements import Axes, changing_axes, is_repeated, taken_elements
+from primad.programs.rerolling.moved_parts import Move, Number, chosen, lengthened, moved, places, spread
+from primad.programs.rerolling.node_sequences import is_joined
+from primad.programs.rerolling.repeated_runs import Period
+from primad.programs.rerolling.stacked_rows import stacked_rows
+from primad.programs.rerolling.taken_elements import Axes, changing_axes, is_repeated, taken_elements
 from primad.recording.traced_array import TracedArray
 from primad.transforms.dimensions import axis_map
 

@@ -11,8 +11,8 @@ from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
 from primad.numpy.shapes.shaping import reshape
-from primad.programs.loops.stacked_rows import Array, views_of
-from primad.programs.rolling.moved_parts import chosen
+from primad.programs.rerolling.moved_parts import chosen
+from primad.programs.rerolling.stacked_rows import Array, views_of
 from primad.recording.traced_array import TracedArray, lift
 from primad.transforms.dimensions import axis_map
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import primad
 from primad.ir.node import Leaf, leaf_value
-from primad.programs.loops import repeated_runs
-from primad.programs.loops.rerolling import rolled
+from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.rerolled_loops import rolled
 from primad.recording.tracing import record, type_of
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 from tests.sweeps import thinned
@@ -439,7 +439,7 @@ def test_what_is_rolled_is_explained() -> None:
 
     for a, said in ((np.ones(3), "are one scan"), (np.ones(1000), "stay so: they carry more than")):
         text = str(primad.explain(primad.grad(loss), a))
-        assert "equal steps of 4 ops" in text and "test_rerolling.py:" in text and said in text, text
+        assert "equal steps of 4 ops" in text and "test_rerolled_loops.py:" in text and said in text, text
 
 
 def shrinking(x: Any) -> Any:
@@ -463,7 +463,7 @@ def triangle(x: Any) -> Any:
 def test_loops_that_stay_say_why(f: Any, said: str) -> None:
     """Each loop that is none of the program is named with its line, the reason, and what to change."""
     (note,) = [note for note in rolled(primad.trace(f)(np.ones(41))).notes if "stay unrolled" in note]
-    assert "test_rerolling.py:" in note and said in note, note
+    assert "test_rerolled_loops.py:" in note and said in note, note
     assert note in str(primad.explain(primad.grad(f), np.ones(41)))
 
 

@@ -13,7 +13,7 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Trace
 from primad.ir.program import Program
-from primad.programs.loops.stacked_rows import concatenated, stacked_rows
+from primad.programs.rerolling.stacked_rows import concatenated, stacked_rows
 from primad.recording.traced_array import TracedArray
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 

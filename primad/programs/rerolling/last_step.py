@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from primad.ir.node import LITERAL, Node, params_key
-from primad.programs.rolling.node_sequences import are_alike, same_value
+from primad.programs.rerolling.node_sequences import are_alike, same_value
 
 MOST_LEFT_OUT = 0.25
 """Part of a step's nodes that may be left out. Chosen: else a loop computes more than it spares."""

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 import primad
 import primad.numpy as pnp
 from primad.ir.node import leaf_value
-from primad.programs.loops import repeated_runs
-from primad.programs.loops.rerolling import rolled
+from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.rerolled_loops import rolled
 from primad.recording.tracing import record, type_of
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 

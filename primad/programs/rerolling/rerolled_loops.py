@@ -19,17 +19,17 @@ from primad.ir.replay import rebuild, replay
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
 from primad.programs.loops.closed_bodies import with_scalars
-from primad.programs.loops.joined_carries import JoinedCarries
-from primad.programs.loops.loop_diagnostics import unrolled_loops
-from primad.programs.loops.repeated_runs import FEWEST_STEPS, Period, period_of
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
-from primad.programs.loops.stacked_rows import concatenated
-from primad.programs.rolling.frames import Frames, NoFrames
-from primad.programs.rolling.grown_arrays import one_by_one
-from primad.programs.rolling.moved_parts import lengthened
-from primad.programs.rolling.node_sequences import is_one_number, same_value
-from primad.programs.rolling.taken_elements import is_repeated
+from primad.programs.rerolling.frames import Frames, NoFrames
+from primad.programs.rerolling.grown_arrays import one_by_one
+from primad.programs.rerolling.joined_carries import JoinedCarries
+from primad.programs.rerolling.loop_diagnostics import unrolled_loops
+from primad.programs.rerolling.moved_parts import lengthened
+from primad.programs.rerolling.node_sequences import is_one_number, same_value
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, period_of
+from primad.programs.rerolling.stacked_rows import concatenated
+from primad.programs.rerolling.taken_elements import is_repeated
 from primad.recording.traced_array import TracedArray, lift
 from primad.runtime.failure import nearest_line
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions

@@ -10,7 +10,7 @@ from typing import Any
 
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program
-from primad.programs.rolling.node_sequences import is_joined
+from primad.programs.rerolling.node_sequences import is_joined
 from primad.transforms.lowering import expand, rewritten
 
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
-from primad.programs.loops.first_steps import FirstSteps
-from primad.programs.rolling.last_step import LastStep
-from primad.programs.rolling.node_sequences import NodeSequence, Places, are_alike, is_joined, root_of, same_value
+from primad.programs.rerolling.first_steps import FirstSteps
+from primad.programs.rerolling.last_step import LastStep
+from primad.programs.rerolling.node_sequences import NodeSequence, Places, are_alike, is_joined, root_of, same_value
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop

@@ -1,1 +1,0 @@
-"""What is found of loops in Python, and what steps that change compute with."""
