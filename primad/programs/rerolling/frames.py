@@ -16,7 +16,7 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.axes import AxisMap, Strided, is_name
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, named, params_key
 from primad.ir.replay import newest, reapplied
-from primad.programs.rerolling.moved_parts import Move, Number, chosen, lengthened, moved, places, spread
+from primad.programs.rerolling.moved_parts import Move, Number, lengthened, moved, places, selected, spread
 from primad.programs.rerolling.node_sequences import is_joined
 from primad.programs.rerolling.repeated_runs import Period
 from primad.programs.rerolling.stacked_rows import stacked_rows
@@ -288,7 +288,7 @@ class Frames:
 
         def kept(x: Node, axis: int, fill: float) -> Node:
             inside = places(self._longest, body) < number(self._lengths(r, axis))
-            return chosen(spread(inside, axis, x.type.shape), TracedArray(x), fill, body).node
+            return selected(spread(inside, axis, x.type.shape), TracedArray(x), fill, body).node
 
         recipe = self._recipes[r]
         for axis in self._changing[r] if recipe.filled else ():

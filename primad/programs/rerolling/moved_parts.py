@@ -46,7 +46,7 @@ def moved(x: TracedArray, move: Move, start: Number, trace: Trace) -> TracedArra
     at = places(move.length, trace) * move.step + start
     inside = (at >= 0) & (at < n)
     taken = ops.gather(x, ops.select(inside, at, at * 0), axis=axis, batch=0)
-    return chosen(spread(inside, axis, taken.shape), taken, 0, trace)
+    return selected(spread(inside, axis, taken.shape), taken, 0, trace)
 
 
 def _moved_by(x: TracedArray, move: Move, start: int) -> TracedArray:
@@ -84,7 +84,7 @@ def spread(x: TracedArray, axis: int, shape: tuple[int, ...]) -> TracedArray:
     return found
 
 
-def chosen(condition: TracedArray, x: TracedArray, other: float, trace: Trace) -> TracedArray:
+def selected(condition: TracedArray, x: TracedArray, other: float, trace: Trace) -> TracedArray:
     """Return elements where a condition holds, a number elsewhere: of integers the next above it."""
     number = x.dtype.type(other if x.dtype.kind in "fc" else math.ceil(other)).item()
     found: TracedArray = ops.select(condition, x, TracedArray(trace.literal(number, x.node.type)))

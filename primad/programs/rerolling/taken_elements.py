@@ -11,7 +11,7 @@ from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
 from primad.numpy.shapes.shaping import reshape
-from primad.programs.rerolling.moved_parts import chosen
+from primad.programs.rerolling.moved_parts import selected
 from primad.programs.rerolling.stacked_rows import Array, views_of
 from primad.recording.traced_array import TracedArray, lift
 from primad.transforms.dimensions import axis_map
@@ -46,7 +46,7 @@ class TakenElements(NamedTuple):
             return lift(np.where(inside, self.source[places], self.source.dtype.type(0)), trace)
         line = reshape(TracedArray(mapping.get(self.source, self.source)), (self.source.type.size,))
         found = ops.gather(line, TracedArray(lift(np.where(inside, places, 0), trace)), axis=0, batch=0)
-        return found.node if inside.all() else chosen(TracedArray(lift(inside, trace)), found, 0, trace).node
+        return found.node if inside.all() else selected(TracedArray(lift(inside, trace)), found, 0, trace).node
 
 
 def taken_elements(each: Sequence[Node], type: ArrayType) -> TakenElements | None:
