@@ -11,7 +11,7 @@ from primad import ops
 from primad.errors import TracingError
 from primad.numpy.elementwise.rounding import rint
 from primad.numpy.elementwise.ufuncs import defined_where, expm1, log, where
-from primad.numpy.promotion import any_traced, as_float, harmonize, implements
+from primad.numpy.promotion import any_traced, as_float, convert, harmonize, implements
 from primad.numpy.special_functions.families import plain_order
 from primad.numpy.special_functions.formulas import formula
 from primad.system.deferred import special
@@ -97,6 +97,11 @@ def diric(x: Any, n: int) -> Any:
     return ops.member(ops.cos(0.5 * as_float(x)), of="chebyu", p=(order - 1,)) * (1.0 / order)
 
 
+def _not_half(*values: Any, dtype: Any = np.float32) -> list[Any]:
+    """Return values of half precision in a dtype of which SciPy has a loop, and others as they are."""
+    return [convert(x, np.dtype(dtype)) if x.dtype == np.float16 else x for x in values]
+
+
 def _inexact(name: str, exact: bool) -> None:
     if exact:
         raise TracingError(f"scipy.special.{name} with exact=True of traced values", fix="exact=False gives floats.")
@@ -106,7 +111,7 @@ def _inexact(name: str, exact: bool) -> None:
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """scipy.special.comb: the number of choices of k from N, of real numbers as `binom`; 0 where there is none."""
     _inexact("comb", exact)
-    N, k = harmonize("comb", N, k, floats=True)
+    N, k = _not_half(*harmonize("comb", N, k, floats=True))
     N = N + k - 1.0 if repetition else N
     possible = (k <= N) & (N >= 0.0) & (k >= 0.0)
     return where(possible, ops.binom(where(possible, N, 1.0), where(possible, k, 1.0)), 0.0)
@@ -116,16 +121,16 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """scipy.special.perm: the number of ordered choices of k from N, of real numbers; 0 where there is none."""
     _inexact("perm", exact)
-    N, k = harmonize("perm", N, k, floats=True)
+    N, k = _not_half(*harmonize("perm", N, k, floats=True))
     possible = (k <= N) & (N >= 0.0) & (k >= 0.0)
     return where(possible, ops.poch(where(possible, N - k + 1.0, 1.0), where(possible, k, 1.0)), 0.0)
 
 
 @implements(special.factorial)
 def factorial(n: Any, exact: bool = False) -> Any:
-    """scipy.special.factorial: Γ(n + 1); 0 for negative n."""
+    """scipy.special.factorial: Γ(n + 1) as float64, whatever the dtype of n; 0 for negative n."""
     _inexact("factorial", exact)
-    n = as_float(n)
+    n = convert(as_float(n), np.dtype(np.float64))
     return where(n < 0.0, 0.0, ops.gamma(where(n < 0.0, 1.0, n + 1.0)))
 
 
@@ -142,7 +147,8 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     """
     if out is not None:
         raise TracingError("scipy.special.zeta with out= of traced values", fix="leave it out.")
-    return ops.hurwitz(*harmonize("zeta", x, 1.0 if q is None else q, floats=True), n=0)
+    both = harmonize("zeta", x, 1.0 if q is None else q, floats=True)
+    return ops.hurwitz(*_not_half(*both, dtype=np.float64 if q is None else np.float32), n=0)
 
 
 @formula(special.zetac)
@@ -176,9 +182,10 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 
 
 def _complex(z: Any) -> Any:
+    """Return complex numbers, of real ones those of 128 bits, as SciPy's function does."""
     if z.dtype.kind == "c":
         return z
-    z = as_float(z)
+    z = convert(as_float(z), np.dtype(np.float64))
     return ops.complex_of(z, np.zeros(z.shape, z.dtype))
 
 
