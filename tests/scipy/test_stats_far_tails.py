@@ -114,3 +114,39 @@ def _slope_of_norm(df: float) -> float:
     # log Γ((df+1)/2) − log Γ(df/2) − log(df π)/2 + (df+1)/2 log df, and −(df+1) log x
     of_gammas = 0.5 * digamma(0.5 * df + 0.5) - 0.5 * digamma(0.5 * df)
     return float(of_gammas - 0.5 / df + 0.5 * math.log(df) + 0.5 * (df + 1.0) / df)
+
+
+DISCRETE = [name for name in NAMES if getattr(stats, name).discrete and "sf" in getattr(stats, name).functions]
+FAR_NUMBERS = [0, 1, 5, 40, 700, 5000]
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_logarithms_of_tails_of_whole_numbers_are_those_of_sums(name: str) -> None:
+    """Also where the tail itself is no number; slopes in the parameters are numbers there."""
+    ours, shapes, (low, high) = getattr(stats, name), SHAPES.get(name, ()), ends(name)
+    numbers = np.array([k for k in [*FAR_NUMBERS, *(-k for k in FAR_NUMBERS)] if low <= k < high], float)
+
+    def tails(shapes: Any) -> Any:
+        upper, lower = (getattr(ours, method)(numbers, *shapes) for method in ("logsf", "logcdf"))
+        return np.stack([upper, lower])
+
+    def density(k: Any) -> Any:
+        return primad.jit(lambda k: ours.logpmf(k, *shapes), backend="reference")(k)
+
+    def sums(first: Any, last: Any) -> Any:
+        return np.array([np.logaddexp.reduce(density(np.arange(a, b + 1.0))) for a, b in zip(first, last, strict=True)])
+
+    given = [float(shape) for shape in shapes]
+    found, slopes = (primad.jit(f, backend="reference")(given) for f in (tails, lambda s: primad.jacfwd(tails)(s)))
+    upper = sums(numbers + 1.0, np.minimum(high, numbers + TERMS))
+    lower = sums(np.maximum(low, numbers - TERMS), numbers)
+    own = np.stack([upper, lower])
+    small = own < np.log(0.5)
+    other = np.log1p(-np.exp(np.where(small[::-1], own[::-1], -1.0)))
+    tolerance = 1e-3 if name == "yulesimon" else 1e-9  # of which sums go on for long
+    np.testing.assert_allclose(found, np.where(small, own, other), rtol=tolerance, atol=1e-300)
+    assert all(np.isfinite(slope).all() for slope in slopes)
+
+
+TERMS = 100_000
+"""Of a sum over whole numbers."""

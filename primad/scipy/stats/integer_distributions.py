@@ -127,15 +127,16 @@ planck = Distribution(
 )
 
 
-def _dlaplace_tail(k: Any, a: Any) -> Any:
-    """Return the probability of more than k, of k ≥ 0."""
-    return pn.exp(-a * (k + 1.0)) / (1.0 + pn.exp(-a))
+def _log_dlaplace_tail(k: Any, a: Any) -> Any:
+    """Return the logarithm of the probability of more than k, of k ≥ 0."""
+    return -a * (k + 1.0) - pn.log1p(pn.exp(-a))
 
 
-def _dlaplace_above(k: Any, a: Any) -> Any:
+def _log_dlaplace_above(k: Any, a: Any) -> Any:
+    """Return the logarithm of the probability of more than k."""
     below = k < 0.0
-    other = _dlaplace_tail(pn.where(below, -1.0 - k, 0.0), a)
-    return pn.where(below, 1.0 - other, _dlaplace_tail(pn.where(below, 0.0, k), a))
+    other = pn.exp(_log_dlaplace_tail(pn.where(below, -1.0 - k, 0.0), a))
+    return pn.where(below, pn.log1p(-other), _log_dlaplace_tail(pn.where(below, 0.0, k), a))
 
 
 dlaplace = Distribution(
@@ -144,8 +145,10 @@ dlaplace = Distribution(
     lambda k, a: pn.log(pn.tanh(0.5 * a)) - a * pn.abs(k),
     discrete=True,
     functions={
-        "cdf": lambda k, a: _dlaplace_above(-1.0 - k, a),
-        "sf": _dlaplace_above,
+        "cdf": lambda k, a: pn.exp(_log_dlaplace_above(-1.0 - k, a)),
+        "sf": lambda k, a: pn.exp(_log_dlaplace_above(k, a)),
+        "logcdf": lambda k, a: _log_dlaplace_above(-1.0 - k, a),
+        "logsf": _log_dlaplace_above,
         "mean": lambda a: 0.0 * a,
         "var": lambda a: 0.5 / pn.sinh(0.5 * a) ** 2,
         "entropy": lambda a: a / pn.sinh(a) - pn.log(pn.tanh(0.5 * a)),
