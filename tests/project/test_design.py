@@ -40,7 +40,7 @@ PAGE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
 CASES = cases()
 
 CLAIMS = {
-    "Each is imported when it first makes": "test_layers.py::test_importing_loads_no_more_than_it_must",
+    "Each is imported when `jit` gets a function": "test_layers.py::test_importing_loads_no_more_than_it_must",
     "knows no operation by name": "test_layers.py::test_no_op_is_known_by_name",
     "frees what is not needed any more": "test_tiled_plans.py::test_a_run_takes_no_more_memory_than_planned",
     "nothing is computed twice": "test_design.py::test_a_differentiated_composite_is_gone",

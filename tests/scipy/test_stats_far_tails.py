@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import digamma
 
 import primad
 import primad.scipy.stats as stats
+from primad.scipy.stats.tails import log1p_ratio
 from tests.scipy.test_stats import NAMES, SHAPES
 
 OUTWARDS = np.array([5.0, 30.0, 800.0, 1e5, 1e20, 1e120])
@@ -107,6 +109,17 @@ def test_slopes_go_on_where_the_square_of_a_point_is_no_number(x: float) -> None
     slope = primad.grad(lambda df: t.logpdf(x, df))(3.0)
     exact = _slope_of_norm(3.0) - math.log(x)
     np.testing.assert_allclose(slope, exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("z", "scale"), [(1e158, 1e300), (1e-200, 1e-300), (3e5, 1e-300), (0.0, 1e-300), (1e100, 1.0)])
+def test_squares_and_scales_may_be_no_numbers(z: float, scale: float) -> None:
+    """log(1 + z²/scale) and its slopes, where z², or z²/scale, is too large or too small to be written."""
+    ratio = mpmath.mpf(z) ** 2 / mpmath.mpf(scale)
+    value, (slope, of_scale) = primad.value_and_grad(log1p_ratio, argnums=(0, 1))(z, scale)
+    np.testing.assert_allclose(value, float(mpmath.log1p(ratio)), rtol=1e-14)
+    exact = 2 * ratio / (1 + ratio)
+    np.testing.assert_allclose(slope, float(exact / z) if z else 0.0, rtol=1e-13)
+    np.testing.assert_allclose(of_scale, float(-exact / 2 / scale), rtol=1e-13)
 
 
 def _slope_of_norm(df: float) -> float:

@@ -87,7 +87,7 @@ class Kernel:
 
 
 class _Llvm:
-    """llvmlite, loaded when the first text is to be compiled: that takes longer than to load what was kept.
+    """llvmlite, loaded when the first text is about to be compiled: that takes longer than to load what was kept.
 
     Attributes:
         about: the version of LLVM, and what it says of the processor: its name and features.
@@ -275,6 +275,10 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 """Where Linux says which of the times it is that the machine has started."""
 _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""
+_AHEAD: list[Any] = []
+"""Of what began ahead on other threads, locks that are free once it holds `_COMPILING`; two at most."""
+SOON = 1.0
+"""Seconds that the end of a process waits for a thread to begin, at most. Chosen: it begins at once, or never."""
 _FORKING = local()
 
 
@@ -305,6 +309,8 @@ if hasattr(os, "register_at_fork"):
 @atexit.register
 def _wait_at_exit() -> None:
     """Wait for what is compiled though an interrupt ended the wait for it: LLVM's own memory goes with the process."""
+    for begun in _AHEAD:
+        begun.acquire(timeout=SOON)
     with _COMPILING:
         pass
 
@@ -322,22 +328,28 @@ def compiler() -> _Compiler | None:
 
 
 def _ahead(start: Callable[[], Any]) -> None:
-    """Begin on another thread with what will be waited for soon.
+    """Begin on another thread with what will be waited for soon, if there can be a thread.
 
     Who forks waits for the end of it, and who needs it meets what goes wrong.
     """
+    begun = Lock()
+    begun.acquire()
 
     def run() -> None:
         with suppress(Exception), _COMPILING:
+            begun.release()
             start()
 
-    start_new_thread(run, ())
+    with suppress(RuntimeError):
+        start_new_thread(run, ())
+        _AHEAD.append(begun)
 
 
 @made_once()
 def start_compiler() -> None:
     """Begin to find out what processor this is: LLVM is asked where nothing on the disk says so."""
-    _ahead(compiler)
+    if not is_off("PRIMAD_NATIVE"):
+        _ahead(compiler)
 
 
 @made_once()

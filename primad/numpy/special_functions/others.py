@@ -128,7 +128,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 
 @implements(special.factorial)
 def factorial(n: Any, exact: bool = False) -> Any:
-    """scipy.special.factorial: Γ(n + 1) as float64, whatever the dtype of n; 0 for negative n."""
+    """scipy.special.factorial: Γ(n + 1), float64 of arrays of every dtype; 0 for negative n."""
     _inexact("factorial", exact)
     n = convert(as_float(n), np.dtype(np.float64))
     return where(n < 0.0, 0.0, ops.gamma(where(n < 0.0, 1.0, n + 1.0)))

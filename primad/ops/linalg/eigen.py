@@ -50,9 +50,9 @@ def turns(n: Any, elements: Any) -> Any:
         n: NumPy, or a module like it.
         elements: one of each vector.
     """
-    size = n.abs(elements)
-    found = n.where(size > 0, n.conj(elements) / n.where(size > 0, size, 1), 1)
-    return found * n.where(elements.real < 0, -1, 1).astype(size.dtype)
+    size, real = n.abs(elements), elements.imag == 0
+    found = n.conj(elements) / n.where(real, 1, size) * n.where(elements.real < 0, -1, 1).astype(size.dtype)
+    return n.where(real, found.dtype.type(1), found)  # exactly, as a quotient of a number and its size may not be
 
 
 def _row(x: Any, row: int) -> Any:

@@ -7,7 +7,6 @@ Where two elements are the largest, one of them that is real is taken. Derivativ
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from primad.ops.linalg.factorization import diagonal_part, domain_of_matrices, m
 from primad.ops.record.fields import MemoryUse, Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
-from primad.system.process import MOST_KEPT
 
 __all__ = ["eig", "left_vectors"]
 
@@ -80,13 +78,9 @@ def _are_far_apart(v: Any, w: Any, left: Any) -> bool:
     n = w.shape[-1]
     lengths = n * np.abs(left).max() * np.abs(v).max()  # at least those of `too_near`
     loss = ROUNDING * n * np.finfo(w.dtype).eps * lengths
-    apart = np.abs(w[..., None, :] - w[..., :, None]) + _infinite_diagonal(n)
+    apart = np.abs(w[..., None, :] - w[..., :, None])
+    apart[..., range(n), range(n)] = np.inf
     return bool(loss < 1 and apart.min() > loss * n * lengths * np.abs(w).max())
-
-
-@lru_cache(maxsize=MOST_KEPT)
-def _infinite_diagonal(n: int) -> Any:
-    return np.where(np.eye(n, dtype=bool), np.inf, 0.0)
 
 
 def _left_vectors(v: Any, w: Any, told: Any) -> Any:

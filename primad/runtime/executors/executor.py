@@ -137,7 +137,9 @@ class Executor(ABC):
 
 
 class DeferredExecutor(Executor):
-    """An executor whose module is imported when a program is first made executable: planners, LLVM's text or JAX.
+    """An executor whose module is imported when a function is given to `jit`, or a program is first made executable.
+
+    That loads planners, LLVM's text or JAX.
 
     Args:
         name: what `jit(backend=)` calls it.

@@ -37,9 +37,9 @@ FAR = 2.0**27
 def log1p_ratio(z: Any, scale: Any) -> Any:
     """Return log(1 + z²/scale) of scale > 0, also where z² is no number."""
     size = pn.abs(z)
-    far = size > FAR * pn.maximum(1.0, pn.sqrt(scale))
+    far = size > FAR * pn.sqrt(scale)
     near = pn.where(far, 0.0, z)
-    return pn.where(far, 2.0 * pn.log(pn.where(far, size, 1.0)) - pn.log(scale), pn.log1p(near * near / scale))
+    return pn.where(far, 2.0 * pn.log(pn.where(far, size, 1.0)) - pn.log(scale), pn.log1p(near * (near / scale)))
 
 
 def log_angle(z: Any, half_turns: float) -> Any:

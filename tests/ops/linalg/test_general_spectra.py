@@ -1,10 +1,44 @@
 """Eigenvectors of general matrices: which eigenvalues count as equal; quick answers are those of all passes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from primad.ops.linalg import general_spectra
+from primad.ops.linalg.eigen import where_finite
 from primad.ops.linalg.general_spectra import too_near, with_real_elements
+from primad.parallel import threads
+from primad.runtime.plan.blocking import in_chunks
+
+
+@pytest.mark.parametrize("of", [np.linalg.eig, np.linalg.eigh, lambda a: np.linalg.svd(a, full_matrices=False)])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_pieces_of_a_stack_are_its_matrices_one_by_one(of: Any, dtype: type) -> None:
+    """In the same bits on any number of threads: of some matrices all eigenvalues are real, and one is no number."""
+    rng = np.random.default_rng(1)
+    stack = rng.normal(size=(5, 8, 32, 32)).astype(dtype)
+    stack[:2] = stack[:2] + np.swapaxes(stack[:2], -1, -2)
+    stack[3, 4, 5, 6] = np.nan
+    alone = [where_finite(of, a) for a in stack.reshape(40, 32, 32)]
+    found = [threads.on_threads(count, lambda: where_finite(of, stack, in_chunks)) for count in (1, 2)]
+    for one, two, *matrices in zip(*found, *alone, strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one.reshape(40, *one.shape[2:]), np.stack(matrices).astype(one.dtype))
+    assert 32 in [np.isnan(x).sum() for x in found[0]]
+
+
+def test_an_error_in_a_piece_is_that_of_the_stack() -> None:
+    def failing(a: Any) -> Any:
+        if (a == 7.0).any():
+            raise np.linalg.LinAlgError("no convergence")
+        return (a,)
+
+    stack = np.zeros((40, 32, 32))
+    np.testing.assert_array_equal(where_finite(failing, stack, in_chunks)[0], stack)
+    stack[21, 3, 3] = 7.0
+    with pytest.raises(np.linalg.LinAlgError, match="no convergence"):
+        where_finite(failing, stack, in_chunks)
 
 
 def nearly_equal(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -53,5 +87,5 @@ def test_vectors_that_have_real_elements_stay_as_they_are(seed: int) -> None:
     values, vectors, place = general_spectra._eig(a)
     turned, there = with_real_elements(np, np.linalg.eig(a)[1])
     np.testing.assert_array_equal(place, there)
-    np.testing.assert_allclose(vectors, turned, rtol=1e-15)  # which divides by sizes to find that a factor is 1
+    np.testing.assert_array_equal(vectors, turned)
     np.testing.assert_allclose(a @ vectors, vectors * values[..., None, :], atol=1e-12)

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from primad.errors import IndexShapeError, MatrixError, TracingError
 from primad.ir.program import Program
 from primad.runtime.executors import dispatch
 from primad.runtime.executors.dispatch import EXECUTORS, NATIVE, REFERENCE, prepare, prepared
-from primad.runtime.executors.executor import PLAIN
+from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.executors.native_executor import is_small
 from primad.runtime.executors.reference import TableExecutor, definition
 from primad.runtime.plan.interpreter import Plan
@@ -20,7 +21,7 @@ from primad.runtime.tiling.complex_plans import complex_plan
 from primad.runtime.tiling.middle_programs import middle_plan
 from primad.runtime.tiling.tiled_plan import make_plan
 from primad.simplify import simplify
-from primad.system.machine import CALL_ELEMENTS
+from primad.system.machine import CALL_ELEMENTS, WORTHWHILE_BYTES
 from primad.transforms import vjp
 from primad.transforms.lowering import inline
 from primad.verify.cases.drawn_cases import Seeded
@@ -352,6 +353,15 @@ def test_what_is_small_runs_as_planners_would_have_it_run():
     small = [program for program in programs if is_small(program)]
     assert len(programs) / 2 < len(small) < len(programs)
     assert is_small(programs[-2]) and not is_small(programs[-1])
+    asked = (Options(along=(0, 0)), Options(memory=2**30), Options(inner=1))
+    assert not any(is_small(programs[-2], options) for options in asked)
+    ones = np.ones(CALL_ELEMENTS - 1)
+    most = WORTHWHILE_BYTES // ones.nbytes  # the input and so many ops less one
+    of_ops = [
+        simplify(primad.trace(lambda x, n=n: reduce(lambda y, _: np.sin(y), range(n), x))(ones))
+        for n in (most - 1, most)
+    ]
+    assert [is_small(program) for program in of_ops] == [True, False]
     for program in small:
         plan = middle_plan(program) or complex_plan(program, PLAIN) or make_plan(program)
         assert type(plan) is Plan, program
