@@ -277,8 +277,6 @@ _COMPILING = Lock()
 """Held by who compiles, by who forks, since LLVM's own locks would stay locked in the child, and once at the end."""
 _AHEAD: list[Any] = []
 """Of what began ahead on other threads, locks that are free once it holds `_COMPILING`; two at most."""
-SOON = 1.0
-"""Seconds that the end of a process waits for a thread to begin, at most. Chosen: it begins at once, or never."""
 _FORKING = local()
 
 
@@ -310,7 +308,7 @@ if hasattr(os, "register_at_fork"):
 def _wait_at_exit() -> None:
     """Wait for what is compiled though an interrupt ended the wait for it: LLVM's own memory goes with the process."""
     for begun in _AHEAD:
-        begun.acquire(timeout=SOON)
+        begun.acquire(timeout=1.0)  # a thread begins at once, or never
     with _COMPILING:
         pass
 
