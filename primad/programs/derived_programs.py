@@ -202,10 +202,13 @@ def _transposed(of: ClosedProgram, linear: tuple[bool, ...], present: tuple[bool
 
 
 def batched(op: Primitive, flags: tuple[bool, ...], size: int, *operands: TracedArray, of: ClosedProgram) -> Any:
-    """Apply an op to a stack of operands: it then holds the program of a stack."""
+    """Apply an op to a stack of operands: it then holds the program of a stack.
+
+    Results that do not depend on the stack have no leading axis.
+    """
 
     def make() -> ClosedProgram:
-        stack = batching.vmap(of.hoisted, flags, size)
+        stack = batching.vmap(of.hoisted, flags, size, keep_unbatched=True)
         stack.label = f"{of.program.label} on {size} rows"
         return ClosedProgram(stack)
 

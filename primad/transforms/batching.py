@@ -51,11 +51,11 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
         if node not in wide:
             return None
         operands = [TracedArray(mapping.get(operand, operand)) for operand in node.inputs]
-        flags = tuple([operand in wide for operand in node.inputs])
-        return packed(batch_node(node, operands, flags, size), trace)
+        flags = tuple([is_wide(old, new.node) for old, new in zip(node.inputs, operands, strict=True)])
+        return packed(batch_node(node, operands, flags, size), trace) if any(flags) else None
 
     def result(node: Node, new: Node) -> Node:
-        return new if node in wide or keep_unbatched else widen(TracedArray(new), size).node
+        return new if keep_unbatched or is_wide(node, new) else widen(TracedArray(new), size).node
 
     types = [
         ArrayType((size, *type.shape), type.dtype) if on else type
@@ -64,11 +64,16 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
     return rewritten(program, change, copy=True, types=types, result=result)
 
 
+def is_wide(node: Node, new: Node) -> bool:
+    """Say whether what stands for a node has the leading axis: a loop's results need not all depend on what has it."""
+    return isinstance(node.type, TupleType) or new.type.ndim > node.type.ndim  # type: ignore[union-attr]
+
+
 def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[Node]]:
     """Replace the composites that depend on the batched inputs by their definitions, where nothing else is known.
 
     Returns:
-        the program, and the nodes that depend on its batched inputs.
+        the program, and the nodes that may depend on its batched inputs.
     """
     while True:
         wide = dependents(program.nodes, [node for node, on in zip(program.inputs, batched, strict=True) if on])
@@ -80,7 +85,10 @@ def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[
 
 
 def batch_node(node: Node, operands: list[TracedArray], flags: tuple[bool, ...], size: int) -> Any:
-    """Apply a node's op to operands of which some have a leading batch axis; all its results have one."""
+    """Apply a node's op to operands of which some have a leading batch axis.
+
+    Its result has one too; of several results, those that depend on such operands.
+    """
     op, params = node.op, dict(node.params)
     if op.axes.batch is not None:
         return op.axes.batch(flags, size, *operands, **params)

@@ -219,7 +219,7 @@ WORKLOADS = {
         Workload("blurred", "complex", "blurred", points=256, must=1, reach=3),
         Workload("schrodinger", "complex", "schrodinger", points=1024, must=1, reach=3),
         *(Workload(f"pulses-{n}", "complex", "pulses", points=n, must=1, reach=3) for n in (2, 10)),
-        Workload("pulses-hessian", "complex", "pulses-hessian", points=2, must=1, reach=3),
+        *(Workload(f"pulses-hessian-{n}", "complex", "pulses-hessian", points=n, must=1, reach=3) for n in (2, 10)),
         *(Workload(f"layers-{n}", "complex", "layers", points=n, must=1, reach=3) for n in (2, 100)),
         *(Workload(f"gratings-{n}", "complex", "gratings", points=n, must=1, reach=3) for n in (2, 100)),
         Workload("products", "complex", "products", points=512, must=1, reach=3),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import optree
 import pytest
 from scipy import special
 
 import primad
 import primad.numpy as pnp
 from primad.numpy.special import logsumexp, softmax
+from primad.programs.loops.scan import scan
+from primad.simplify import simplify
+from primad.transforms.lowering import lower
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((4, 3))
@@ -181,3 +185,60 @@ def test_empty_and_single_batches() -> None:
 def test_axes_that_are_not_as_many_as_values_are_refused(axes: Any, where: str) -> None:
     with pytest.raises(primad.ShapeError, match=r"do not (match|fit)"):
         primad.vmap(lambda x, y: (x, y), **{where: axes})(X, Y)
+
+
+def _step(carry: Any, row: Any) -> Any:
+    """Two values of which only the second depends on the second row."""
+    x, y = carry
+    first, second = row
+    x = np.cos(x) * first
+    return (x, y + x * second), (x * x, y)
+
+
+def _loop(x: Any, y: Any, rows: Any) -> Any:
+    return primad.scan(_step, (x, y), rows)
+
+
+def _condition(carry: Any) -> Any:
+    return np.sum(carry[0]) < 4.0
+
+
+WITH_SEVERAL: dict[str, Any] = {
+    "a scan": _loop,
+    "a scan backwards": lambda x, y, rows: primad.scan(_step, (x, y), rows, reverse=True),
+    "a scan in a scan": lambda x, y, rows: primad.scan(lambda c, _: _loop(*c, rows), (x, y), None, length=2),
+    "a program that is called": primad.jit(_loop),
+    "a loop with a condition": lambda x, y, rows: primad.while_loop(
+        _condition, lambda c: (c[0] + 0.7, c[1] * rows[0][0] + c[0] * rows[1][0]), (x, y), max_steps=20
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_SEVERAL)
+def test_results_that_do_not_depend_on_the_stack_are_computed_once(name: str) -> None:
+    """Of an op with several results, as a loop, those that no stacked operand reaches have no axis of the stack."""
+    function = WITH_SEVERAL[name]
+    x, y, first, second = X[0], Y[0], RNG.standard_normal((5, 3)), RNG.standard_normal((4, 5, 3))
+    program = primad.trace(lambda x, y, first, second: function(x, y, (first, second)))(x, y, first, second[0])
+    batched = primad.transforms.vmap(program, [False, False, False, True], 4, keep_unbatched=True)
+    alone = [type == new for type, new in zip(program.out_types, batched.out_types, strict=True)]
+    assert alone == ([True, False] if "condition" in name else [True, False, True, False])
+    rows = [optree.tree_leaves(program(x, y, first, each)) for each in second]
+    for i, (found, on) in enumerate(zip(optree.tree_leaves(batched(x, y, first, second)), alone, strict=True)):
+        expected = rows[0][i] if on else np.stack([row[i] for row in rows])
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_a_hessian_carries_what_directions_share_once() -> None:
+    """The loop that pulls tangents back carries the cotangent of the value without an axis of directions."""
+
+    def loss(strengths: Any) -> Any:
+        return np.sum(primad.scan(lambda x, s: (np.sin(x * s) + x, None), X[0], strengths)[0] ** 2)
+
+    strengths = RNG.standard_normal(6)
+    program = simplify(lower(primad.trace(lambda s: primad.hessian(loss)(s)[:])(strengths)))
+    loops = [dict(node.params) for node in program.nodes if node.op is scan]
+    carried = [
+        [type.size for type in loop["of"].program.in_types[: loop["carry"]]] for loop in loops if loop["reverse"]
+    ]
+    assert carried == [[3, 6 * 3]]

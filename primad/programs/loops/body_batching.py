@@ -9,9 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.walks import dependents
 from primad.ops.arrays.broadcasting import widen
-from primad.programs.loops.body_transforms import Body, Made, places, until_stable
+from primad.programs.loops.body_transforms import Body, Made, until_stable
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms import batching
@@ -35,16 +34,17 @@ class Batched:
     """
 
     def __init__(self, body: Body, wide: Sequence[bool], size: int, counted: bool) -> None:
-        program = body.program
+        found = program = body.program
+        after: list[bool] = []
 
         def reached(flags: list[bool]) -> list[bool]:
-            nodes = dependents(program.nodes, [program.inputs[i] for i in places(flags)])
-            return [node in nodes for node in program.outputs]
+            nonlocal found, after
+            found = batching.vmap(program, flags, size, keep_unbatched=True)
+            after = [batching.is_wide(*of) for of in zip(program.outputs, found.outputs, strict=True)]
+            return after
 
         self.flags = until_stable(wide, body.carry, reached)
-        after = reached(list(self.flags))
         self.results = after[body.carry :]
-        found = batching.vmap(program, self.flags, size, keep_unbatched=True)
 
         def step(*operands: TracedArray) -> list[Any]:
             out = inline(found, operands) if operands else []

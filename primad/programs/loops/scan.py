@@ -260,10 +260,7 @@ def _batch(flags: tuple[bool, ...], size: int, *operands: TracedArray, of: Close
     carried = [widen(x, size) if a and not b else x for x, a, b in zip(carried, on, has, strict=True)]
     rows = [swapped(x) if a else x for x, a in zip(rows, led, strict=True)]
     finals, stacks = apply_scan(mapped.made, carried, rows, fixed, count, form)
-    finals = [x if a else widen(x, size) for x, a in zip(finals, on, strict=True)]
-    stacks = [
-        swapped(x) if a else widen(x, size) for x, a in zip(with_zeros(stacks, trace), mapped.results, strict=True)
-    ]
+    stacks = [swapped(x) if a else x for x, a in zip(with_zeros(stacks, trace), mapped.results, strict=True)]
     return one_or_all([*finals, *stacks])
 
 

@@ -179,10 +179,8 @@ def _batch(flags: tuple[bool, ...], size: int, go: Any, *operands: Any, of: Clos
         on = mapped.flags[:carry]
         start = [widen(x, size) if a and not b else x for x, a, b in zip(carried, on, flags[1:], strict=False)]
         count, finals, stacks = apply_while(mapped.made, go, start, fixed, most)
-        finals = [x if a else widen(x, size) for x, a in zip(finals, on, strict=True)]
-        led = mapped.results[1:]
-        rows = zip(with_zeros(stacks, trace), led, strict=True)
-        return (widen(count, size), *finals, *(swapped(x) if a else widen(x, size) for x, a in rows))
+        rows = zip(with_zeros(stacks, trace), mapped.results[1:], strict=True)
+        return (count, *finals, *(swapped(x) if a else x for x, a in rows))
     wide = [x if on else widen(x, size) for x, on in zip((go, *carried), flags, strict=False)]
     made = derived("batched guarded while", of, (flags, size, carry), lambda: _guarded(body, flags[1 + carry :], size))
     taken = TracedArray(zero_node(trace, ArrayType((size,), np.float64)))
