@@ -66,7 +66,7 @@ def vmap(program: Program, batched: Sequence[bool], size: int, keep_unbatched: b
 
 def is_wide(node: Node, new: Node) -> bool:
     """Say whether what stands for a node has the leading axis: a loop's results need not all depend on what has it."""
-    return isinstance(node.type, TupleType) or new.type.ndim > node.type.ndim  # type: ignore[union-attr]
+    return isinstance(node.type, TupleType) or new.type.ndim > node.type.ndim
 
 
 def _batchable(program: Program, batched: Sequence[bool]) -> tuple[Program, set[Node]]:

@@ -17,6 +17,7 @@ from _thread import start_new_thread
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -157,6 +158,11 @@ class _Compiler:
 
     def kernels(self, texts: Sequence[str]) -> list[Kernel]:
         """Return the kernels with these texts, compiling in one module those that are new."""
+        with suppress(KeyError):  # what is known need not wait for what LLVM compiles now
+            found = [self._cache[text] for text in texts]
+            for text in texts:
+                self._cache.move_to_end(text)
+            return found
         return undisturbed(lambda: self._kernels(texts))
 
     def texts_of(self, kernels: Sequence[Kernel]) -> list[str] | None:
@@ -199,6 +205,7 @@ class _Compiler:
         key = ("code", *self.about, text)
         found = None if kept is None else kept.get(key)
         if found is None or not is_object_file(found):
+            WRITTEN.get()()
             found = _llvm().object_of(text)
             if kept is not None:
                 kept.put(key, found)
@@ -271,6 +278,8 @@ def _started() -> tuple[str, ...] | None:
     return ("processor", boot, *processor, f"{library} {about.st_size} {about.st_mtime_ns}")
 
 
+WRITTEN: ContextVar[Callable[[], object]] = ContextVar("written", default=lambda: None)
+"""Called when LLVM begins, which needs no Python: who writes another text may go on."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 """Where Linux says which of the times it is that the machine has started."""
 _COMPILING = Lock()

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.ir.key import Key
 from primad.ir.law_families import LEFT_OUT
+from primad.ir.node import Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import failing_in, short_length
 from primad.native.llvm.compiler import Kernel, compiled, compiler
 from primad.native.loops.body_programs import step_program
+from primad.native.loops.step_driver import driver_text
 from primad.native.unrolled.straight_line import loop_text
+from primad.parallel.threads import thread_count
 from primad.runtime.cache import EXECUTABLES
 from primad.runtime.executors.dispatch import prepared_call
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.runtime.loops.driven_loops import UNINTERRUPTED, DrivenLoop, Shape, Steps
+from primad.runtime.loops.loops_ahead import AHEAD
+from primad.runtime.loops.needed_parts import needed_part
 from primad.runtime.loops.shared_loops import shared_loop
 from primad.runtime.plan.compiled_program import CompiledProgram
+from primad.runtime.plan.interpreter import wanted_of
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
@@ -122,10 +130,39 @@ def steps_of(
     of: ClosedProgram, carry: int, stacked: int, reverse: bool, ends: bool, memory: int | None = None
 ) -> Steps:
     """Return what takes the steps of a loop, made if it is not there."""
-    shape = carry, stacked, reverse, ends
-    key = LoopKey(of.key, *shape, memory, LEFT_OUT.get())
-    found: Steps = EXECUTABLES.get(key, lambda: _made(of, shape, memory))
+    key, make = _maker(of, (carry, stacked, reverse, ends), memory)
+    AHEAD.wait(key)
+    found: Steps = EXECUTABLES.get(key, make)
     return found
+
+
+def _maker(of: ClosedProgram, shape: Shape, memory: int | None) -> tuple[LoopKey, Callable[[], Steps]]:
+    return LoopKey(of.key, *shape, memory, LEFT_OUT.get()), lambda: _made(of, shape, memory)
+
+
+def begin_loops(steps: Sequence[Node], program: Program, memory: int | None) -> None:
+    """Begin to make the loops among steps of a program on another thread, if there may be one.
+
+    Args:
+        steps: what is run one by one.
+        program: of which they are steps.
+        memory: bytes that arrays within a step may take.
+    """
+    makers: dict[Hashable, Callable[[], Any]] = {}
+    for node in steps if thread_count() > 1 else ():
+        form = node.op.programs.loop(node) if node.op.programs.loop is not None else None
+        if form is None or form.separate:
+            continue
+        wanted = wanted_of(node, program.nodes).get("wanted", ())
+        part = None if form.ends else needed_part(form.of, form.carry, form.stacked, wanted)
+        of, carry, stacked = (form if part is None else part)[:3]
+        key, make = _maker(of, (carry, stacked, form.reverse, form.ends), memory)
+        if EXECUTABLES.find(key) is None:
+            makers[key] = partial(EXECUTABLES.get, key, make)
+    host = compiler()
+    if makers and host is not None:
+        driver = driver_text()  # which all may need: later it would wait for what LLVM has begun
+        AHEAD.begin({driver: partial(host.kernels, [driver]), **makers})
 
 
 def _made(of: ClosedProgram, shape: Shape, memory: int | None) -> Steps:

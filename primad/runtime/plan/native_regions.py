@@ -25,6 +25,7 @@ from primad.native.schedule.layout import is_constant
 from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
 from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.loops.loop_executables import begin_loops
 from primad.runtime.plan.compiled_program import work_of
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_steps import NativePart, NativeStep
@@ -56,7 +57,7 @@ def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
     loops = options.memory is None
     if work_of([node for node in steps if is_native(node, loops)]) is None:
         return None
-    units = Partition(program, loops).units()
+    units = Partition(program, loops).units(options.memory)
     return None if units is None else Plan(program, units=units, memory=options.memory, inner=options.inner)
 
 
@@ -182,10 +183,15 @@ class Partition:
         """Characters of the different parts."""
         return sum(map(len, {text.functions for text in self._texts}))
 
-    def units(self) -> list[Node | NativeStep] | None:
-        """Return what runs, in order; None if nothing of it is a native part."""
+    def units(self, memory: int | None = None) -> list[Node | NativeStep] | None:
+        """Return what runs, in order; None if nothing of it is a native part.
+
+        Args:
+            memory: bytes that arrays within a step of a loop may take.
+        """
         if not self._texts:
             return None
+        begin_loops([draft for draft in self._drafts if isinstance(draft, Node)], self.program, memory)
         host = compiler()
         assert host is not None
         made = compiled("a program", lambda: host.kernels([kernel_of(text) for text in self._texts]))

@@ -1,0 +1,93 @@
+"""Loops that are made ahead: while the first of a program is compiled and runs, threads make the next ones.
+
+What is made is the same as without.
+"""
+
+from __future__ import annotations
+
+import atexit
+from _thread import LockType, start_new_thread
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from contextvars import Context, copy_context
+from threading import Lock
+from typing import Any
+
+from primad.native.llvm.compiler import WRITTEN
+from primad.system.process import forgets
+
+
+class LoopsAhead:
+    """What threads make, and will make, by key.
+
+    Who asks for a value waits while it is made, and makes it where that has not begun. A thread begins with a value
+    when it has the turn to write, which it passes on when LLVM begins, or when it waits: so none that is waited for
+    waits for a turn.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+        forgets(self)
+
+    def forget(self) -> None:
+        """Begin anew, in a forked child, which has no threads."""
+        self._waiting: dict[Hashable, tuple[Callable[[], Any], Context]] = {}
+        self._making: dict[Hashable, LockType] = {}
+        self._turn = Lock()
+
+    def begin(self, makers: Mapping[Hashable, Callable[[], Any]]) -> None:
+        """Begin to make values, in their order, on threads, if there can be some.
+
+        Args:
+            makers: by key, what makes each; where that fails, who asks for the value makes it again, and sees why.
+        """
+        for key, make in makers.items():
+            if key not in self._making:
+                self._waiting[key] = make, copy_context()
+        with suppress(RuntimeError):
+            for _ in list(makers)[:2]:  # one writes while LLVM, which compiles one at a time, has a text of the other
+                start_new_thread(self._make_all, ())
+
+    def _make_all(self) -> None:
+        while self._waiting:
+            self._make_next(self._turn)
+
+    def _make_next(self, turn: LockType) -> None:
+        turn.acquire()
+        held = iter([turn])
+
+        def pass_on() -> None:
+            for lock in held:
+                lock.release()
+
+        done = Lock()
+        with done, suppress(StopIteration, RuntimeError):  # somebody else has taken the last one
+            key = next(iter(self._waiting))
+            self._making[key] = done  # first, so that who asks finds it either waiting or being made
+            make, context = self._waiting.pop(key, (None, None))
+            if make is not None and context is not None:
+                context.run(WRITTEN.set, pass_on)
+                with suppress(Exception):
+                    context.run(make)
+            self._making.pop(key, None)
+        pass_on()
+
+    def wait(self, key: Hashable) -> None:
+        """Wait for a value that is being made; one that has not begun is left to who asks."""
+        if self._waiting.pop(key, None) is not None:
+            return
+        WRITTEN.get()()
+        done = self._making.get(key)
+        while done is not None and self._making.get(key) is done:
+            if done.acquire(timeout=0.05):  # again, where an interrupt came to another one before it could release
+                done.release()
+
+    def end(self) -> None:
+        """Begin with no further value, and wait for those that are being made: LLVM's memory goes with the process."""
+        self._waiting.clear()
+        for key in list(self._making):
+            self.wait(key)
+
+
+AHEAD = LoopsAhead()
+atexit.register(AHEAD.end)
