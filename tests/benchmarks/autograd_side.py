@@ -6,6 +6,8 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 from residuals import NU, RESIDUALS, chain, mean_square, rosenbrock, spread
+from simulations import MOVING as OF_SIMULATION
+from simulations import SIMULATIONS
 from small import SMALL
 from waves import MOVING, WAVES
 
@@ -80,6 +82,11 @@ def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "pulses-hessian":  # minutes
         return {}
+    if workload.kind == "assembly":  # it has no sum by index
+        return {}
+    if workload.group == "simulations":
+        loss = SIMULATIONS[workload.kind](anp, fold)
+        return {NAME: autograd.value_and_grad(loss, OF_SIMULATION.get(workload.kind, 0))}
     if workload.group == "complex":
         return {NAME: autograd.value_and_grad(WAVES[workload.kind](anp, fold), MOVING.get(workload.kind, 0))}
     if workload.group in ("start", "burgers-large", "loops", "long", "linear-algebra"):

@@ -27,6 +27,8 @@ from residuals import (
     rosenbrock,
     spread,
 )
+from simulations import MOVING as OF_SIMULATION
+from simulations import SIMULATIONS
 from waves import MOVING as OF_COMPLEX
 from waves import WAVES
 
@@ -252,6 +254,21 @@ def fold(step, carry, rows, length):
 fold.eig = partial(jax.lax.linalg.eig, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
 
 
+def looped(step, carry, rows, length):
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry
+
+
+fold.add_at = looped.add_at = lambda n, index, values: jnp.zeros(n, values.dtype).at[index].add(values)
+
+
+def simulations(workload):
+    """Return the value of a simulation with its gradient."""
+    loss = SIMULATIONS[workload.kind](jnp, looped if workload.looped else fold)
+    return {"JAX": jax.jit(jax.value_and_grad(loss, OF_SIMULATION.get(workload.kind, 0)))}
+
+
 def waves(workload):
     """Return the value of a program of complex numbers with its derivative."""
     loss = WAVES[workload.kind](jnp, fold)
@@ -263,6 +280,8 @@ def waves(workload):
 
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "simulations":
+        return simulations(workload)
     if workload.group == "complex":
         return waves(workload)
     if workload.group == "everyday":

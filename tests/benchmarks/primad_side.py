@@ -19,11 +19,14 @@ from residuals import (
     nested,
     rosenbrock,
 )
+from simulations import MOVING as OF_SIMULATION
+from simulations import SIMULATIONS
 from small import SMALL
 from waves import MOVING as OF_COMPLEX
 from waves import WAVES
 
 import primad
+import primad.numpy as pnp
 
 NAME, VERSION = "primad", "the checkout"
 
@@ -110,6 +113,21 @@ def fold(step, carry, rows, length):
     return primad.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
 
 
+def looped(step, carry, rows, length):
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry
+
+
+fold.add_at = looped.add_at = lambda n, index, values: pnp.add_at(np.zeros(n), index, values)
+
+
+def simulations(workload):
+    """Return the value of a simulation with its gradient."""
+    loss = SIMULATIONS[workload.kind](np, looped if workload.looped else fold)
+    return {"primad": primad.jit(primad.value_and_grad(loss, OF_SIMULATION.get(workload.kind, 0)))}
+
+
 def waves(workload):
     """Return the value of a program of complex numbers with its derivative."""
     loss = WAVES[workload.kind](np, fold)
@@ -121,6 +139,8 @@ def waves(workload):
 
 def variants(workload):
     """Return the functions to time, by name."""
+    if workload.group == "simulations":
+        return simulations(workload)
     if workload.group == "complex":
         return {"primad": waves(workload)}
     if workload.group == "plain":

@@ -96,6 +96,20 @@ WAVES = {
     "sizes": "sizes, phases and logarithms of {} complex numbers, value and gradient",
 }
 """What programs of complex numbers compute, by kind."""
+SIMULATIONS = {
+    "kalman": "a Kalman filter of 4 states over {} measurements, value and gradient in its matrices",
+    "forward-pass": "a hidden Markov chain of 16 states over {} rows, value and gradient",
+    "transport": "Sinkhorn's scaling in 50 rounds, {} points to as many, value and gradient in the points",
+    "rollout": "a planar drone over {} steps, value and gradient in the controls",
+    "bodies": "{} bodies over 50 leapfrog steps, value and gradient in their speeds",
+    "option": "an American put by a binomial tree of {} steps, value and gradient in the market",
+    "basket": "a call on a basket of 5 by {} draws, value and gradient in prices and spreads",
+    "assembly": "forces on a mesh of {} corners, added up from triangles, value and gradient",
+    "elastic": "energy of a neo-Hookean solid, {} matrices 3×3, value and gradient",
+    "spline": "a natural cubic spline of 50 knots at {} points, value and gradient in its values",
+    "picture": "total variation of a picture {0}×{0}, value and gradient",
+}
+"""What simulations compute, by kind."""
 GRADBENCH = """\
 ## GradBench
 
@@ -235,6 +249,8 @@ def _definition(row: Row) -> str:
         return f"{COMPUTED[workload.kind]}, {size}{f', {workload.stack} matrices' if workload.stack else ''}"
     if workload.kind in WAVES:
         return WAVES[workload.kind].format(workload.points)
+    if workload.kind in SIMULATIONS:
+        return SIMULATIONS[workload.kind].format(workload.points) + (", its loop in plain Python" * workload.looped)
     if workload.kind in EVERYDAY:
         return EVERYDAY[workload.kind].format(workload.points)
     if workload.group == "plain":

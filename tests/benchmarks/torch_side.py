@@ -13,6 +13,8 @@ from everyday import MOVING as PARAMETERS
 from loops import LOSSES, root, unrolled
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
+from simulations import MOVING as OF_SIMULATION
+from simulations import SIMULATIONS
 from waves import MOVING as OF_COMPLEX
 from waves import WAVES
 
@@ -248,6 +250,9 @@ def fold(step, carry, rows, length):
     return carry
 
 
+fold.add_at = lambda n, index, values: torch.zeros(n, dtype=values.dtype).index_add(0, index.ravel(), values.ravel())
+
+
 def waves(workload):
     """Return the value of a program of complex numbers with its derivative, in the others' convention."""
     derived = pulled_back(WAVES[workload.kind](torch, fold), OF_COMPLEX.get(workload.kind, (0,)))
@@ -263,6 +268,8 @@ def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "pulses-hessian":  # minutes
         return {}
+    if workload.group == "simulations":
+        return {"PyTorch": pulled_back(SIMULATIONS[workload.kind](torch, fold), OF_SIMULATION.get(workload.kind, (0,)))}
     if workload.group == "complex":
         return waves(workload)
     if workload.group == "everyday":

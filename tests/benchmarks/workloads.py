@@ -26,6 +26,7 @@ class Workload:
         must, reach: the ratios to the best peer to reach, and to reach for.
         against: the peer that these are ratios to, where it is not the best of all.
         peer_gigabytes: memory that the peers' best form needs, where that is more than a common machine has.
+        looped: whether a loop is one of plain Python, where a system has another form for it.
         note: what the table says about the targets beside the ratios.
     """
 
@@ -43,6 +44,7 @@ class Workload:
     reach: float | None = None
     against: str = ""
     peer_gigabytes: float = 0.0
+    looped: bool = False
     note: str = ""
 
     def arguments(self, dtype: str) -> tuple[Any, ...]:
@@ -55,6 +57,11 @@ class Workload:
         if self.group == "everyday":
             given = of_everyday(self.kind, self.points)
             return tuple([x.astype(dtype) if x.dtype.kind == "f" else x for x in given])
+        if self.group == "simulations":
+            from simulations import of_simulations
+
+            found = of_simulations(self.kind, self.points)
+            return tuple([x.astype(dtype) if x.dtype.kind == "f" else x for x in found])
         if self.group == "complex":
             from waves import of_waves  # beside this module in the processes that run workloads
 
@@ -76,7 +83,15 @@ class Workload:
 
     def bytes(self, dtype: str) -> float:
         """Return the bytes that any method moves: the arguments once, and the result."""
-        if self.kind == "chain" or self.group in ("loops", "long", "linear-algebra", "everyday", "plain", "complex"):
+        if self.kind == "chain" or self.group in (
+            "loops",
+            "long",
+            "linear-algebra",
+            "everyday",
+            "plain",
+            "complex",
+            "simulations",
+        ):
             return 0.0
         if self.kind.startswith("rosenbrock"):
             return float(sum(x.nbytes for x in self.arguments(dtype)) + self.points * np.dtype(dtype).itemsize)
@@ -153,6 +168,13 @@ PLAIN = (
     "powers",
 )  # fmt: skip
 """The small functions of which plain gradients are taken."""
+SIMULATED = (
+    ("kalman", 200, ("", "-in-python")), ("forward-pass", 500, ("", "-in-python")),
+    ("transport", 200, ("", "-in-python")), ("rollout", 200, ("", "-in-python")), ("bodies", 64, ("", "-in-python")),
+    ("option", 200, ("", "-in-python")), ("basket", 100_000, ("",)), ("assembly", 40_000, ("",)),
+    ("elastic", 10_000, ("",)), ("spline", 10_000, ("",)), ("picture", 256, ("",)),
+)  # fmt: skip
+"""Simulations, how large, and whether their loop is run as a scan or written in plain Python too."""
 
 WORKLOADS = {
     workload.name: workload
@@ -224,6 +246,11 @@ WORKLOADS = {
         *(Workload(f"gratings-{n}", "complex", "gratings", points=n, must=1, reach=3) for n in (2, 100)),
         Workload("products", "complex", "products", points=512, must=1, reach=3),
         Workload("sizes", "complex", "sizes", points=1_000_000, must=1, reach=3),
+        *(
+            Workload(f"{kind}{form}", "simulations", kind, points=points, must=1.3, looped=form != "")
+            for kind, points, forms in SIMULATED
+            for form in forms
+        ),
         *(
             Workload(f"plain-{kind}", "plain", kind, points=10, gradient=False, reach=1, against="HIPS autograd")
             for kind in PLAIN
