@@ -22,6 +22,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.numpy.promotion import convert
 from primad.numpy.reduce.scans import RowLoops
 from primad.ops.record.primitive import as_tuple
+from primad.programs.loops.carried_expressions import with_carried_expressions
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
@@ -113,8 +114,12 @@ def _scanned(f: Function, init: Any, xs: Any, length: int | None, reverse: bool)
 
 def _applied(of: ClosedProgram, given: Sequence[Any], form: Form) -> Sequence[Any]:
     """Return the results of a scan; one of at most one step is its definition, which laws see through."""
-    if form.length > 1 or not is_any_traced(given):
+    if not is_any_traced(given):
         return as_tuple(scan_(*given, of=of, **form._asdict()))
+    if form.length > 1:
+        of, given, carry = with_carried_expressions(of, given, form.carry, form.stacked)
+        found = as_tuple(scan_(*given, of=of, **form._replace(carry=carry)._asdict()))
+        return *found[: form.carry], *found[carry:]
     assert scan_.programs.build is not None
     return inline(scan_.programs.build(of.hoisted, **form._asdict()), given)
 
