@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import TracingError
 from primad.functional.control.mapping import vmap
-from primad.functional.derivatives.first_order import jvp, vjp
+from primad.functional.export.differentiated import Differentiated, Flat, FlatFunction, MixedKey, numbers_among
 from primad.functional.jit import jit
 from primad.functional.transformed import transform
 from primad.recording import tree
 from primad.recording.argument_keys import structure_key
-from primad.recording.tracing import check_function, is_weak, type_of
+from primad.recording.tracing import check_function
 from primad.runtime.cache import Cache
 from primad.system.process import MOST_KEPT, made_once
 
 Array = Any
 Tensor = Any
-Flat = Callable[[tuple[Array, ...], tuple[Any, ...]], Any]
-"""A function of a tuple of arrays and of one of Python numbers, which derivatives leave alone."""
 ALONE = tree.flatten(0.0)[1]
 """The structure of a result that is one array."""
 
@@ -32,15 +30,6 @@ class TensorsKey(NamedTuple):
 
     tensors: int
     kind: str = "tensors"
-
-
-class MixedKey(NamedTuple):
-    """A call with arguments of any structure, of which some leaves are Python numbers."""
-
-    numbers: tuple[bool, ...]
-    in_tree: Any
-    entries: Hashable
-    kind: str = "mixed"
 
 
 class MappedKey(NamedTuple):
@@ -90,14 +79,14 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
                 return torch_module().from_numpy(np.asarray(value))
             return tree.map(lambda leaf: torch_module().from_numpy(np.asarray(leaf)), value)
         if all(type(arg) is torch_module().Tensor for arg in args):
-            alone: Differentiated = kept.get(
-                TensorsKey(len(args)), lambda: Differentiated(lambda arrays, numbers: function(*arrays))
+            alone: OfTensors = kept.get(
+                TensorsKey(len(args)), lambda: OfTensors(lambda arrays, numbers: function(*arrays))
             )
             return alone.applied((), args)
         leaves, in_tree = tree.flatten(args)
-        where = tuple([is_weak(leaf) or isinstance(leaf, bool) for leaf in leaves])
-        given: Differentiated = kept.get(
-            MixedKey(where, in_tree, structure_key(in_tree)), lambda: Differentiated(_flat(function, in_tree, where))
+        where = numbers_among(leaves)
+        given: OfTensors = kept.get(
+            MixedKey(where, in_tree, structure_key(in_tree)), lambda: OfTensors(FlatFunction(function, in_tree, where))
         )
         tensors = [_tensor(leaf) for leaf, number in zip(leaves, where, strict=True) if not number]
         numbers = tuple([leaf for leaf, number in zip(leaves, where, strict=True) if number])
@@ -106,34 +95,17 @@ def to_torch(function: Callable[..., Any]) -> Callable[..., Any]:
     return converted
 
 
-def _flat(function: Callable[..., Any], in_tree: Any, where: Sequence[bool]) -> Flat:
-    """Return a function of the arrays and the numbers among the leaves of its arguments."""
-
-    def flat(arrays: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
-        arrays_left, numbers_left = iter(arrays), iter(numbers)
-        return function(*tree.unflatten(in_tree, [next(numbers_left if number else arrays_left) for number in where]))
-
-    return flat
-
-
 class Structure:
     """The structure of a result, for which PyTorch has only the tensors; `torch.func` copies lists, but not this."""
 
     tree: Any = None
 
 
-class Differentiated:
-    """A function of arrays with those that are its derivatives, each made when it is first asked for.
+class OfTensors(Differentiated):
+    """A function of tensors' arrays with those that are its derivatives."""
 
-    Attributes:
-        run: the function, compiled.
-        n: how many arrays it takes, known once it was called.
-    """
-
-    def __init__(self, function: Flat) -> None:
-        self._function = function
-        self.run = jit(function)
-        self.n = 0
+    def __init__(self, function: Flat, made: tuple[Differentiated, str] | None = None) -> None:
+        super().__init__(function, made)
         self._batched = Cache(MOST_KEPT)
 
     def applied(self, numbers: tuple[Any, ...], tensors: Sequence[Tensor]) -> Any:
@@ -148,60 +120,15 @@ class Differentiated:
             results = for_transforms.apply(self, structure, numbers, *tensors)
         return results[0] if structure.tree is ALONE else tree.unflatten(structure.tree, results)
 
-    def batched(self, axes: tuple[int | None, ...]) -> Differentiated:
+    def batched(self, axes: tuple[int | None, ...]) -> OfTensors:
         """Return the function mapped over an axis of its arrays, None for none; the results have it first."""
-        function = self._function
+        function = self.function
 
         def mapped(arrays: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
             return vmap(lambda *arrays: function(arrays, numbers), in_axes=axes)(*arrays)
 
-        made: Differentiated = self._batched.get(MappedKey(axes), lambda: Differentiated(mapped))
+        made: OfTensors = self._batched.get(MappedKey(axes), lambda: OfTensors(mapped))
         return made
-
-    @cached_property
-    def pullback(self) -> Differentiated:
-        """The function of its arrays and of cotangents of its float results that returns cotangents of its floats.
-
-        PyTorch's cotangents of complex numbers are the conjugates of primad's.
-        """
-
-        def pulled(given: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
-            floats, of_floats, cotangents = self._of_floats(given, numbers)
-            pulled_back = vjp(of_floats, *floats)[1](tuple(map(_conjugate, cotangents)))
-            return tuple(map(_conjugate, pulled_back))
-
-        return Differentiated(pulled)
-
-    @cached_property
-    def pushforward(self) -> Differentiated:
-        """The function of its arrays and of tangents of its floats that returns tangents of its float results."""
-
-        def pushed(given: tuple[Array, ...], numbers: tuple[Any, ...]) -> Any:
-            floats, of_floats, tangents = self._of_floats(given, numbers)
-            return jvp(of_floats, tuple(floats), tangents)[1]
-
-        return Differentiated(pushed)
-
-    def _of_floats(
-        self, given: tuple[Array, ...], numbers: tuple[Any, ...]
-    ) -> tuple[list[Array], Callable[..., tuple[Array, ...]], tuple[Array, ...]]:
-        """Return the floats among its arrays, the float results as a function of them, and what else was given."""
-        arrays, rest = given[: self.n], given[self.n :]
-        places = [i for i, array in enumerate(arrays) if type_of(array).is_float]
-
-        def of_floats(*values: Array) -> tuple[Array, ...]:
-            whole = list(arrays)
-            for place, value in zip(places, values, strict=True):
-                whole[place] = value
-            results = tree.flatten(self._function(tuple(whole), numbers))[0]
-            return tuple([result for result in results if type_of(result).is_float])
-
-        return [arrays[place] for place in places], of_floats, rest
-
-
-def _conjugate(x: Array) -> Array:
-    """Return the conjugates of complex numbers, and real ones as they are."""
-    return np.conj(x) if type_of(x).is_complex else x
 
 
 def _moves(tensor: Tensor) -> bool:
@@ -219,7 +146,7 @@ def _applied() -> tuple[Any, Any]:
     """
     torch = torch_module()
 
-    def computed(function: Differentiated, structure: Structure, numbers: tuple[Any, ...], *tensors: Tensor) -> Any:
+    def computed(function: OfTensors, structure: Structure, numbers: tuple[Any, ...], *tensors: Tensor) -> Any:
         function.n = len(tensors)
         value = function.run(tuple([_array(tensor) for tensor in tensors]), numbers)
         if type(value) is np.ndarray or type(value) is np.float64:
@@ -256,7 +183,7 @@ def _applied() -> tuple[Any, Any]:
         results = iter(ctx.function.pushforward.applied(ctx.numbers, [*tensors, *given]))
         return tuple([next(results) if float_ else None for float_ in ctx.floats])
 
-    def mapped(info: Any, in_dims: tuple[Any, ...], function: Differentiated, *inputs: Any) -> Any:
+    def mapped(info: Any, in_dims: tuple[Any, ...], function: OfTensors, *inputs: Any) -> Any:
         results = for_transforms.apply(function.batched(tuple(in_dims[3:])), *inputs)
         return results, tuple([0] * len(results))
 
