@@ -154,6 +154,7 @@ __all__ = [
     "switch",
     "taylor",
     "to_jax",
+    "to_pytensor",
     "to_sympy",
     "to_torch",
     "trace",
@@ -179,6 +180,7 @@ _LATE = {
     "residual_of": "primad.symbolic",
     "show_versions": "primad.explanation",
     "to_jax": "primad.functional.export.to_jax",
+    "to_pytensor": "primad.functional.export.to_pytensor",
     "to_sympy": "primad.symbolic",
     "to_torch": "primad.functional.export.to_torch",
 }
@@ -204,6 +206,7 @@ if TYPE_CHECKING:
     from primad.functional.export.distribute import distribute as distribute
     from primad.functional.export.from_jax import from_jax as from_jax
     from primad.functional.export.to_jax import to_jax as to_jax
+    from primad.functional.export.to_pytensor import to_pytensor as to_pytensor
     from primad.functional.export.to_torch import to_torch as to_torch
     from primad.symbolic import from_sympy as from_sympy
     from primad.symbolic import residual_of as residual_of

@@ -341,6 +341,15 @@ def in_jax() -> Calls:
     return beside_jax(primad.to_jax)
 
 
+def in_pytensor() -> Calls:
+    """Return calls of functions for PyTensor; none where it is not installed."""
+    if find_spec("pytensor") is None:
+        return []
+    f = primad.to_pytensor(looking)
+    given = (np.ones(2), np.ones(3), np.ones(2, np.float32), 2.0, 3.0, 2, {1: X}, {True: X}, [X, X], [X, 2.0], [2.0, X])
+    return [lambda x=x: tree.map(lambda result: result.eval(mode="FAST_COMPILE"), f(x)) for x in given]
+
+
 def shared() -> Calls:
     f = primad.distribute(lambda given: looking(given)[1])
     share = primad.Share.of
@@ -494,6 +503,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "gradients of a graph": lambda: [lambda n=n, w=w: of_graph(n, w) for n in (2.0, 3.0) for w in ("a", "b")],
     "runs of a program": paddle_runs,
     "jax": in_jax,
+    "pytensor": in_pytensor,
     "from jax": of_jax,
     "shares": shared,
 }  # fmt: skip
@@ -649,8 +659,8 @@ IMPLIED = {
     (Options, "inner"): "only parts have them, whose key has the programs",
 }  # fmt: skip
 """Fields that alone tell nothing apart, and why; what they are of is told apart by others with them."""
-WITHOUT_TORCH = ("TensorsKey", "MixedKey", "MappedKey")
-"""Keys that only functions for PyTorch ask for, which `.ci/run` installs for their own tests."""
+FOR_OTHERS = {"TensorsKey": "torch", "MappedKey": "torch", "MixedKey": "pytensor", "ResultsKey": "pytensor"}
+"""Keys that only functions for PyTorch and PyTensor ask for, which `.ci/run` installs for their own tests."""
 
 
 def test_every_key_of_a_cache_has_a_class(seen: Seen) -> None:
@@ -669,6 +679,7 @@ def test_each_field_alone_tells_two_keys_apart(cls: Any, name: str, seen: Seen) 
         own = values.pop(name)
         groups.setdefault(tuple(values.values()), set()).add(own)
     alone = any(len(group) > 1 for group in groups.values())
-    if find_spec("torch") is None and cls.__name__ in WITHOUT_TORCH:
-        pytest.skip("PyTorch is not installed")
+    other = FOR_OTHERS.get(cls.__name__)
+    if other is not None and find_spec(other) is None:
+        pytest.skip(f"{other} is not installed")
     assert alone != ((cls, name) in IMPLIED), f"of {len(seen.keys[cls])} keys no two differ in it alone"
