@@ -342,9 +342,7 @@ def in_jax() -> Calls:
 
 
 def in_pytensor() -> Calls:
-    """Return calls of functions for PyTensor; none where it is not installed."""
-    if find_spec("pytensor") is None:
-        return []
+    """Return calls of functions for PyTensor."""
     f = primad.to_pytensor(looking)
     given = (np.ones(2), np.ones(3), np.ones(2, np.float32), 2.0, 3.0, 2, {1: X}, {True: X}, [X, X], [X, 2.0], [2.0, X])
     return [lambda x=x: tree.map(lambda result: result.eval(mode="FAST_COMPILE"), f(x)) for x in given]
@@ -503,7 +501,7 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
     "gradients of a graph": lambda: [lambda n=n, w=w: of_graph(n, w) for n in (2.0, 3.0) for w in ("a", "b")],
     "runs of a program": paddle_runs,
     "jax": in_jax,
-    "pytensor": in_pytensor,
+    **({"pytensor": in_pytensor} if find_spec("pytensor") else {}),
     "from jax": of_jax,
     "shares": shared,
 }  # fmt: skip
