@@ -155,6 +155,7 @@ __all__ = [
     "taylor",
     "to_jax",
     "to_pytensor",
+    "to_scipy",
     "to_sympy",
     "to_torch",
     "trace",
@@ -181,6 +182,7 @@ _LATE = {
     "show_versions": "primad.explanation",
     "to_jax": "primad.functional.export.to_jax",
     "to_pytensor": "primad.functional.export.to_pytensor",
+    "to_scipy": "primad.optimize.scipy_solvers.functions_for_scipy",
     "to_sympy": "primad.symbolic",
     "to_torch": "primad.functional.export.to_torch",
 }
@@ -208,6 +210,7 @@ if TYPE_CHECKING:
     from primad.functional.export.to_jax import to_jax as to_jax
     from primad.functional.export.to_pytensor import to_pytensor as to_pytensor
     from primad.functional.export.to_torch import to_torch as to_torch
+    from primad.optimize.scipy_solvers.functions_for_scipy import to_scipy as to_scipy
     from primad.symbolic import from_sympy as from_sympy
     from primad.symbolic import residual_of as residual_of
     from primad.symbolic import to_sympy as to_sympy
