@@ -164,7 +164,7 @@ def call_program(program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
                 f"argument {name} of the program must have type {expected}, got {found}",
                 fix="convert it by reshape and .astype, or record the function again for these types.",
             )
-    if any(isinstance(leaf, TracedArray) for leaf in leaves):
+    if program.captured or any(isinstance(leaf, TracedArray) for leaf in leaves):
         leaves = [
             leaf if isinstance(leaf, TracedArray) else np.asarray(leaf, expected.dtype)[()]
             for leaf, expected in zip(leaves, program.in_types, strict=True)
