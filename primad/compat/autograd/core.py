@@ -18,6 +18,7 @@ from primad.compat.autograd.extend import (
     vspace,
 )
 from primad.compat.autograd.importing import missing
+from primad.compat.autograd.tape import JVPNode, VJPNode, backward_pass
 from primad.functional.derivatives.first_order import jvp, vjp
 
 Function = Callable[..., Any]
@@ -35,8 +36,8 @@ def make_jvp(fun: Function, x: Any) -> Function:
 
 
 __all__ = [
-    "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum", "defvjp_argnums",
-    "make_jvp", "make_vjp", "primitive", "vspace",
+    "JVPNode", "VJPNode", "VSpace", "backward_pass", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
+    "defvjp", "defvjp_argnum", "defvjp_argnums", "make_jvp", "make_vjp", "primitive", "vspace",
 ]  # fmt: skip
 
 

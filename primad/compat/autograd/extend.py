@@ -11,6 +11,7 @@ import numpy as np
 
 from primad.compat.autograd.importing import missing
 from primad.compat.autograd.rules_of_functions import NoRuleError, Rules, as_real, has_already, is_own
+from primad.compat.autograd.tape import JVPNode
 from primad.compat.autograd.util import subval, subvals
 from primad.compat.autograd.values import Box, VSpace, notrace_primitive, vspace
 from primad.errors import TracingError
@@ -27,7 +28,7 @@ from primad.recording.traced_array import TracedArray, settled
 from primad.recording.tracing import call_outside, type_of
 
 __all__ = [
-    "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum",
+    "Box", "JVPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp", "defvjp_argnum",
     "defvjp_argnums", "notrace_primitive", "primitive", "vspace",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What `autograd.tracer` has for programs: whether a value is traced, and what it is."""
+"""What `autograd.tracer` has for programs: whether a value is traced, what it is, and tapes of their own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import Any
 
 from primad.compat.autograd.extend import Box, notrace_primitive, primitive
 from primad.compat.autograd.importing import missing
+from primad.compat.autograd.tape import Node, TraceStack, new_box, trace, trace_stack
 from primad.compat.autograd.values import getval, isbox
 
-__all__ = ["Box", "getval", "isbox", "notrace_primitive", "primitive"]
+__all__ = [
+    "Box", "Node", "TraceStack", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "trace", "trace_stack",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

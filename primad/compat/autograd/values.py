@@ -13,7 +13,6 @@ from primad import numpy as pn
 from primad.errors import TracingError
 from primad.functional.recorded_values import value
 from primad.recording import tree
-from primad.recording.protocols import ATTRIBUTES
 from primad.recording.traced_array import TracedArray, settled
 from primad.recording.tracing import type_of
 
@@ -36,9 +35,6 @@ def getval(x: Any) -> Any:
     """
     x = settled(x)
     return value(x) if isinstance(x, TracedArray) else x
-
-
-ATTRIBUTES["_value"] = getval
 
 
 def kind_of(x: Any) -> type:
