@@ -18,7 +18,7 @@ from primad.recording.object_arrays import holds_traced
 from primad.recording.plain_makers import instead_of_plain
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 from primad.recording.scipy_names import LINEAR_SYSTEMS, READ, RECORDED, SOLVED, of_distribution, under_its_path
-from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at
+from primad.recording.user_expressions import LONGEST, CodePlace, Doing, doing, doing_at, handler_of
 
 _JOIN = "primad.numpy.array joins traced values to an array"
 _ANYWHERE = (
@@ -50,7 +50,7 @@ class Refusal:
         message: what, why, and the way out.
         where: file and line.
         computing: whether a function of Python's `math` asked: who catches the exception and goes on then has another
-            number in place of the function's, and its derivative is lost.
+            number in place of the function's, and its derivative is lost, if it is not seen to compute the same.
     """
 
     place: tuple[CodeType, int] | None
@@ -84,8 +84,11 @@ def lost(what: str, type: object, objects: CodePlace | None = None) -> Refusal:
     if asking is not None:
         return Refusal(None if frame is None else (frame.f_code, frame.f_lasti), asking, where)
     message = needs_numbers(now, what, type, objects)
-    place = None if frame is None else (frame.f_code, frame.f_lasti)
-    return Refusal(place, message, where, computing=isinstance(now.node, ast.Call) and now.module in ("math", "cmath"))
+    if frame is None:
+        return Refusal(None, message, where)
+    computing = isinstance(now.node, ast.Call) and now.module in ("math", "cmath")
+    computing = computing and not _is_computed_again(frame, now)
+    return Refusal((frame.f_code, frame.f_lasti), message, where, computing)
 
 
 def needs_numbers(now: Doing, what: str, type: object, objects: CodePlace | None) -> tuple[str, str, str]:
@@ -327,6 +330,30 @@ def _written(now: Doing) -> str:
     changed = f"{owner} = primad.numpy.set_at({owner}, {index}, {now.assigned or 'value'})"
     made = f"{owner} = primad.numpy.array({owner}) before: arrays that primad.numpy makes may be written to"
     return f"{made}; or {changed}."
+
+
+def _is_computed_again(frame: FrameType, now: Doing) -> bool:
+    """Say whether what catches the refusal calls a recorded function that computes the same of the same arguments.
+
+    `try: y = math.log(x)`, `except TypeError: y = np.log(x)` has the derivative of the logarithm either way.
+    """
+    refused, handler = now.node, handler_of(frame, now)
+    if handler is None or not isinstance(refused, ast.Call):
+        return False
+    name = now.name_of(refused.func)
+    names = name, _OTHER_NAMES.get(name, "").rpartition(".")[2]
+    given = [ast.dump(arg) for arg in refused.args]
+    return any(
+        now.name_of(call.func) in names and [ast.dump(arg) for arg in call.args] == given and _is_recorded(now, call)
+        for call in ast.walk(handler)
+        if isinstance(call, ast.Call) and not call.keywords
+    )
+
+
+def _is_recorded(now: Doing, call: ast.Call) -> bool:
+    """Say whether a call is of a function that primad records under its path, or of one of primad's."""
+    function = now.value(call.func)
+    return now.module_of(call).startswith("primad.") or any(recorded_by(each, function) for each in (UFUNCS, FUNCTIONS))
 
 
 def _of_math(name: str) -> str:

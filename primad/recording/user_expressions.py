@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import linecache
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from primad.errors import shown_place
+from primad.errors import TracingError, shown_place
 
 LONGEST = 60
 """Characters of an expression that are shown."""
@@ -190,3 +192,25 @@ def shortened(node: ast.expr) -> str:
     if len(text) > LONGEST and isinstance(node, ast.Call):
         text = f"{ast.unparse(node.func)}(…)"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def handler_of(frame: FrameType, now: Doing) -> ast.ExceptHandler | None:
+    """Return what catches a `TracingError` that a frame is to raise, in the same function; None if nothing does."""
+    try:
+        lines, first = inspect.getsourcelines(frame.f_code)
+        function = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    line = frame.f_lineno - first + 1
+    tries = [part for part in ast.walk(function) if isinstance(part, ast.Try)]
+    around = [each for each in tries if each.body[0].lineno <= line <= (each.body[-1].end_lineno or 0)]
+    handlers = [each for tried in sorted(around, key=lambda tried: -tried.lineno) for each in tried.handlers]
+    return next((handler for handler in handlers if _catches(now, handler.type)), None)
+
+
+def _catches(now: Doing, kind: ast.expr | None) -> bool:
+    """Say whether a handler of some kinds of errors catches a `TracingError`."""
+    if kind is None:
+        return True
+    found = [now.value(part) for part in (kind.elts if isinstance(kind, ast.Tuple) else [kind])]
+    return any(isinstance(each, type) and issubclass(TracingError, each) for each in found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -121,3 +123,71 @@ def test_the_way_out_works(name: str) -> None:
     fix = next((line for line in str(caught.value).splitlines() if line.startswith("  Fix: ")), "")
     assert way in fix, str(caught.value)
     right()
+
+
+SAME = ("acosh", "asinh", "cbrt", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh",
+        "sqrt", "tan", "tanh")  # fmt: skip
+OTHER = {"asin": "np.arcsin", "atan": "np.arctan", "lgamma": "special.gammaln", "erf": "special.erf", "fabs": "np.abs"}
+HANDLED = """
+import math
+import numpy as np
+from math import log, sin as sine
+from primad.numpy import special
+
+def function(x):
+    try:
+        y = {call}
+    except {kind}:
+        y = {instead}
+    return y * x
+"""
+
+
+def handled(folder: Path, call: str, instead: str, kind: str = "TypeError") -> Any:
+    """Return a function that calls one of `math` in a `try`."""
+    file = folder / "handled.py"
+    file.write_text(HANDLED.format(call=call, instead=instead, kind=kind).replace("except :", "except:"))
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), file, "exec"), names)
+    linecache.checkcache(str(file))
+    return names["function"]
+
+
+@pytest.mark.parametrize("name", [*SAME, *OTHER])
+def test_what_catches_an_error_of_math_and_computes_the_same_is_differentiated(name: str, tmp_path: Path) -> None:
+    of = OTHER.get(name, f"np.arc{name[1:]}" if name in ("acosh", "asinh") else f"np.{name}")
+    function = handled(tmp_path, f"math.{name}(x * 1.5)", f"{of}(x * 1.5)", "(TypeError, OverflowError)")
+    known = {"np": np, "special": primad.numpy.special}
+    plain = eval(f"lambda x: {of}(x * 1.5) * x", known)
+    x = 0.45 if name != "acosh" else 1.2
+    assert function(x) == pytest.approx(float(plain(x)), rel=1e-14)  # by math
+    for transform in (primad.grad, primad.jit, lambda f: primad.grad(primad.grad(f))):
+        assert transform(function)(x) == transform(plain)(x)
+    assert np.array_equal(primad.vmap(function)(np.array([x, x + 0.1])), plain(np.array([x, x + 0.1])))
+
+
+@pytest.mark.parametrize(
+    ("call", "instead", "kind"),
+    [
+        ("math.log(x)", "7.0", "TypeError"),
+        ("math.log(x)", "np.sin(x)", "TypeError"),
+        ("math.log(x)", "np.log(2.0 * x)", "TypeError"),
+        ("math.exp(x)", "1e300", ""),
+        ("math.log(x) + np.log(x)", "0.0", "TypeError"),
+        ("math.log(x)", "[np.log(2.0)][0]", "(ValueError, TypeError)"),
+    ],
+)
+def test_what_catches_an_error_of_math_and_computes_something_else_is_refused(
+    call: str, instead: str, kind: str, tmp_path: Path
+) -> None:
+    function = handled(tmp_path, call, instead, kind)
+    for transform in (primad.grad, primad.jit, primad.hessian):
+        with pytest.raises(primad.TracingError, match="caught this error and went on"):
+            transform(function)(0.3)
+
+
+def test_names_that_a_module_gives_to_functions_of_math_are_seen_through(tmp_path: Path) -> None:
+    for call, instead, slope in (("log(x)", "np.log(x)", 1.0 / 0.3), ("sine(x)", "np.sin(x)", np.cos(0.3))):
+        function = handled(tmp_path, call, instead)
+        found = primad.grad(lambda x, function=function: function(x) / x)(0.3)
+        assert found == pytest.approx(slope, rel=1e-14)

@@ -56,8 +56,8 @@ class Node:
         root.initialize_root(*args)
         return root
 
-    def initialize_root(self) -> None:
-        """Do nothing: a root for reverse mode holds no more."""
+    def initialize_root(self, *args: Any) -> None:
+        """Take what a root of its kind holds: of `VJPNode` nothing."""
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(
@@ -83,9 +83,9 @@ class JVPNode(Node):
         g: the tangent.
     """
 
-    def initialize_root(self, g: Any) -> None:
+    def initialize_root(self, *args: Any) -> None:
         """Take the tangent of the root."""
-        self.g = g
+        (self.g,) = args
 
     def __getattr__(self, name: str) -> Any:
         if name != "g" or self.tape is None:
