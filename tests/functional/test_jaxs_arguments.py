@@ -143,3 +143,37 @@ def test_constants_of_rules_have_names() -> None:
     by_name.defjvp(lambda xs, ts: (xs[0] ** 2, 2.0 * xs[0] * ts[0]))
     with pytest.raises(primad.TracingError, match="n goes by keyword only"):
         primad.grad(lambda x: by_name(x, n=2))(pnp.float64(2.0))
+
+
+def test_checkpoint_takes_static_arguments_and_the_policies_that_have_a_meaning() -> None:
+    def raised(x: Any, power: int, name: str = "a", *, scale: Any = 1.0) -> Any:
+        return np.sin(x) ** power * len(name) * scale
+
+    calls: list[tuple[Any, Callable[..., Any]]] = [
+        ((1, 2), lambda f: lambda x: f(x, 2, "abc", scale=x)), ((1, 2), lambda f: lambda x: f(x, power=2, name="abc")),
+        ((-1, 1), lambda f: lambda x: f(x, 3)), (1, lambda f: lambda x: f(x, 3)), ((), lambda f: lambda x: f(x, x)),
+    ]  # fmt: skip
+    for policy in (None, "nothing_saveable", "everything_saveable"):
+        for static, call in calls:
+            marked = primad.checkpoint(raised, policy=policy, static_argnums=static, prevent_cse=False)
+            for transform in (primad.grad, primad.jit, lambda f: primad.jit(primad.grad(primad.grad(f)))):
+                assert transform(call(marked))(0.3) == transform(call(raised))(0.3)
+            recorded = str(primad.trace(call(marked))(0.3))
+            assert ("checkpoint" in recorded) == (policy != "everything_saveable")
+    with pytest.raises(primad.TracingError, match="cannot be traced"):
+        primad.grad(primad.checkpoint(raised))(0.3, 2, "abc")
+
+
+def test_a_policy_of_jaxs_without_a_meaning_is_an_error_that_names_it() -> None:
+    policies = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'").checkpoint_policies
+    for name in ("nothing_saveable", "everything_saveable"):
+        assert primad.grad(primad.checkpoint(np.sin, policy=getattr(policies, name)))(0.0) == 1.0
+    shown = {
+        "[Dd]ots_?[Ss]aveable": policies.dots_saveable,
+        "[Ss]ave_?[Oo]nly_?[Tt]hese_?[Nn]ames": policies.save_only_these_names("first"),
+        "everything": "everything",
+        "lambda": lambda *args, **params: True,
+    }
+    for name, policy in shown.items():
+        with pytest.raises(primad.TracingError, match=f"checkpoint: the policy .*{name}.* has no meaning here"):
+            primad.checkpoint(np.sin, policy=policy)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from primad.errors import TracingError
 from primad.functional.derived_calls import Call
-from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function
+from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, line_of
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
 from primad.functional.rules.readings import contents
 from primad.functional.rules.rule_identity import Rule
@@ -40,6 +41,7 @@ class Ruled:
         self.constant = constant
         self.value = value
         self.function = as_function(equation)
+        self.where = line_of(equation)
         self.moving = moving
         self.count = len(equation.outvars)
         self.traced = traced
@@ -97,8 +99,38 @@ class Ruled:
         described = [[as_described(x) for x in part] for part in parts]
         key = rule.__name__, tuple(map(tuple, described))
         if key not in self.traced:
-            self.traced[key] = jax_module().make_jaxpr(rule)(*described)
+            self.traced[key] = _of_rule(rule, described, self.where)
         return self.reader.read(self.traced[key], [x for part in parts for x in part])
+
+
+def _of_rule(rule: Callable[..., Any], described: Sequence[Any], where: str | None) -> Any:
+    """Return the jaxpr of a rule.
+
+    Raises:
+        TracingError: if it closes over a value that JAX computed of the arguments of the function that it is in.
+    """
+    jax = jax_module()
+    try:
+        closed = jax.make_jaxpr(rule)(*described)
+    except jax.errors.UnexpectedTracerError:
+        closed = None
+    if closed is None or any(isinstance(const, jax.core.Tracer) for const in _consts(closed)):
+        raise TracingError(
+            "from_jax: a rule (custom_jvp, custom_vjp) closes over a value that depends on the function's arguments",
+            why="The rule is traced where its derivative is asked for, when JAX has traced the function already.",
+            fix="pass the value as an argument of the function that has the rule.",
+            where=where,
+        )
+    return closed
+
+
+def _consts(closed: Any) -> Iterator[Any]:
+    """Yield the constants of a jaxpr, and of those that its equations hold."""
+    yield from closed.consts
+    for equation in closed.jaxpr.eqns:
+        for param in jax_module().tree.leaves(list(equation.params.values())):
+            if hasattr(param, "consts"):
+                yield from _consts(param)
 
 
 class ReadEquation(NamedTuple):

@@ -86,3 +86,32 @@ def test_a_rule_over_constants_is_not_recorded_to_be_told_from_others(rule, monk
     monkeypatch.setattr(jaxprs.jax_module(), "make_jaxpr", lambda *a, **k: made.append(a) or make(*a, **k))
     gradient(X + 1)
     assert recorded == made == []
+
+
+def in_a_step(c, x):
+    """c sin x, with a pullback that closes over c inside of a jitted function and of a loop."""
+
+    @jax.custom_vjp
+    def f(x):
+        return c * jnp.sin(x)
+
+    def pull(x, ct):
+        return (lax.fori_loop(0, 2, lambda i, y: jax.jit(lambda y: jnp.where(y > 0, c * y, y))(y), jnp.cos(x) * ct),)
+
+    f.defvjp(lambda x: (jnp.sin(x), x), pull)
+    return f(x)
+
+
+@pytest.mark.parametrize("rule", [*RULES.values(), in_a_step])
+def test_a_rule_over_values_of_the_functions_own_is_an_error_that_says_so(rule):
+    """By JAX's meaning it is traced with the function; here where a derivative is asked for."""
+    for way in ("constants by one equation", "the number of a step"):
+        f = WAYS[way](rule)
+        for transform in (primad.grad, lambda g: primad.jit(primad.grad(g)), primad.hessian):
+            with pytest.raises(primad.TracingError, match=r"(?s)a rule.*closes over a value.*pass the value.*\.py:\d"):
+                np.asarray(transform(primad.from_jax(lambda x, f=f: f(x).sum()))(X))
+    scaled = primad.from_jax(lambda c, x: rule(2.0 * c, x).sum())
+    with pytest.raises(primad.PrimadError, match="closes over a value"):
+        primad.grad(scaled, argnums=1)(0.7, X)
+    np.testing.assert_allclose(primad.grad(primad.from_jax(lambda x: rule(SEVERAL[0], x).sum()))(X),
+                               jax.grad(lambda x: rule(SEVERAL[0], x).sum())(X), rtol=1e-12)  # fmt: skip
