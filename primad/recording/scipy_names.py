@@ -35,8 +35,9 @@ RECORDED = {
         "uniform_filter1d", "zoom",
     )),
     "scipy.optimize": frozenset((
-        "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "least_squares", "linprog", "minimize",
-        "minimize_scalar", "newton", "ridder", "root", "root_scalar", "toms748",
+        "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "isotonic_regression",
+        "least_squares", "linprog", "lsq_linear", "minimize", "minimize_scalar", "newton", "nnls", "ridder", "root",
+        "root_scalar", "toms748",
     )),
     "scipy.signal": frozenset((
         "bessel", "butter", "cheby1", "cheby2", "coherence", "convolve", "convolve2d", "correlate", "correlate2d",

@@ -158,9 +158,7 @@ UNRECORDED = {
         "It is another way to a root: root is recorded.": (
             r"anderson|broyden[12]|diagbroyden|excitingmixing|linearmixing|newton_krylov|\w+(Jacobian|First)"
         ),
-        "It is least squares by another name, or with another constraint: least_squares and minimize are recorded.": (
-            r"leastsq|lsq_linear|nnls|isotonic_regression"
-        ),
+        "It is least squares by another name: least_squares is recorded.": r"leastsq",
         "Its result jumps: it chooses, or has whole numbers.": r"milp|linear_sum_assignment|quadratic_assignment",
         "It approximates derivatives, which are exact here: primad.check_grads compares both.": (
             r"approx_fprime|check_grad"

@@ -18,15 +18,11 @@ from primad.errors import DomainError
 from primad.recording.foreign import is_sparse
 from primad.recording.traced_array import settled
 from primad.scipy.optimize.minima import ends_of, result_of
-from primad.scipy.optimize.solver_calls import solution_of
+from primad.scipy.optimize.solver_calls import DEGENERATE, refuse_degenerate, solution_of
 from primad.scipy.traced_calls import is_recorded, refuse
 from primad.system.tracebacks import entrance
 
 __all__ = ["linprog"]
-
-DEGENERATE = 1e-9
-"""How small a multiplier and what is left of its constraint may both be, as a share of the largest of their kind.
-Chosen: SciPy's solver is exact to 1e-10."""
 
 
 def _by_linprog(function: Any, x0: Any, *data: Any, **options: Any) -> Any:
@@ -38,22 +34,11 @@ def _by_linprog(function: Any, x0: Any, *data: Any, **options: Any) -> Any:
         raise DomainError(f"linprog: {found.message}", fix="see that the constraints can hold, and bound the unknowns.")
     x, multipliers = found.x, -found.ineqlin.marginals
     reduced = found.lower.marginals + found.upper.marginals
-    _refuse_degenerate(x, multipliers, found.ineqlin.residual, reduced, np.minimum(x - low, high - x))
-    return {"x": x, "ub": multipliers, "eq": -found.eqlin.marginals}
-
-
-def _refuse_degenerate(x: Any, multipliers: Any, slack: Any, reduced: Any, room: Any) -> None:
     small = DEGENERATE * max(1.0, float(np.max(np.abs([*multipliers, *reduced]), initial=0.0)))
     near = DEGENERATE * max(1.0, float(np.max(np.abs(x), initial=0.0)))
-    twice = [(np.abs(multipliers) <= small) & (slack <= near), (np.abs(reduced) <= small) & (room <= near)]
-    for where, what in zip(twice, ("inequality", "bound of unknown"), strict=True):
-        if where.any():
-            raise DomainError(
-                f"linprog: the solution is degenerate: {what} {int(np.argmax(where))} holds with equality, and its "
-                "multiplier is 0",
-                why="Another vertex is as good, or as near, so the solution has no derivative.",
-                fix="leave out what is redundant, or change the costs a little.",
-            )
+    refuse_degenerate("linprog", "inequality", multipliers, found.ineqlin.residual, small, near)
+    refuse_degenerate("linprog", "bound of unknown", reduced, np.minimum(x - low, high - x), small, near)
+    return {"x": x, "ub": multipliers, "eq": -found.eqlin.marginals}
 
 
 def _matrix(rows: Any, size: int) -> Any:

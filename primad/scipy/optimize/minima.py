@@ -1,7 +1,8 @@
 """Minima, by SciPy's names; of traced functions they are differentiated.
 
-Within bounds x is least where x = clip(x − g, l, u) with the gradient g: an equation with as many unknowns, whose
-Jacobian has the rows of the second derivatives where x is free, and of the identity where it is at a bound.
+Within bounds x is least where x = clip(x − g, l, u) with the gradient g, that is, clip(g, x − u, x − l) = 0: as many
+equations as unknowns, whose Jacobian has the rows of the second derivatives where x is free, and of the identity where
+it is at a bound.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ WEIGHTS: dict[str, Function] = {
 """Derivatives ρ′(z) of SciPy's loss functions by squares of residuals z."""
 
 
-def _projected(x: Any, slope: Any, bounds: tuple[Any, ...]) -> Any:
-    """Return what vanishes where a function with a slope is least."""
-    return x - pnp.clip(x - slope, *bounds) if bounds else slope
+def projected(x: Any, slope: Any, bounds: tuple[Any, ...]) -> Any:
+    """Return what vanishes where a function with a slope is least: where x is free, the slope itself, not rounded."""
+    return pnp.clip(slope, x - bounds[1], x - bounds[0]) if bounds else slope
 
 
 def ends_of(name: str, bounds: Any, like: Any, in_pairs: bool) -> tuple[Any, ...]:
@@ -60,7 +61,7 @@ def ends_of(name: str, bounds: Any, like: Any, in_pairs: bool) -> tuple[Any, ...
     return found
 
 
-def _finite(ends: tuple[Any, ...]) -> tuple[Any, ...]:
+def finite(ends: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return bounds; nothing if none of them is finite."""
     plain = [end for end in ends if isinstance(end, np.ndarray)]
     return () if len(plain) == 2 and not np.isfinite(plain).any() else ends
@@ -139,19 +140,19 @@ def minimize(
 
         return optimize.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints, tol, callback, options)
     value: Function = (lambda x: fun(x, *args)[0]) if jac is True else lambda x: fun(x, *args)
-    ends = _finite(ends_of("minimize", bounds, start, True))
+    ends = finite(ends_of("minimize", bounds, start, True))
     if constraints:
         problem = constrained(value, constraints)
-        projected = lambda x, slope: _projected(x, slope, ends)  # noqa: E731
+        equations = conditions(problem, lambda x, slope: projected(x, slope, ends))
         found = solution_of(
-            conditions(problem, projected), start_of(problem, start), by_constrained, "minimize", ends, method=method,
-            tol=tol, options=options,
+            equations, start_of(problem, start), by_constrained, "minimize", ends, method=method, tol=tol,
+            options=options,
         )  # fmt: skip
         return result_of(x=found["x"], fun=value(found["x"]), multipliers=[found["equal"], found["positive"]])
 
     def equation(x: Any) -> Any:
         found, slope = value_and_grad(value)(x)
-        return _projected(x, slope, ends), found
+        return projected(x, slope, ends), found
 
     simple = method is None and tol is None and not options and not ends
     given: dict[str, Any] = {} if simple else {"method": method, "tol": tol, "options": options}
@@ -227,7 +228,7 @@ def minimize_scalar(
 
     def equation(x: Any) -> Any:
         found, slope = value_and_grad(lambda x: fun(x, *args))(x)
-        return _projected(x, slope, settings if bounded else ()), found
+        return projected(x, slope, settings if bounded else ()), found
 
     x = solution_of(
         equation, start, _on_line, "minimize_scalar", settings, bounded=bounded, method=method, tol=tol,
@@ -311,12 +312,12 @@ def least_squares(
             f"least_squares: loss is one of {', '.join(WEIGHTS)} of traced residuals, got {loss!r}",
             fix="use one of these.",
         )
-    ends = _finite(ends_of("least_squares", bounds, start, False))
+    ends = finite(ends_of("least_squares", bounds, start, False))
 
     def equation(x: Any) -> Any:
         values, pull = vjp(residuals, x)
         (slope,) = pull(values * WEIGHTS[loss]((values / f_scale) ** 2))
-        return _projected(x, slope, ends), values
+        return projected(x, slope, ends), values
 
     options = {"method": method, "ftol": ftol, "xtol": xtol, "gtol": gtol, "loss": loss, "f_scale": f_scale}
     options |= {} if x_scale is None else {"x_scale": x_scale}

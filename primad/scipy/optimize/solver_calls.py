@@ -14,6 +14,9 @@ from primad.scipy.traced_calls import has_traced
 TOLERANCE = 1e-4
 """How large a residual may be at what one of SciPy's solvers found, as a share of its terms. Chosen: by their defaults
 they stop at 1e-5 or below, and Newton's steps follow."""
+DEGENERATE = 1e-9
+"""How small a multiplier and what is left of its constraint may both be, as a share of the largest of their kind.
+Chosen: SciPy's solvers of linear programs and of linear least squares are exact to 1e-10."""
 Function = Callable[..., Any]
 
 
@@ -101,3 +104,28 @@ def solution_of(
     """
     solver = None if call is None else SolverCall(call, **options)
     return solved(function, x0, (), solver, TOLERANCE, name, settings)
+
+
+def refuse_degenerate(name: str, what: str, multipliers: Any, room: Any, small: Any, near: Any) -> None:
+    """Raise where a constraint holds with equality, and its multiplier is zero to rounding.
+
+    Args:
+        name: of SciPy's function.
+        what: the constraints are.
+        multipliers: one for each.
+        room: what is left of each; zero where it holds with equality.
+        small: how large a multiplier may be that counts as zero: a number, or one for each.
+        near: the same of what is left.
+
+    Raises:
+        DomainError: with the place of the first one.
+    """
+    twice = (np.abs(multipliers) <= small) & (room <= near)
+    if twice.any():
+        raise DomainError(
+            f"{name}: the solution is degenerate: {what} {int(np.argmax(twice))} holds with equality, and its "
+            "multiplier is 0",
+            why="To one side of here the constraint is active, to the other it is not, or another solution is as good: "
+            "the solution has no derivative.",
+            fix="leave out what is redundant, or change the numbers a little.",
+        )
