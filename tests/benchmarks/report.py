@@ -208,7 +208,11 @@ def page(rows: Sequence[Row], date: str, evaluations: Sequence[Row] = ()) -> str
     """Return the documentation's page: workloads, and GradBench's evaluations where they were timed."""
     said = description()
     machine = f"{said['cores']} cores of an {said['processor']} with {said['vectors']}"
-    parts = [HEAD.format(date=date, machine=machine), "## The machine\n\n| | |\n|---|---|\n"]
+    parts = [
+        HEAD.format(date=date, machine=machine),
+        *[f"{line}\n\n" for line in standing(rows)],
+        "## The machine\n\n| | |\n|---|---|\n",
+    ]
     versions = {name: version for row in rows for name, version in row["versions"].items()}
     parts += [f"| {name} | {value} |\n" for name, value in {**said, **versions, **_speeds(rows)}.items()]
     parts.append(
@@ -317,6 +321,20 @@ def medians(rows: Sequence[Row]) -> list[str]:
         return []
     at = f"{statistics.median(known):.2f} times as fast as HIPS autograd"
     return [f"Plain gradients of {len(known)} small functions are, at the median, {at}."]
+
+
+def standing(rows: Sequence[Row]) -> list[str]:
+    """Say how many programs are ahead of the best peer, how far at the mean, and which are the least."""
+    known = sorted([(row["ratio"], row["workload"], row["dtype"]) for row in rows if row["ratio"] is not None])
+    if not known:
+        return []
+    mean = statistics.geometric_mean([ratio for ratio, *_ in known])
+    ahead = sum(ratio > 1.0 for ratio, *_ in known)
+    least = ", ".join(f"{name} {ratio:.2f}" for ratio, name, _ in known[:3])
+    return [
+        f"Of {len(known)} programs with a peer {ahead} are ahead of the best one, {mean:.1f} times in the geometric "
+        f"mean; least are {least}. The machine was left alone meanwhile."
+    ]
 
 
 def target_ratio(row: Row, workload: Workload) -> float | None:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import primad
+import primad.numpy as pnp
 from tests.benchmarks import distributed, sweep
 from tests.benchmarks.limit import Work, least_work
 from tests.benchmarks.machine import Limits
 from tests.benchmarks.measure import DisagreementError, check_agreement
-from tests.benchmarks.report import medians, merged, page, table, target_ratio, write
+from tests.benchmarks.report import medians, merged, page, standing, table, target_ratio, write
+from tests.benchmarks.simulations import MOVING, SIMULATIONS, of_simulations
 from tests.benchmarks.small import SMALL
 from tests.benchmarks.sparse.__main__ import NAMES, TARGETS, Target, checked, run
 from tests.benchmarks.streams import ACTIVATIONS, Biharmonic, Jets, SecondOrder, counted
@@ -96,6 +98,41 @@ def test_small_functions_have_their_workloads_and_a_median(rows):
     assert medians(rows) == []
     (line,) = medians(timed)
     assert "2.00 times" in line and "3 small functions" in line
+
+
+def test_the_page_says_first_how_many_programs_are_ahead(rows):
+    ratios = {"small-network": 4.0, "logdet-20": 0.5, "start-import": 4.0}
+    timed = [{**row, "ratio": ratios[row["workload"]]} for row in rows]
+    (line,) = standing(timed)
+    assert "Of 3 programs with a peer 2 are ahead" in line and "2.0 times" in line and "logdet-20 0.50" in line
+    assert line in page(timed, "2000-01-01") and standing(rows) == []
+
+
+def scanned(step, carry, rows, length):
+    return primad.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
+
+
+def looped(step, carry, rows, length):
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry
+
+
+scanned.add_at = looped.add_at = lambda n, index, values: pnp.add_at(np.zeros(n), index, values)
+
+
+@pytest.mark.parametrize("kind", SIMULATIONS)
+def test_simulations_have_gradients_by_scan_and_by_loops(kind):
+    """Each is differentiable where it is timed, and its derivative along a direction is that of differences."""
+    given = of_simulations(kind, 16)
+    for repeat in (scanned, looped):
+        loss, moving = SIMULATIONS[kind](np, repeat), MOVING.get(kind, 0)
+        slopes = primad.grad(loss, moving)(*given)
+        places, slopes = ((moving,), (slopes,)) if isinstance(moving, int) else (moving, slopes)
+        along = {i: np.cos(np.arange(given[i].size)).reshape(given[i].shape) for i in places}
+        either = [loss(*[x + h * along[i] if i in along else x for i, x in enumerate(given)]) for h in (1e-6, -1e-6)]
+        found = sum(np.sum(slope * along[i]) for i, slope in zip(places, slopes, strict=True))
+        np.testing.assert_allclose(found, (either[0] - either[1]) / 2e-6, rtol=1e-5)
 
 
 def test_later_rows_replace_earlier_ones(rows):
