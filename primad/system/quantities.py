@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def several(number: int, name: str) -> str:
     """Return a number with the name of what it counts."""
@@ -21,10 +23,11 @@ def quantity(value: float, unit: str) -> str:
 
 
 def _scaled(value: float) -> tuple[str, str]:
+    if value >= 1e21:  # perhaps an integer that is too large for a float
+        exponent, rest = divmod(math.log10(value), 1.0)
+        mantissa, _, more = f"{10**rest:.1e}".partition("e+")
+        return f"{mantissa}·10{str(int(exponent) + int(more)).translate(_RAISED)}", ""
     value = float(f"{value:.3g}")
-    if value >= 1e21:
-        mantissa, _, exponent = f"{value:.1e}".partition("e+")
-        return f"{mantissa}·10{exponent.lstrip('0').translate(_RAISED)}", ""
     for scale, prefix in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= scale:
             return f"{value / scale:.3g}", prefix
