@@ -60,7 +60,8 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     if compiler() is None or options.along is not None or options.memory is not None or options.inner:
         return None
     program = without_barriers(program)
-    if not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program):
+    many = _is_of_many_small(program)
+    if not many and (not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program)):
         return None
     parts = _parts_of(program)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
@@ -101,6 +102,14 @@ def _is_of_middle_size(program: Program) -> bool:
     if (len(passes) < FEWEST_STEPS and not slid) or 2 * max([work[node] for node in products], default=0) > total:
         return False
     return (total <= MOST_WORK or bool(slid)) and (total > ALONE_WORK or held > WORTHWHILE_BYTES)
+
+
+def _is_of_many_small(program: Program) -> bool:
+    """Say whether a program is many ops on arrays that are small, so that those of a tile would only be more calls."""
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    if any(has_body(application(x)[0]) or _is_large(x) for x in steps):
+        return False
+    return sum(node.op.cost(node).bytes for node in steps) > WORTHWHILE_BYTES
 
 
 def _is_slid(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """Long programs in parts: cut where they repeat themselves, equal parts compiled once, equal to the reference."""
 
 import random
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -137,6 +138,29 @@ def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
         (few, nodes), (more, more_nodes) = counts
         assert more <= few + 1 and more_nodes <= 1.2 * nodes
         check(primad.grad(make(steps)), *arguments)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("cut")
+def test_functions_that_parts_share_are_written_once(monkeypatch):
+    """Parts that differ have loops that are equal: each is in the text, and compiled, once for all."""
+    monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 10**9)
+
+    def loss(x, y):
+        for i in range(12):  # steps of three kinds in no order
+            x, y = x * np.cos(y) + 0.1 * np.cumsum(y), y - 0.1 * x
+            x, y = (x, y * y) if i in (1, 2, 6, 9) else (y, x) if i in (4, 5, 10) else (x / (1.0 + y * y), y)
+        return np.sum(x * y)
+
+    arguments = np.linspace(0.1, 1.0, 9), np.linspace(0.3, 0.9, 9)
+    program = simplify(primad.lower(primad.trace(primad.grad(loss))(*arguments)).hoisted())
+    assert len(PartedProgram(program).parts) > 5
+    functions = outlined_text.text_of(program).functions
+    found = re.findall(r"^define internal void @KERNEL(\.[.\w]+)(\(.*?^})", functions, re.MULTILINE | re.DOTALL)
+    apart = [text for name, text in found if "@KERNEL" not in text]
+    assert len(apart) == len(set(apart)) > 5
+    assert all("shared" in name for name, text in found if "@KERNEL" not in text)
+    check(primad.grad(loss), *arguments)
 
 
 @needs_compiler

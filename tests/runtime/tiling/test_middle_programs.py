@@ -8,6 +8,7 @@ from primad.native.llvm import compiler as native
 from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import Partition
 from primad.runtime.plan.native_steps import NativePart
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES
@@ -200,3 +201,26 @@ def test_an_axis_that_comes_apart_holds_nothing_by_itself():
 
     program = lowered(primad.grad(best_path), RNG.normal(size=(80, 80)), RNG.normal(size=(18, 80)))
     assert [type(unit) for unit in middle_plan(program).units] == [NativePart]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1j])
+def test_many_ops_on_small_arrays_are_native_functions(unit, monkeypatch):
+    """Tiles of a few elements would only be more calls: a long program of small arrays runs natively as it is."""
+    monkeypatch.setattr(middle_programs, "WORTHWHILE_BYTES", 1000)
+
+    def loss(x, numbers):
+        a, b = x + 0.0 * unit, x * unit
+        for i in range(6):  # steps of three kinds in no order
+            a, b = a * np.cos(numbers[i] * b) + 0.1 * b, b - 0.1 * unit * a
+            a, b = (a, b * b) if i in (1, 2) else (b, a) if i == 4 else (a / (1.0 + b * b), b)
+        return np.sum(np.abs(a + b) ** 2)
+
+    x, numbers = np.linspace(0.1, 1.0, 40), np.linspace(0.2, 0.4, 6)
+    program = lowered(primad.value_and_grad(loss, 1), x, numbers)
+    plan = middle_plan(program)
+    assert plan is not None
+    assert {type(unit) for unit in plan.units} >= {NativePart}
+    for found, wanted in zip(plan.run([x, numbers]), Plan(program).run([x, numbers]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    monkeypatch.setattr(middle_programs, "CALL_ELEMENTS", 30)
+    assert middle_plan(program) is None  # as the arrays are large, the axis holds all in tiles
