@@ -210,36 +210,52 @@ def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
 def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
     """Gather at integer arrays: the indexed axes become one, at a place, the arrays one array of flat positions."""
     lengths = [x.shape[axis] for axis in axes]
-    for position, (item, n) in enumerate(zip(indices, lengths, strict=True)):
-        if not isinstance(item, TracedArray):
-            item = np.asarray(item, np.int64)
-            if item.size and (item.min() < -n or item.max() >= n):
-                raise IndexShapeError(
-                    f"an index array is out of range for axis {axes[position]} of length {n}", fix="np.clip it."
-                )
-            indices[position] = np.where(item < 0, item + n, item)
-        elif len(axes) > 1:
-            item = convert(item, np.int64)  # flat positions do not fit narrow integers
-            indices[position] = ops.select(item < 0, item + n, item)
-    try:
-        np.broadcast_shapes(*[item.shape for item in indices])
-    except ValueError:
-        shapes = " and ".join(str(item.shape) for item in indices)
-        raise IndexShapeError(
-            f"index arrays of shapes {shapes} do not broadcast together", fix="np.ix_ adds axes."
-        ) from None
+    indices = _counted_from_0(indices, axes, lengths)
     if len(axes) == 2 and consuming(diagonal_, x.node.op):
         return _pairs(x, indices, axes, place)
     others = [axis for axis in range(x.ndim) if axis not in axes]
     order = (*others[:place], *axes, *others[place:])
     if order != tuple(range(x.ndim)):
         x = ops.permute(x, order=order)
-    flat = indices[0]
     if len(axes) > 1:
         x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
-        for item, n in zip(indices[1:], lengths[1:], strict=True):
-            flat = flat * n + item
-    return ops.gather(x, as_traced(flat, x), axis=place, batch=0)
+    return ops.gather(x, as_traced(_as_one(indices, lengths), x), axis=place, batch=0)
+
+
+def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Shape) -> list[Any]:
+    """Return index arrays of axes of some lengths, which broadcast together, without negative numbers.
+
+    Of a single one that is traced, negative numbers are left to the op that takes it.
+    """
+    found = []
+    for axis, item, n in zip(axes, indices, lengths, strict=True):
+        if not isinstance(item, TracedArray):
+            item = np.asarray(item, np.int64)
+            if item.size and (item.min() < -n or item.max() >= n):
+                raise IndexShapeError(
+                    f"an index array is out of range for axis {axis} of length {n}", fix="np.clip it."
+                )
+            item = np.where(item < 0, item + n, item)
+        elif len(axes) > 1:
+            item = convert(item, np.int64)  # flat positions do not fit narrow integers
+            item = ops.select(item < 0, item + n, item)
+        found.append(item)
+    try:
+        np.broadcast_shapes(*[item.shape for item in found])
+    except ValueError:
+        shapes = " and ".join(str(item.shape) for item in found)
+        raise IndexShapeError(
+            f"index arrays of shapes {shapes} do not broadcast together", fix="np.ix_ adds axes."
+        ) from None
+    return found
+
+
+def _as_one(indices: Sequence[Any], lengths: Shape) -> Any:
+    """Return the positions along axes that are one then, of index arrays of each."""
+    flat = indices[0]
+    for item, n in zip(indices[1:], lengths[1:], strict=True):
+        flat = flat * n + item
+    return flat
 
 
 def _pairs(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
@@ -332,6 +348,18 @@ def add_at(x: Any, index: Any, value: Any) -> Any:
 
 
 def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
+    """Return zeros like x with a value added at an index: rows where arrays index neighbouring axes, else elements."""
+    entries = _laid_out(x.shape, index)
+    axes = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
+    whole = all(item == slice(None) for i, item in enumerate(entries) if i not in axes)
+    if (
+        axes
+        and whole
+        and len(entries) == x.ndim
+        and axes[-1] - axes[0] == len(axes) - 1
+        and not _has_traced_mask(entries)
+    ):
+        return _scatter_rows(x, [entries[i] for i in axes], axes, value)
     positions = as_traced(_positions(x, index), like)
     updates = expand(convert(as_traced(value, like), x.dtype), positions.shape)
     flat = ops.scatter_add(
@@ -342,6 +370,20 @@ def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
         size=x.size,
     )
     return ops.reshape(flat, shape=x.shape)
+
+
+def _has_traced_mask(entries: Sequence[Any]) -> bool:
+    return any(isinstance(item, TracedArray) and item.dtype.kind == "b" for item in entries)
+
+
+def _scatter_rows(x: TracedArray, indices: Sequence[Any], axes: Sequence[int], value: Any) -> Any:
+    """Return zeros like x with a value added where arrays index some neighbouring axes."""
+    place, after = axes[0], axes[-1] + 1
+    lengths = x.shape[place:after]
+    flat = as_traced(_as_one(_counted_from_0(indices, axes, lengths), lengths), x)
+    updates = expand(convert(as_traced(value, x), x.dtype), (*x.shape[:place], *flat.shape, *x.shape[after:]))
+    found = ops.scatter_add(updates, flat, axis=place, batch=0, size=math.prod(lengths))
+    return found if len(axes) == 1 else ops.reshape(found, shape=x.shape)
 
 
 def set_at(x: Any, index: Any, value: Any) -> Any:
