@@ -23,7 +23,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def _scaled(value: float) -> tuple[str, str]:
-    if value >= 1e21:  # perhaps an integer that is too large for a float
+    if value >= 9.995e20:  # which three digits round to 1e21; perhaps an integer that is too large for a float
         exponent, rest = divmod(math.log10(value), 1.0)
         mantissa, _, more = f"{10**rest:.1e}".partition("e+")
         return f"{mantissa}·10{str(int(exponent) + int(more)).translate(_RAISED)}", ""

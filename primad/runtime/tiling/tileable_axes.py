@@ -41,7 +41,11 @@ class Tileable:
 
 
 def tileable_dimensions(program: Program) -> list[Tileable]:
-    """Return the dimensions that can be tiled, largest total size first."""
+    """Return the dimensions that can be tiled, largest total size first.
+
+    Of those that go through as much of what is computed the one whose axes come first is preferred: a slice of it lies
+    in order.
+    """
     nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     dimensions = Dimensions(program)
     bad = {
@@ -56,7 +60,19 @@ def tileable_dimensions(program: Program) -> list[Tileable]:
         if dimension not in bad and dimension.length > 0 and not hindrances(dimension):
             found.append(as_tileable(dimension))
     found.sort(key=lambda d: -sum([node.type.nbytes for node in d.axis]))
-    return found
+    first = found[:1]
+    first += [d for d in found[1:] if _through(d) == _through(found[0]) and _places(d) < _places(found[0])]
+    best = min(first, key=_places, default=None)
+    return found if best is None else [best, *[d for d in found if d is not best]]
+
+
+def _through(dimension: Tileable) -> int:
+    """Return the bytes of what is computed along a dimension."""
+    return sum([node.type.nbytes for node in dimension.axis if is_computed(node)])
+
+
+def _places(dimension: Tileable) -> int:
+    return sum([axis for node, axis in dimension.axis.items() if is_computed(node)])
 
 
 def as_tileable(dimension: Dimension) -> Tileable:
