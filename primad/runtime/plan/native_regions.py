@@ -22,6 +22,7 @@ from primad.native.loops.body_programs import has_body, lines_within
 from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
 from primad.native.schedule.layout import is_constant
+from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.storage import VIEWS
 from primad.ops.record.primitive import application, project
 from primad.runtime.executors.executor import PLAIN, Options
@@ -52,7 +53,7 @@ def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
     """
     if compiler() is None:
         return None
-    program = without_barriers(program)
+    program = with_shared_pads(without_barriers(program))
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     loops = options.memory is None
     if work_of([node for node in steps if is_native(node, loops)]) is None:

@@ -20,6 +20,7 @@ from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
+from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.stencil_split import PASS, in_boxes_along_all
 from primad.native.schedule.storage import VIEWS
 from primad.ops.arrays.contraction import split
@@ -59,7 +60,7 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     """
     if compiler() is None or options.along is not None or options.memory is not None or options.inner:
         return None
-    program = without_barriers(program)
+    program = with_shared_pads(without_barriers(program))
     many = _is_of_many_small(program)
     if not many and (not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program)):
         return None

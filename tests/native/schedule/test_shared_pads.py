@@ -1,0 +1,71 @@
+"""One array that is padded in several ways is padded once: the same bits from fewer loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import primad
+from primad import ops
+from primad.native.schedule.shared_pads import with_shared_pads
+from primad.runtime.plan.interpreter import Plan
+from primad.simplify import simplify
+from primad.transforms.lowering import lower
+
+
+def pads_of(program: Any) -> list[Any]:
+    return [node for node in program.nodes if node.op is ops.pad]
+
+
+def lowered(function: Any, *args: Any) -> Any:
+    return simplify(lower(primad.trace(function)(*args)))
+
+
+def test_the_transpose_of_a_stencil_pads_once() -> None:
+    def laplacian(u: Any) -> Any:
+        return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+
+    u = np.random.default_rng(0).normal(size=(7, 9))
+    program = lowered(primad.grad(lambda u: np.sum(np.sin(laplacian(u)))), u)
+    shared = with_shared_pads(program)
+    assert (len(pads_of(program)), len(pads_of(shared))) == (4, 1)
+    (found,), (wanted,) = Plan(shared).run([u]), Plan(program).run([u])
+    assert np.array_equal(found, wanted)
+
+
+def test_pads_of_other_arrays_shapes_and_steps_stay() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return (
+            np.sum(np.pad(x, (1, 2)) * np.pad(y, (2, 1))) + np.sum(np.pad(x, (0, 1))) + np.sum(np.pad(x, (4, 0)) ** 2)
+        )
+
+    program = lowered(function, np.ones(5), np.ones(5))
+    assert with_shared_pads(program) is program
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans()), min_size=2, max_size=6),
+    st.integers(1, 5),
+    st.integers(0, 4),
+)
+def test_random_pads_keep_their_bits(pads: list[tuple[int, int, bool]], rows: int, columns: int) -> None:
+    """Of two arrays, to one shape, in any order, twice the same or around nothing."""
+
+    def function(x: Any, y: Any) -> Any:
+        total = 0.0
+        for low, left, which in pads:
+            around = np.pad((y if which else x) * 1.5, ((low, 3 - low), (left, 2 - left)))
+            total = total + np.sin(around) * (1.0 + low)
+        return total
+
+    rng = np.random.default_rng(rows)
+    arguments = [rng.normal(size=(rows, columns)), rng.normal(size=(rows, columns))]
+    program = lowered(function, *arguments)
+    shared = with_shared_pads(program)
+    assert len(pads_of(shared)) <= 2
+    (found,), (wanted,) = Plan(shared).run(arguments), Plan(program).run(arguments)
+    assert np.array_equal(found, wanted)
