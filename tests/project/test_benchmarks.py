@@ -10,7 +10,7 @@ import pytest
 
 import primad
 import primad.numpy as pnp
-from tests.benchmarks import distributed, sweep
+from tests.benchmarks import distributed, hyperelastic, sweep
 from tests.benchmarks.limit import Work, least_work
 from tests.benchmarks.machine import Limits
 from tests.benchmarks.measure import DisagreementError, check_agreement
@@ -305,3 +305,13 @@ def test_targets_of_sparse_workloads(target, words):
     found = {"primad": {"find": 0.01}, "peer": {"each": 0.03}}
     said = checked(target, found)
     assert said is words if words is None else said.strip() == words
+
+
+def test_the_hyperelastic_table_is_of_right_derivatives():
+    told = hyperelastic.run(sys.executable, "primad", "gradient", 4)
+    f = hyperelastic.deformations(4)
+    slopes = 2 * f - 2 * np.swapaxes(np.linalg.inv(f), -1, -2)
+    wanted = slopes.reshape(4, 9) @ np.cos(1.0 + np.arange(9)) @ np.sin(1.0 + np.arange(4))
+    assert abs(told["digest"] - wanted) < 1e-12 and told["each"] > 0 and told["version"] == primad.__version__
+    row = hyperelastic.table({("gradient", 4096): {"primad": told}}).splitlines()[-1]
+    assert row.startswith("| gradient | 4 096 | ") and row.endswith("s | 1.28 ms | 1.53 ms |")
