@@ -191,7 +191,8 @@ points for each process.
 
 def with_figures(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
     """Return the page with other figures between two marks."""
-    return page[: page.index(begin) + len(begin)] + text + page[page.index(end) :]
+    start = page.index(begin) + len(begin)
+    return page[:start] + text + page[page.index(end, start) :]
 
 
 def draw(two: dict[str, Any], cost: Cost) -> None:

