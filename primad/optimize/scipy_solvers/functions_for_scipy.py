@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,20 @@ def to_scipy(function: Function, x0: Tree, argnum: int = 0, *, compiled: bool = 
     return ScipyFunctions(function, x0, argnum, compiled)
 
 
+class _Point(NamedTuple):
+    """Arguments of a function, and what was computed there; of threads that ask at once each has its own.
+
+    Attributes:
+        structure: of the arguments.
+        leaves: copies of them.
+        found: what was computed, by name.
+    """
+
+    structure: Any
+    leaves: list[Any]
+    found: dict[str, Any]
+
+
 class ScipyFunctions:
     """A function of a vector with its derivatives, see `to_scipy`.
 
@@ -81,10 +95,13 @@ class ScipyFunctions:
         self.x0 = self._space.vector(start)
         self._is_compiled = compiled
         self._made: dict[Function, Function] = {}
-        self._there: tuple[Any, list[Any]] | None = None
-        self._kept: dict[str, Any] = {}
+        self._there = _Point(None, [], {})
         self._with_slopes = False
         self._is_number = True  # until it is known not to be
+
+    def __reduce__(self) -> Any:
+        """Pickle the function and not what was made of it, for solvers with several processes."""
+        return ScipyFunctions, (self._function, self.tree(self.x0), self._argnum, self._is_compiled)
 
     def fun(self, *args: Any) -> Any:
         """Return the function's number, or its results as a vector."""
@@ -127,12 +144,13 @@ class ScipyFunctions:
         """Return something of the function at arguments, computed once where it is asked for again."""
         check_plain("a function for SciPy", args)
         leaves, structure = tree.flatten(args)
-        if self._there is None or self._there[0] != structure or not all(map(_is_same, self._there[1], leaves)):
+        point = self._there
+        if point.structure != structure or not all(map(_is_same, point.leaves, leaves)):
             # Copies: solvers write the next point into the array of the last one.
-            self._there, self._kept = (structure, [np.array(leaf) for leaf in leaves]), {}
-        if what not in self._kept:
-            self._kept.update(self._computed(what, args))
-        return self._kept[what]
+            self._there = point = _Point(structure, [np.array(leaf) for leaf in leaves], {})
+        if what not in point.found:
+            point.found.update(self._computed(what, args))
+        return point.found[what]
 
     def _computed(self, what: str, args: tuple[Any, ...]) -> dict[str, Any]:
         """Return something of the function at arguments, and what comes with it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -146,6 +148,19 @@ def test_whatever_is_asked_first_the_answers_are_the_same(function, compiled):
     for name, wanted in answers[0].items():
         for each in answers[1:]:
             np.testing.assert_allclose(each[name], wanted, strict=True)
+
+
+def test_threads_and_processes_have_points_of_their_own():
+    f = primad.to_scipy(valley, np.zeros(3))
+    points = RNG.normal(size=(200, 3))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda x: (f.fun(x), f.jac(x)), points))
+    for x, (value, slope) in zip(points, found, strict=True):
+        np.testing.assert_allclose(value, rosen(x))
+        np.testing.assert_allclose(slope, rosen_der(x))
+    sent = pickle.loads(pickle.dumps(primad.to_scipy(loss, TREE).jac))
+    args = np.arange(4.0), 2.0, np.array([0.3, -0.2])
+    np.testing.assert_array_equal(sent(*args), primad.to_scipy(loss, TREE).jac(*args))
 
 
 def test_complex_arguments_are_searched_by_their_parts():
