@@ -291,11 +291,15 @@ class Selected:
         """The structure of what is differentiated, the value of a function that may return more beside it."""
         return self.call.out_tree.children()[0] if self.has_aux else self.call.out_tree
 
-    def beside_aux(self, derivative: Any) -> Any:
-        """Return a derivative, in a pair with what the function returns beside its value, if it does."""
+    def aux(self) -> Any:
+        """Return what the function returns beside its value, of which only that is computed; None if it does not."""
         if not self.has_aux:
-            return derivative
-        return derivative, self.call.program(*tree.unflatten(self.call.in_tree, self.call.leaves))[1]
+            return None
+        whole, aux_tree = self.call.program, self.call.out_tree.children()[1]
+        outputs = whole.outputs[self.value_tree.num_leaves :]
+        program = Program(whole.trace, whole.inputs, outputs, whole.in_tree, aux_tree, whole.names, whole.label)
+        program.lines = whole.lines
+        return program(*tree.unflatten(self.call.in_tree, self.call.leaves))
 
     def pack(self, values: dict[int, Any]) -> Any:
         """Return derivatives, given by flat position, in the structure of the chosen arguments."""

@@ -53,6 +53,35 @@ def test_what_is_returned_beside_the_value_comes_beside_the_derivative(name: str
         transform(lambda x: np.sum(x), has_aux=True)(X)
 
 
+def test_a_matrix_and_what_comes_beside_it_run_the_function_once() -> None:
+    ran = [0]
+
+    def counted(x: Any) -> Any:
+        ran[0] += 1
+        return np.sin(x)
+
+    counting = primad.custom_jvp(primad.opaque(counted, result=lambda x: x))
+    counting.defjvp(lambda xs, ts: (counting(*xs), np.cos(xs[0]) * ts[0]))
+
+    def function(x: Any) -> Any:
+        y = counting(x)
+        return y * x[0], {"sum": np.sum(y), "double": 2.0 * x}
+
+    expected = np.asarray(primad.jacobian(alone)(X))
+    for transform in (primad.jacfwd, primad.jacrev, lambda f, has_aux: primad.jit(primad.jacobian(f, has_aux=has_aux))):
+        ran[0] = 0
+        matrix, aux = transform(function, has_aux=True)(X)
+        assert ran == [1]
+        np.testing.assert_allclose(np.asarray(matrix), expected, rtol=1e-14)
+        np.testing.assert_allclose(aux["sum"], np.sum(np.sin(X)))
+    for lazy, of in ((primad.jacobian, function), (primad.hessian, lambda x: (np.sum(function(x)[0]), function(x)[1]))):
+        ran[0] = 0
+        aux = lazy(lambda x, of=of: (of(x)[0], of(x)[1]["double"]), has_aux=True)(X)[1]
+        assert ran == [0] and np.array_equal(aux, 2.0 * X)  # the matrix computes what is used of it, when it is
+    number = primad.jacfwd(lambda x: (x**2, x), has_aux=True)(np.array(3.0))[0]
+    assert isinstance(number, np.ndarray) and number == 6.0
+
+
 def test_jvp_and_linearize_give_aux() -> None:
     value, tangent = primad.jvp(alone, (X,), (V,))
     found = primad.jvp(paired, (X,), (V,), has_aux=True)

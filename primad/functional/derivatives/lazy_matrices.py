@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -11,7 +11,7 @@ from primad.errors import ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_mode, check_real
 from primad.functional.derivatives import recorded_forms
 from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMatrix
-from primad.functional.derived_calls import Call, Selected, check_differentiable
+from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
 from primad.numpy.linalg.sparse_arrays import TracedSparse
@@ -108,23 +108,43 @@ def _jacobian(
         selected = Selected(function, args, kwargs, argnums, name, has_aux)
         call, structure = selected.call, selected.value_tree
         _check_dense(structure, name)
-        rows = []
+        options: list[dict[str, Any]] = []
         for output, y in enumerate(call.program.out_types[: structure.num_leaves]):
             check_differentiable(y, "the result", name)
-            blocks = {}
             for argument in [i for i, on in enumerate(selected.active) if on]:
                 x = call.program.in_types[argument]
                 check_holomorphic([x], y, holomorphic, name)
                 check_mode(x, y, mode, name)
-                options = {
+                options.append({
                     "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns":
                     whole(x.shape),
-                }  # fmt: skip
-                blocks[argument] = _matrix(Jacobian, call, jacobian_, options, lazy)
-            rows.append(selected.pack(blocks))
-        return selected.beside_aux(tree.unflatten(structure, rows))
+                })  # fmt: skip
+        if has_aux and not lazy and not call.nested:
+            found, aux = _together(selected, jacobian_, options)
+        else:
+            found, aux = [_matrix(Jacobian, call, jacobian_, each, lazy) for each in options], selected.aux()
+        rows: list[dict[int, Any]] = [{} for _ in range(structure.num_leaves)]
+        for each, matrix in zip(options, found, strict=True):
+            rows[each["output"]][each["argument"]] = matrix
+        derivative = tree.unflatten(structure, list(map(selected.pack, rows)))
+        return (derivative, aux) if has_aux else derivative
 
     return jacobian_of
+
+
+def _together(
+    selected: Selected, primitive: Primitive, options: Sequence[dict[str, Any]]
+) -> tuple[list[np.ndarray[Any, Any]], Any]:
+    """Return matrices of derivatives and what the function returns beside its value, by one program for all of them."""
+    program, leaves = selected.call.program, selected.call.leaves
+    n_value = selected.value_tree.num_leaves
+
+    def both(*given: Any) -> Any:
+        call = Call(program, given)
+        return [call.run(primitive, **each)[0] for each in options], call.evaluate()[n_value:]
+
+    found, aux = run_once(both, tree.unflatten(selected.call.in_tree, leaves))
+    return found, tree.unflatten(selected.call.out_tree.children()[1], aux)
 
 
 def _check_dense(structure: Any, name: str) -> None:
@@ -182,6 +202,7 @@ def hessian(function: Callable[P, Any], argnums: Any = 0, has_aux: bool = False)
                 return _matrix(Hessian, call, hessian_, options, True)
 
             rows.append(selected.pack({i: selected.pack({j: block(i, j) for j in active}) for i in active}))
-        return selected.beside_aux(tree.unflatten(structure, rows))
+        derivative = tree.unflatten(structure, rows)
+        return (derivative, selected.aux()) if has_aux else derivative
 
     return hessian_of
