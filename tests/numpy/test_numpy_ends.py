@@ -12,6 +12,7 @@ import primad
 import primad.numpy as pnp
 from primad.errors import DomainError, PrimadError, ShapeError, TracingError
 from primad.numpy import special
+from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 
 X = np.linspace(0.3, 1.7, 6)
 M = X.reshape(2, 3)
@@ -164,3 +165,46 @@ def test_sparse_arrays_at_their_ends() -> None:
 
             with pytest.raises(PrimadError):
                 primad.trace(refused)(x)
+
+
+@pytest.mark.parametrize("x", [np.array(0.5), np.array(2), np.array(0.5 + 1.0j)])
+def test_numbers_are_taken_where_numpy_takes_them(x: Any) -> None:
+    """No function that NumPy has of a number refuses a recorded one for having no axes."""
+    compared = 0
+    for name in sorted(set(np.__all__)):
+        function = getattr(np, name)
+        known = callable(function) and any(recorded_by(table, function) for table in (FUNCTIONS, UFUNCS))
+        if name == "empty_like" or not known:
+            continue
+        try:
+            expected = np.asarray(function(x))
+        except Exception:
+            continue
+        if expected.dtype.kind not in "biufc":
+            continue
+        try:
+            found = np.asarray(primad.jit(lambda x, function=function: function(x))(x))
+        except PrimadError as error:
+            assert "0 axes" not in str(error), name
+        else:
+            assert found.shape == expected.shape and np.allclose(found, expected, equal_nan=True), name
+            compared += 1
+    assert compared > 80
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "argsort"])
+def test_a_number_is_a_row_of_one(name: str) -> None:
+    function = getattr(np, name)
+    for axis in (None, 0, -1):
+        expected = function(np.array(2.5), axis=axis)
+        for found in (
+            primad.jit(lambda x, axis=axis: function(x, axis=axis))(2.5),
+            primad.vmap(lambda x, axis=axis: function(x, axis=axis))(np.array([2.5, 3.5]))[0],
+        ):
+            assert found.dtype == expected.dtype and np.array_equal(found, expected)
+    if name != "argsort":
+        assert primad.grad(lambda x: np.sum(function(x * x, axis=0)))(3.0) == 6.0
+    else:
+        assert np.array_equal(pnp.argsort(np.array(2.5), descending=True), [0])
+    with pytest.raises(PrimadError, match="axis 1 is out of range"):
+        primad.jit(lambda x: function(x, axis=1))(2.5)

@@ -12,7 +12,7 @@ from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.promotion import accumulator, convert, implements, refuse_out
-from primad.numpy.shapes.shaping import concatenate, moveaxis, ravel, stack
+from primad.numpy.shapes.shaping import concatenate, in_a_row, moveaxis, stack
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive
 
@@ -27,8 +27,7 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """np.cumsum."""
     refuse_out("cumsum", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, axis = in_a_row(x, axis)
     return ops.cumsum(x, axis=normalize_axis("cumsum", axis, x.ndim), reverse=False)
 
 
@@ -77,8 +76,7 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     """np.cumprod."""
     refuse_out("cumprod", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, axis = in_a_row(x, axis)
     return cumprod_(x, axis=normalize_axis("cumprod", axis, x.ndim))
 
 
@@ -86,10 +84,11 @@ def _cumulative(scan: Any, start: int, x: Any, axis: Any, dtype: Any, out: Any, 
     refuse_out("cumulative_sum and cumulative_prod", out)
     if axis is None and x.ndim > 1:
         raise ShapeError(f"an array with {x.ndim} axes has no single running total", fix="give the axis.")
-    found = scan(x, 0 if axis is None else axis, dtype)
+    x, axis = in_a_row(x, axis)
+    found = scan(x, axis, dtype)
     if not include_initial:
         return found
-    place = normalize_axis("cumulative_sum", 0 if axis is None else axis, x.ndim)
+    place = normalize_axis("cumulative_sum", axis, x.ndim)
     shape = (*x.shape[:place], 1, *x.shape[place + 1 :])
     return concatenate([np.full(shape, start, found.dtype), found], place)
 

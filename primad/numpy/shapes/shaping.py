@@ -74,6 +74,13 @@ def ravel(x: Any, order: str = "C") -> Any:
 METHODS["flatten"] = lambda x, order="C": ravel(x, order)
 
 
+def in_a_row(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Return the array that a function along one axis is about, and the axis: of a number a row of one, as in NumPy."""
+    if axis is None:
+        return np.ravel(x), 0
+    return (x if np.ndim(x) else np.ravel(x)), axis
+
+
 @implements(np.transpose)
 def transpose(x: Any, axes: Any = None) -> Any:
     """np.transpose: axes reversed, or in the order given."""

@@ -13,7 +13,7 @@ from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.promotion import convert, implements, traced_operands
 from primad.numpy.shapes.indexing import take_along_axis
-from primad.numpy.shapes.shaping import ravel
+from primad.numpy.shapes.shaping import in_a_row, ravel
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive
 
@@ -36,7 +36,7 @@ sort_: Primitive = composite(
 
 def _falling(x: Any, axis: Any) -> Any:
     """Return the order from the largest element down, in which equal ones stay as they are."""
-    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
+    x, axis = in_a_row(x, axis)
     return np.shape(x)[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, stable=True), axis)
 
 
@@ -66,8 +66,7 @@ def argsort(
     _check_options("sort", kind=kind, order=order, stable=stable)
     if descending:
         return _falling(x, axis)
-    if axis is None:
-        x, axis = ravel(x), 0
+    x, axis = in_a_row(x, axis)
     return _order(x, normalize_axis("argsort", axis, x.ndim))
 
 
