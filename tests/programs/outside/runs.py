@@ -17,6 +17,8 @@ from .environment import Environment
 from .table import Program
 
 HERE = Path(__file__).parent
+CLOCK = f"{__package__}.processor_time"
+"""The plugin by which pytest tells seconds of processor time."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ def compare_suite(program: Program, environment: Environment) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         for way, before in ("autograd", []), ("primad", ["-m", "primad.compat.autograd"]):
             results = Path(folder) / f"{way}.xml"
-            options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=.", f"--junitxml={results}"]
+            options = ["-q", "-p", "no:cacheprovider", "-p", CLOCK, "-c", os.devnull, "--rootdir=."]
+            options.append(f"--junitxml={results}")
             try:
                 command = [*before, "-m", "pytest", *program.suite, *options, "--continue-on-collection-errors"]
                 ran = environment.run(command, source, program.within)
