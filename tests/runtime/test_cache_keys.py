@@ -411,6 +411,11 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         lambda: primad.vjp(lambda a: a * 0.3, 1.5)[1](1.0), lambda: primad.vjp(lambda a, b: a * b, 1.5, 0.3)[1](1.0),
         lambda: primad.vjp(lambda a: a + 0.3, 1.5)[1](1.0),
     ],
+    "jacobians and what comes beside": lambda: [
+        lambda f=f, a=a: primad.jacfwd(lambda x, y: (f(x, y), np.exp(x)), a, has_aux=True)(X, X + 1.0)
+        for f in (np.multiply, np.divide)
+        for a in (0, 1)
+    ],
     "jacobians": lambda: [
         lambda i=i, j=j: np.asarray(primad.jit(lambda x: primad.hessian(energy)(x)[i, j])(X))
         for i in (0, 1) for j in (0, 2)

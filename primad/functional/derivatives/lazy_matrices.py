@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -11,15 +11,21 @@ from primad.errors import ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_mode, check_real
 from primad.functional.derivatives import recorded_forms
 from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMatrix
-from primad.functional.derived_calls import Call, Selected, check_differentiable, run_once
+from primad.functional.derived_calls import Call, Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
+from primad.ir.key import Key
+from primad.ir.node import named
+from primad.ir.program import ClosedProgram, Program
 from primad.numpy.linalg.sparse_arrays import TracedSparse
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
 from primad.programs.jacobians.jacobian_laws import jacobian_
 from primad.recording import tree
+from primad.recording.tracing import program_of
+from primad.runtime.executors.dispatch import prepared
+from primad.transforms.lowering import inline
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -119,8 +125,8 @@ def _jacobian(
                     "output": output, "argument": argument, "mode": mode, "rows": whole(y.shape), "columns":
                     whole(x.shape),
                 })  # fmt: skip
-        if has_aux and not lazy and not call.nested:
-            found, aux = _together(selected, jacobian_, options)
+        if has_aux and not lazy and not call.nested and options:
+            found, aux = _together(selected, options)
         else:
             found, aux = [_matrix(Jacobian, call, jacobian_, each, lazy) for each in options], selected.aux()
         rows: list[dict[int, Any]] = [{} for _ in range(structure.num_leaves)]
@@ -132,19 +138,34 @@ def _jacobian(
     return jacobian_of
 
 
-def _together(
-    selected: Selected, primitive: Primitive, options: Sequence[dict[str, Any]]
-) -> tuple[list[np.ndarray[Any, Any]], Any]:
-    """Return matrices of derivatives and what the function returns beside its value, by one program for all of them."""
-    program, leaves = selected.call.program, selected.call.leaves
-    n_value = selected.value_tree.num_leaves
+class BesideKey(NamedTuple):
+    """What Jacobians and what a function returns beside its value, computed together, depend on."""
 
-    def both(*given: Any) -> Any:
-        call = Call(program, given)
-        return [call.run(primitive, **each)[0] for each in options], call.evaluate()[n_value:]
+    of: Key
+    options: tuple[Any, ...]
+    kind: str = "Jacobians and results"
 
-    found, aux = run_once(both, tree.unflatten(selected.call.in_tree, leaves))
-    return found, tree.unflatten(selected.call.out_tree.children()[1], aux)
+
+def _together(selected: Selected, options: Sequence[dict[str, Any]]) -> tuple[list[np.ndarray[Any, Any]], Any]:
+    """Return Jacobians of a value, at least one of each result, and what comes beside it, by one program for all."""
+    call = selected.call
+    of = ClosedProgram(call.program)
+    build = jacobian_.programs.build
+    assert build is not None
+
+    def derive() -> Program:
+        matrices = [build(of.hoisted, **each) for each in options]
+
+        def body(*given: Any) -> list[Any]:
+            found = [inline(matrix, given)[0] for matrix in matrices]
+            return found + inline(of.hoisted, given)[options[-1]["output"] + 1 :]
+
+        return program_of(of.hoisted.in_types, body)
+
+    executable = prepared(BesideKey(of.key, tuple(map(named, options))), derive)
+    found = executable.run([*map(np.asarray, call.leaves), *call.program.source_values])
+    aux = tree.unflatten(call.out_tree.children()[1], found[len(options) :])
+    return found[: len(options)], aux
 
 
 def _check_dense(structure: Any, name: str) -> None:
