@@ -28,6 +28,7 @@ from primad.pde.fields.field_operators import (
     normal_derivative,
     strain,
 )
+from primad.pde.fields.flux_operators import flux_divergence
 from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.spectral_derivatives import spectral_derivative
 from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
@@ -53,6 +54,9 @@ from primad.pde.solve import history, marching, solution
 from primad.pde.solve.history import *
 from primad.pde.solve.marching import *
 from primad.pde.solve.solution import *
+from primad.pde.volumes import finite_volumes, volume_solution
+from primad.pde.volumes.finite_volumes import *
+from primad.pde.volumes.volume_solution import *
 
 __all__ = [
     "CoordinateSystem",
@@ -66,6 +70,7 @@ __all__ = [
     "diffusion",
     "directional_derivative",
     "divergence",
+    "flux_divergence",
     "gradient",
     "hessian",
     "laplacian",
@@ -81,6 +86,8 @@ __all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += discretisation.__all__
 __all__ += element_solution.__all__
+__all__ += finite_volumes.__all__
+__all__ += volume_solution.__all__
 __all__ += domains.__all__
 __all__ += catalog.__all__
 __all__ += history.__all__

@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ShapeError
+from primad.errors import ProblemError, ShapeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-__all__ = ["burgers", "evolved", "harmonic", "masked_laplacian", "periodic", "ring_laplacian", "square_laplacian"]
+__all__ = [
+    "burgers",
+    "evolved",
+    "harmonic",
+    "masked_laplacian",
+    "periodic",
+    "riemann",
+    "ring_laplacian",
+    "square_laplacian",
+]
 
 
 def burgers(x: Array, t: Array, nu: float, nodes: int = 100) -> Array:
@@ -258,3 +267,97 @@ def evolved(laplacian: Any, start: Array, times: Array, wave: bool = False) -> A
         matrix, first, start=times[0], stop=times[-1], num=len(times), endpoint=True, traceA=matrix.trace()
     )
     return np.asarray(found[:, :count].T)
+
+
+def riemann(
+    left: tuple[float, float, float], right: tuple[float, float, float], gamma: float = 1.4
+) -> Callable[[Any], tuple[Any, Any, Any]]:
+    """Return the exact solution of the Riemann problem of an ideal gas: of two states that meet at x = 0, t = 0.
+
+    Two waves, fans or shocks, and a contact between them, by the root of the pressure between the waves (E. F. Toro,
+    Riemann Solvers and Numerical Methods for Fluid Dynamics, 3rd edition, Springer 2009, chapter 4).
+
+    Args:
+        left: density, velocity and pressure for x < 0.
+        right: those for x > 0.
+        gamma: the ratio of specific heats.
+
+    Returns:
+        a function of x/t that returns density, velocity and pressure.
+
+    Raises:
+        ProblemError: if a density or pressure is not positive, or the states leave a vacuum between them.
+
+    Example:
+        >>> from primad.pde.references import riemann
+        >>> sod = riemann((1.0, 0.0, 1.0), (0.125, 0.0, 0.1))
+        >>> print("{:.5f} {:.5f} {:.5f}".format(*sod(0.5)))
+        0.42632 0.92745 0.30313
+    """
+    outer = (left, right)
+    if not all(rho > 0 and p > 0 for rho, _, p in outer):
+        raise ProblemError(f"riemann: the states {left} and {right}", fix="give positive densities and pressures.")
+    sounds = [np.sqrt(gamma * p / rho) for rho, _, p in outer]
+    if 2 * sum(sounds) / (gamma - 1) <= right[1] - left[1]:
+        raise ProblemError(
+            f"riemann: {left} and {right} leave a vacuum between them", fix="take velocities that are less far apart."
+        )
+
+    def apart(pressure: float) -> float:
+        return float(sum(_gained(pressure, rho, p, gamma) for rho, _, p in outer) + right[1] - left[1])
+
+    highest = max(left[2], right[2])
+    while apart(highest) < 0:
+        highest *= 2.0
+    from scipy.optimize import brentq  # loads when it is called
+
+    smallest = np.finfo(np.float64).tiny
+    middle = float(brentq(apart, smallest, highest, xtol=smallest))
+    speed = left[1] - _gained(middle, left[0], left[2], gamma)
+
+    def solution(s: Any) -> tuple[Any, Any, Any]:
+        s = np.asarray(s, np.float64)
+        mirrored = _ahead(-s, (left[0], -left[1], left[2]), -speed, middle, gamma)
+        before = (mirrored[0], -mirrored[1], mirrored[2])
+        rho, u, p = [
+            np.where(s < speed, a, b) for a, b in zip(before, _ahead(s, right, speed, middle, gamma), strict=True)
+        ]
+        return rho, u, p
+
+    return solution
+
+
+def _gained(pressure: float, rho: float, p: float, gamma: float) -> float:
+    """Return the velocity, away from a gas, that a wave into it adds to it, where it leaves another pressure."""
+    if pressure > p:
+        return float((pressure - p) * np.sqrt(2 / rho / ((gamma + 1) * pressure + (gamma - 1) * p)))
+    ratio = (pressure / p) ** ((gamma - 1) / (2 * gamma))
+    return float(2 * np.sqrt(gamma * p / rho) / (gamma - 1) * (ratio - 1))
+
+
+def _ahead(s: Array, state: tuple[float, float, float], v: float, middle: float, gamma: float) -> list[Array]:
+    """Return density, velocity and pressure right of the contact.
+
+    Args:
+        s: x/t.
+        state: the outer state on the right.
+        v: the velocity of the contact.
+        middle: the pressure there.
+        gamma: the ratio of specific heats.
+    """
+    (rho, u, p), share = state, (gamma - 1) / (gamma + 1)
+    c, ratio = np.sqrt(gamma * p / rho), middle / p
+    if ratio > 1:
+        shock = u + c * np.sqrt((gamma + 1) / (2 * gamma) * ratio + (gamma - 1) / (2 * gamma))
+        inner = (rho * (ratio + share) / (share * ratio + 1), v, middle)
+        return [np.where(s < shock, a, b) for a, b in zip(inner, state, strict=True)]
+    tail = v + c * ratio ** ((gamma - 1) / (2 * gamma))
+    scale = np.clip(2 / (gamma + 1) - share * (u - s) / c, 0.0, None)
+    fan = (
+        rho * scale ** (2 / (gamma - 1)),
+        2 / (gamma + 1) * (-c + (gamma - 1) / 2 * u + s),
+        p * scale ** (2 * gamma / (gamma - 1)),
+    )
+    inner = (rho * ratio ** (1 / gamma), v, middle)
+    every = zip(inner, fan, state, strict=True)
+    return [np.where(s < tail, a, np.where(s < u + c, b, outside)) for a, b, outside in every]

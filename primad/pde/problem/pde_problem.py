@@ -41,6 +41,7 @@ from primad.pde.solve.shared_points import OneProcess, SharedPoints
 from primad.pde.solve.solution import Solution
 from primad.pde.solve.solution_files import load_parameters
 from primad.pde.solve.solving import solve
+from primad.pde.volumes.finite_volumes import by_volumes
 from primad.recording import tree
 from primad.recording.tracing import trace
 from primad.system.tracebacks import entrance
@@ -372,17 +373,20 @@ class Problem:
 
         Args:
             *unnamed: none: all settings have names.
-            method: "network", or "elements": then the settings are those of `primad.pde.Elements` and its `solve`.
+            method: "network"; or "elements" or "volumes": then the settings are those of `primad.pde.Elements` or
+                `primad.pde.Volumes` and of its `solve`.
             **settings: fields of `primad.pde.Settings`.
 
         Returns:
-            the solution, `Solution` or `ElementSolution`; also where Ctrl-C, or a value that is not finite, ended the
-            search.
+            the solution, `Solution`, `ElementSolution` or `VolumeSolution`; also where Ctrl-C, or a value that is not
+            finite, ended the search.
         """
         if unnamed:
             raise unnamed_setting(unnamed[0])
         if method == "elements":
             return by_elements(self, **settings)
+        if method == "volumes":
+            return by_volumes(self, **settings)
         if method != "network":
             raise unknown_method(method)
         return solve(self, settings_of(settings))

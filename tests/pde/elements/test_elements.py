@@ -259,7 +259,7 @@ def test_a_coefficient_without_a_value_is_asked_for() -> None:
 def test_arguments_that_mean_nothing_are_refused() -> None:
     problem = pde.Problem(lambda u, k: k * u.xx + 1, LINE, ZERO, constants={"k": 1.0}, network=NET)
     for settings, words in (
-        ({"method": "volumes"}, "no method 'volumes'"),
+        ({"method": "grid"}, "no method 'grid'"),
         ({"method": "elements", "degree": 3}, "of degree 1 or 2"),
         ({"method": "elements", "size": 0}, "a positive number"),
         ({"method": "elements", "steps": 10}, "no coefficient 'steps'"),

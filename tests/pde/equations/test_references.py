@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from primad.errors import ShapeError
+from primad.errors import ProblemError, ShapeError
 from primad.pde import references
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -187,3 +187,50 @@ def test_the_laplacian_of_a_ring_is_of_second_order():
 
     errors = [error(across) for across in (19, 39, 79)]
     assert all(3.3 < coarse / fine < 4.7 for coarse, fine in pairwise(errors)), errors
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "pressure", "speed", "densities"),
+    [
+        ((1.0, 0.0, 1.0), (0.125, 0.0, 0.1), 0.30313, 0.92745, (0.42632, 0.26557)),
+        ((1.0, -2.0, 0.4), (1.0, 2.0, 0.4), 0.00189, 0.0, (0.02185, 0.02185)),
+        ((1.0, 0.0, 1000.0), (1.0, 0.0, 0.01), 460.894, 19.5975, (0.57506, 5.99924)),
+        ((1.0, 0.0, 0.01), (1.0, 0.0, 100.0), 46.0950, -6.19633, (5.99242, 0.57511)),
+        ((5.99924, 19.5975, 460.894), (5.99242, -6.19633, 46.0950), 1691.64, 8.68975, (14.2823, 31.0426)),
+    ],
+)
+def test_riemann_problems_of_a_gas_are_those_of_the_literature(left, right, pressure, speed, densities):
+    """E. F. Toro, Riemann Solvers and Numerical Methods for Fluid Dynamics, table 4.3: five digits each."""
+    solution = references.riemann(left, right)
+    for place, density in zip((speed - 1e-3, speed + 1e-3), densities, strict=True):
+        found = solution(place)
+        assert found[0] == pytest.approx(density, rel=3e-4)
+        assert found[1] == pytest.approx(speed, rel=1e-5, abs=1e-5)
+        assert found[2] == pytest.approx(pressure, rel=3e-3 if pressure < 0.01 else 2e-5)
+    assert [float(one) for one in solution(-1e9)] == list(left)
+    assert [float(one) for one in solution(1e9)] == list(right)
+
+
+def test_a_fan_solves_the_equations_of_a_gas_and_a_shock_keeps_what_is_conserved():
+    """In the fan U' s = F'; through the shock the flux less the shock's speed times U does not change."""
+    solution = references.riemann((1.0, 0.0, 1.0), (0.125, 0.0, 0.1))
+
+    def both(s):
+        rho, u, p = solution(s)
+        energy = p / 0.4 + rho * u**2 / 2
+        return np.array([rho, rho * u, energy]), np.array([rho * u, rho * u**2 + p, u * (energy + p)])
+
+    s, h = np.linspace(-1.0, -0.3, 5), 1e-5
+    (u_up, f_up), (u_low, f_low) = both(s + h), both(s - h)
+    assert (f_up - f_low) / (2 * h) == pytest.approx(s * (u_up - u_low) / (2 * h), abs=1e-8)
+    places = np.linspace(1.5, 2.0, 100_001)
+    shock = places[np.argmax(np.abs(np.diff(solution(places)[0])))] + 2.5e-6
+    (inner, f_inner), (outer, f_outer) = both(shock - 1e-4), both(shock + 1e-4)
+    assert f_inner - f_outer == pytest.approx(shock * (inner - outer), rel=1e-4)
+
+
+def test_states_that_are_none_have_no_riemann_problem():
+    with pytest.raises(ProblemError, match="positive"):
+        references.riemann((0.0, 0.0, 1.0), (1.0, 0.0, 1.0))
+    with pytest.raises(ProblemError, match="vacuum"):
+        references.riemann((1.0, -10.0, 1.0), (1.0, 10.0, 1.0))

@@ -1,0 +1,1 @@
+"""Finite volumes: statements as conservation laws, on the cells of boxes."""
