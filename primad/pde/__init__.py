@@ -37,6 +37,9 @@ from primad.pde.geometry.intervals import *
 from primad.pde.geometry.meshes import *
 from primad.pde.geometry.sampling import *
 from primad.pde.geometry.shapes import *
+from primad.pde.lines import line_solution, method_of_lines
+from primad.pde.lines.line_solution import *
+from primad.pde.lines.method_of_lines import *
 from primad.pde.networks import field_networks, operator_networks
 from primad.pde.networks.field_networks import *
 from primad.pde.networks.operator_networks import *
@@ -87,6 +90,8 @@ __all__ += conditions.__all__
 __all__ += discretisation.__all__
 __all__ += element_solution.__all__
 __all__ += finite_volumes.__all__
+__all__ += line_solution.__all__
+__all__ += method_of_lines.__all__
 __all__ += volume_solution.__all__
 __all__ += domains.__all__
 __all__ += catalog.__all__

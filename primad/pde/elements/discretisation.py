@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, suggestion
+from primad.errors import ProblemError
 from primad.implicit.solver_functions import root
 from primad.pde.elements.element_solution import ElementSolution
 from primad.pde.elements.lagrange import Nodes, directions, measures, quadrature, shapes, slopes
@@ -18,6 +18,7 @@ from primad.pde.elements.location import Location
 from primad.pde.elements.supported import boundary_conditions, weak_form
 from primad.pde.geometry.sampling import Array, Points
 from primad.pde.geometry.triangulations import Triangulation, triangulated
+from primad.pde.problem.box_statements import given_numbers
 from primad.pde.problem.conditions import Condition, Dirichlet
 from primad.pde.problem.named_arguments import by_name, on_points
 from primad.pde.problem.terms import normal_of, valued_arrays, valued_residual
@@ -152,23 +153,7 @@ class Elements:
         Raises:
             ProblemError: for a name that there is none of, or a coefficient that is not stated.
         """
-        statement = self.problem.statement
-        known = {**statement.constants, **statement.coefficients}
-        for name in given:
-            if name not in known:
-                raise ProblemError(
-                    f"elements: the problem has no coefficient {name!r}",
-                    fix=suggestion(name, known) or f"it has {', '.join(known) or 'none'}.",
-                )
-        lacking = [name for name in statement.coefficients if name not in given]
-        if lacking and not partly:
-            raise ProblemError(
-                f"elements: the coefficient {lacking[0]!r} has no value",
-                why="A search learns it from data; elements solve for given coefficients, and are differentiated by "
-                "them.",
-                fix=f"state it: pde.Elements(problem).solve({lacking[0]}=…).",
-            )
-        return {**known, **given}
+        return given_numbers(self.problem, "elements", "pde.Elements", given, partly)
 
     def residual(self, values: Any, numbers: Mapping[str, Any]) -> Any:
         """Return the weak form for each node's shape function.

@@ -26,6 +26,7 @@ from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import Array
+from primad.pde.lines.method_of_lines import by_lines
 from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import SharedNetwork
@@ -373,18 +374,19 @@ class Problem:
 
         Args:
             *unnamed: none: all settings have names.
-            method: "network"; or "elements" or "volumes": then the settings are those of `primad.pde.Elements` or
-                `primad.pde.Volumes` and of its `solve`.
+            method: "network"; or "elements", "volumes", or "differences" or "spectral": then the settings are those of
+                `primad.pde.Elements`, `Volumes`, or `Lines`, and of its `solve`.
             **settings: fields of `primad.pde.Settings`.
 
         Returns:
-            the solution, `Solution`, `ElementSolution` or `VolumeSolution`; also where Ctrl-C, or a value that is not
-            finite, ended the search.
+            the solution, a `Solution` of networks; also where Ctrl-C, or a value that is not finite, ended the search.
         """
         if unnamed:
             raise unnamed_setting(unnamed[0])
         if method == "elements":
             return by_elements(self, **settings)
+        if method in ("differences", "spectral"):
+            return by_lines(self, method, **settings)
         if method == "volumes":
             return by_volumes(self, **settings)
         if method != "network":

@@ -145,7 +145,7 @@ def unknown_method(method: Any) -> ProblemError:
     """Return the error for a method that `solve` has none of: it may be meant for an optimiser."""
     return ProblemError(
         f"solve: there is no method {method!r}",
-        why='There are "network", "elements" and "volumes".',
+        why='There are "network", "elements", "volumes", "differences" and "spectral".',
         fix=f"write {SETTINGS['method']} for another optimiser.",
     )
 

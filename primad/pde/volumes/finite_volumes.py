@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import DomainError, ProblemError, suggestion
+from primad.errors import DomainError, ProblemError
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
 from primad.functional.jit import jit
 from primad.pde.geometry.intervals import clock, space_of
-from primad.pde.volumes.boundary_cells import End, GivenValue
+from primad.pde.problem.box_statements import check_box, conditions_of, given_numbers, refuse
+from primad.pde.problem.given_values import GivenValue
+from primad.pde.volumes.boundary_cells import End
 from primad.pde.volumes.conservation_laws import ConservationLaw
 from primad.pde.volumes.reconstruction import ORDERS, face_states
 from primad.pde.volumes.riemann_fluxes import FLUXES, through_faces
 from primad.pde.volumes.volume_solution import VolumeSolution
-from primad.pde.volumes.volume_statements import check_supported, conditions_of
 from primad.recording.traced_array import is_traced
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ __all__ = ["Volumes"]
 
 Array = np.ndarray[Any, Any]
 Numbers = Mapping[str, Any]
+KINDS = ("Dirichlet condition", "Neumann condition", "initial condition", "periodic condition", "freedom", "condition")
+"""Of conditions that volumes take."""
 NODES = 3
 """Points of Gauss's quadrature along each side of a cell, for averages at the start: they are of sixth order."""
 FLAT = 1e-12
@@ -91,7 +94,10 @@ class Volumes:
         cfl: float = 0.4,
         frames: int = 50,
     ) -> None:
-        check_supported(problem)
+        check_box(problem, "volumes", KINDS)
+        asked = [one for row in problem.asked.values() for names in row.values() for one in names]
+        if max(map(len, asked), default=0) > 1:
+            refuse("volumes", f"derivatives of order {max(map(len, asked))}", "those of order 1")
         self.problem, self.kind, self.order, self.cfl, self.frames = problem, flux, order, cfl, frames
         self.space, self.clock = space_of(problem.domain), clock(problem.domain)
         self.cells = _checked(cells, len(self.space), flux, order, cfl, frames)
@@ -101,13 +107,14 @@ class Volumes:
         self.centers: tuple[Array, ...] = tuple([0.5 * (edge[1:] + edge[:-1]) for edge in edges])
         self.widths = [float(high - low) / count for (low, high), count in zip(where, self.cells, strict=True)]
         self.times: Array = np.linspace(self.clock.low, self.clock.high, frames + 1)
-        numbers, given = self.numbers({}, partly=True), conditions_of(problem)
+        numbers, given = self.numbers({}, partly=True), conditions_of(problem, "volumes")
         self.ends = [
             [End(problem, {name: given[name, part] for name in problem.unknowns}, part, numbers) for part in pair]
             for pair in [(f"{name}-", f"{name}+") for name in self.space]
         ]
         self._initial = [
-            GivenValue(problem, given[name, "initial"], name, "initial", numbers) for name in problem.unknowns
+            GivenValue(problem, given[name, "initial"], name, "initial", numbers, "volumes")
+            for name in problem.unknowns
         ]
         first = np.asarray(self._start(numbers))
         self.law = ConservationLaw(problem, numbers, _some(first.reshape(len(first), -1)))
@@ -126,23 +133,7 @@ class Volumes:
         Raises:
             ProblemError: for a name that there is none of, or a coefficient that is not stated.
         """
-        statement = self.problem.statement
-        known = {**statement.constants, **statement.coefficients}
-        for name in given:
-            if name not in known:
-                raise ProblemError(
-                    f"volumes: the problem has no coefficient {name!r}",
-                    fix=suggestion(name, known) or f"it has {', '.join(known) or 'none'}.",
-                )
-        lacking = [name for name in statement.coefficients if name not in given]
-        if lacking and not partly:
-            raise ProblemError(
-                f"volumes: the coefficient {lacking[0]!r} has no value",
-                why="A search learns it from data; volumes solve for given coefficients, and are differentiated by "
-                "them.",
-                fix=f"state it: pde.Volumes(problem).solve({lacking[0]}=…).",
-            )
-        return {**known, **given}
+        return given_numbers(self.problem, "volumes", "pde.Volumes", given, partly)
 
     def _rows(self, places: Sequence[Any], time: Any) -> Any:
         """Return the points of a grid of space at a time, one a row."""

@@ -1,0 +1,45 @@
+"""Answers of solutions that are known on a grid of times and places."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.sampling import Array, as_rows
+from primad.pde.solve.answers import Answers
+
+
+class GridAnswers(Answers):
+    """A solution that is known at times and places, between which it is interpolated in each coordinate."""
+
+    interpolation = "linear"
+    """How, in the words of SciPy's `RegularGridInterpolator`."""
+
+    @abstractmethod
+    def on_grid(self, unknown: str, derivative: str) -> tuple[Sequence[str], Sequence[Array], Array]:
+        """Return names of coordinates, their values, and those of an unknown, or a derivative, on the grid of these.
+
+        Raises:
+            ProblemError: for a derivative that is not known.
+        """
+
+    def evaluated(
+        self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
+    ) -> Any:
+        """Return what `at` does."""
+        if unknown not in self.unknowns:
+            fix = suggestion(unknown, self.unknowns) or f"there are {', '.join(self.unknowns)}."
+            raise ProblemError(f"{unknown!r} is no unknown", fix=fix)
+        names, grid, values = self.on_grid(unknown, derivative)
+        at = as_rows(points, self.coordinates)
+        if not extrapolate:
+            self._check_inside(at, unknown)
+        from scipy.interpolate import RegularGridInterpolator  # loads when it is called
+
+        columns = np.stack([at[:, self.coordinates.index(name)] for name in names], axis=1)
+        found = RegularGridInterpolator(grid, values, self.interpolation, bounds_error=False, fill_value=None)
+        return found(columns)
