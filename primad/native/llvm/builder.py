@@ -66,9 +66,9 @@ class Builder:
         """Write an instruction that has no value."""
         self.lines.append(f"  {code}")
 
-    def picked(self, type: str, x: str, y: str, lanes: Iterable[int]) -> str:
-        """Return lanes of two vectors of a type, counted through both."""
-        picks = [f"i32 {lane}" for lane in lanes]
+    def picked(self, type: str, x: str, y: str, lanes: Iterable[int | None]) -> str:
+        """Return lanes of two vectors of a type, counted through both; where it is None, anything."""
+        picks = ["i32 poison" if lane is None else f"i32 {lane}" for lane in lanes]
         return self.once(f"shufflevector {type} {x}, {type} {y}, <{len(picks)} x i32> <{', '.join(picks)}>")
 
     def met(self, type: str, values: Sequence[str]) -> list[str]:
