@@ -393,11 +393,16 @@ def test_a_package_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
             _folder(name)
 
 
-def test_arrays_take_turns_in_pairs() -> None:
-    """Of three that begin one after the other, the second is of one pair only."""
-    views = [View("x", offset, (9,), (2,), np.dtype(float)) for offset in range(4)]
-    for count, pairs in ((1, []), (2, [(0, 1)]), (3, [(0, 1)]), (4, [(0, 1), (2, 3)])):
-        assert _in_turn(views[:count], [2] * count) == pairs
+def test_arrays_take_turns_in_groups() -> None:
+    """Of more that begin one after the other than there are steps, the rest is of no group."""
+    for step, groups in (
+        (2, {1: [], 2: [[0, 1]], 3: [[0, 1]], 4: [[0, 1], [2, 3]]}),
+        (3, {2: [], 3: [[0, 1, 2]], 5: [[0, 1, 2]], 6: [[0, 1, 2], [3, 4, 5]]}),
+        (4, {4: []}),
+    ):
+        views = [View("x", offset, (9,), (step,), np.dtype(float)) for offset in range(6)]
+        for count, found in groups.items():
+            assert _in_turn(views[:count], [step] * count) == found
 
 
 def test_what_does_no_arithmetic_is_written_for_each_part_of_complex_numbers() -> None:

@@ -13,6 +13,8 @@ from primad.native.llvm.vectors import Vector, lanes_of
 
 Compute = Callable[[Vector, list[str]], list[str]]
 """(vector, values of the operands) -> values of the results."""
+IN_TURN = (2, 3)
+"""How many arrays lie in turn that are read and written as whole vectors: more take as many picks as moves."""
 
 
 def pointwise(
@@ -140,19 +142,20 @@ def _at_once(together: int, length: int, dtype: np.dtype[Any]) -> int:
     return together
 
 
-def _in_turn(views: Sequence[View], steps: Sequence[int]) -> list[tuple[int, int]]:
-    """Return pairs of arrays whose elements lie in turn along a row, as parts of complex numbers do."""
+def _in_turn(views: Sequence[View], steps: Sequence[int]) -> list[list[int]]:
+    """Return groups of arrays whose elements lie in turn along a row, as parts of complex numbers or columns do."""
     place = {
         (view.buffer, view.offset, view.strides, view.dtype): i
         for i, (view, step) in enumerate(zip(views, steps, strict=False))
-        if step == 2 and view.dtype.kind == "f"
+        if step in IN_TURN and view.dtype.kind == "f"
     }
-    pairs: list[tuple[int, int]] = []
+    groups: list[list[int]] = []
     for (buffer, offset, strides, dtype), i in place.items():
-        j = place.get((buffer, offset + 1, strides, dtype))
-        if j is not None and not any(i in pair for pair in pairs):
-            pairs.append((i, j))
-    return pairs
+        found = [place.get((buffer, offset + k, strides, dtype)) for k in range(steps[i])]
+        group = [j for j in found if j is not None and not any(j in others for others in groups)]
+        if len(group) == steps[i]:
+            groups.append(group)
+    return groups
 
 
 def _row(
@@ -178,23 +181,24 @@ def _row(
     read_in_turn, written_in_turn = _in_turn(reads, steps), _in_turn(writes, steps[count:])
 
     def chunk(places: list[str], part: int) -> None:
-        pairs = read_in_turn if part == lanes else []
-        paired: dict[int, str] = {}
-        for i, j in pairs:
-            paired[i], paired[j] = code.read_in_turn(reads[i].cell, places[i], lanes)
+        known_in_turn: dict[int, str] = {}
+        for group in read_in_turn if part == lanes else []:
+            found = code.read_in_turn(reads[group[0]].cell, places[group[0]], lanes, len(group))
+            known_in_turn.update(zip(group, found, strict=True))
         loaded = [
-            paired[i]
-            if i in paired
+            known_in_turn[i]
+            if i in known_in_turn
             else vector.of(view.dtype).widened(known, narrow)
             if known
             else code.read(view.dtype, place, step, part, lanes, pieces)
             for i, (view, place, step, known) in enumerate(zip(reads, places, steps, repeated, strict=False))
         ]
         results = compute(vector, loaded)
-        pairs = written_in_turn if part == lanes else []
-        for i, j in pairs:
-            code.write_in_turn(writes[i].cell, places[count + i], lanes, results[i], results[j])
-        stored = {i for pair in pairs for i in pair}
+        groups = written_in_turn if part == lanes else []
+        for group in groups:
+            first = group[0]
+            code.write_in_turn(writes[first].cell, places[count + first], lanes, [results[i] for i in group])
+        stored = {i for group in groups for i in group}
         for i, (view, place, step) in enumerate(zip(writes, places[count:], steps[count:], strict=True)):
             if i not in stored:
                 code.write(view.dtype, place, step, part, lanes, results[i], pieces)

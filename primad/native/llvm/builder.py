@@ -71,6 +71,15 @@ class Builder:
         picks = ["i32 poison" if lane is None else f"i32 {lane}" for lane in lanes]
         return self.once(f"shufflevector {type} {x}, {type} {y}, <{len(picks)} x i32> <{', '.join(picks)}>")
 
+    def gathered(self, type: str, vectors: Sequence[str], lanes: Sequence[tuple[int, int]]) -> str:
+        """Return lanes of several vectors of a type, each given by its vector's number and its place there."""
+        value = vectors[0]
+        for k in range(1, len(vectors)):
+            before = [(place if k == 1 else i) if of < k else None for i, (of, place) in enumerate(lanes)]
+            picks = [len(lanes) + place if of == k else i for i, (of, place) in zip(before, lanes, strict=True)]
+            value = self.picked(type, value, vectors[k], picks)
+        return value
+
     def met(self, type: str, values: Sequence[str]) -> list[str]:
         """Return vectors of a type behind a place that all must pass, and that comes after those written before."""
         if len(values) == 1:  # nothing to wait for, and LLVM has no such text for one value

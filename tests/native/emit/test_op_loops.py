@@ -87,6 +87,24 @@ def test_rows_of_any_length(data: Any, at_end: bool) -> None:
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
+def test_columns_that_lie_in_turn(data: Any, at_end: bool) -> None:
+    """Numbers some apart are picked out of whole vectors, and some columns are read and written together."""
+    rows, step = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 9))
+    dtype = data.draw(st.sampled_from(["float64", "float32", "int32", "int64", "bool"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    x, y = (rng.integers(0, 9, (rows, step)).astype(dtype) for _ in range(2))
+
+    def f(x: Any, y: Any) -> Any:
+        firsts, lasts = (np.where(x[:, k] > y[:, k], x[:, k], y[:, 0]) for k in (0, -1))
+        turned = np.stack([np.where(x[:, k] > y[:, -1], x[:, k], y[:, -k]) for k in range(step)], axis=1)
+        return firsts, lasts, turned, np.sum(x * 2, axis=1), np.max(x, axis=1)
+
+    check(f, x, y, at_end=at_end, exact=True)
+
+
+@needs_llvm
+@pytest.mark.usefixtures("any_width")
+@drawn
 def test_rows_are_added_in_order(data: Any, at_end: bool) -> None:
     """At indices that repeat in a row, come back or count from the end, to the bit; rows are long or short."""
     length, count, columns = (data.draw(st.integers(1, most)) for most in (4, 40, 9))
