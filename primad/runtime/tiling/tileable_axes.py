@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from primad import ops
+from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
+from primad.ir.walks import dependents
 from primad.ops.record.primitive import project
 from primad.parallel.threads import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
@@ -91,6 +93,19 @@ def largest_mixed(program: Program) -> Dimension | None:
     """Return the dimension that would be the largest to be cut if nothing mixed it: what does bounds what is tiled."""
     found = [dimension for dimension in Dimensions(program) if dimension.mixed and not dimension.twice]
     return max(found, key=_bytes_along, default=None)
+
+
+def ends_around_mixing(program: Program, dimension: Dimension) -> list[Node]:
+    """Return what a stage makes that ends before the first ops that mix a dimension, or that is nothing but these."""
+    mixing = {node for node, _ in dimension.mixed}
+    behind = dependents(program.nodes, list(mixing))
+    frontier = [node for node in program.nodes if node in mixing and behind.isdisjoint(node.inputs)]
+    ends = [operand for node in frontier for operand in node.inputs if not isinstance(operand.op, Leaf)]
+    if not ends:
+        made = {*frontier}
+        ends = [x for x in program.nodes if (x in made or made & {*x.inputs}) and not isinstance(x.type, TupleType)]
+        ends = [x for x in ends if x in made or isinstance(x.inputs[0].type, TupleType)]
+    return list(dict.fromkeys(ends))
 
 
 def _bytes_along(dimension: Dimension) -> int:

@@ -19,7 +19,6 @@ from primad.errors import ShapeError
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
-from primad.ir.walks import dependents
 from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import Donated, Hint
@@ -40,7 +39,14 @@ from primad.runtime.tiling.tile_program import (
     with_compared,
     with_costly,
 )
-from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, is_computed, largest_mixed, tileable_dimensions
+from primad.runtime.tiling.tileable_axes import (
+    MOST_OPS,
+    Tileable,
+    ends_around_mixing,
+    is_computed,
+    largest_mixed,
+    tileable_dimensions,
+)
 from primad.runtime.tiling.tiles import Tiles
 from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.runtime.tiling.whole_products import whole_plan
@@ -298,15 +304,7 @@ def _around_mixers(program: Program, stages: int, donated: Donated, along: Hint 
     dimension = largest_mixed(program)
     if dimension is None:
         return None
-    mixing = {node for node, _ in dimension.mixed}
-    behind = dependents(program.nodes, list(mixing))
-    frontier = [node for node in program.nodes if node in mixing and behind.isdisjoint(node.inputs)]
-    ends = [operand for node in frontier for operand in node.inputs if not isinstance(operand.op, Leaf)]
-    if not ends:  # a stage that does nothing else
-        made = {*frontier}
-        ends = [x for x in program.nodes if (x in made or made & {*x.inputs}) and not isinstance(x.type, TupleType)]
-        ends = [x for x in ends if x in made or isinstance(x.inputs[0].type, TupleType)]
-    first = list(dict.fromkeys(ends))
+    first = ends_around_mixing(program, dimension)
     if set(first) >= {node for node in program.outputs if not isinstance(node.op, Leaf)}:
         return None
     mixed = {node for node in dimension.axis if is_computed(node) and _mixes(node)}

@@ -106,6 +106,21 @@ def test_what_no_axis_holds_runs_as_native_functions(which, monkeypatch):
         np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10 * np.max(np.abs(z)))
 
 
+def coupled(x, times):
+    """Rows of three numbers, each coupled by a sum and a product across."""
+    for _ in range(times):
+        x = np.sin(x) * (np.sum(x * x, axis=1, keepdims=True) + np.cross(x, x + 1.0))
+    return x
+
+
+def test_what_mixes_the_axis_of_tiles_may_come_last():
+    """Nearly all is before it then: what comes after runs step by step."""
+    points = RNG.normal(size=(20_000, 3))
+    last = lowered(lambda x: np.cumsum(coupled(x, 12), axis=0), points)
+    middle = lowered(lambda x: coupled(np.cumsum(coupled(x, 6), axis=0), 6), points)
+    assert middle_plan(last) is None and middle_plan(middle) is not None
+
+
 @pytest.mark.usefixtures("small")
 def test_what_tiles_hold_stays_in_tiles():
     """An axis along which all lies, one that meets itself, a chain of pointwise ops; loops have plans of their own."""
