@@ -222,7 +222,7 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
     return ops.gather(x, as_traced(_as_one(indices, lengths), x), axis=place, batch=0)
 
 
-def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Shape) -> list[Any]:
+def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequence[int]) -> list[Any]:
     """Return index arrays of axes of some lengths, which broadcast together, without negative numbers.
 
     Of a single one that is traced, negative numbers are left to the op that takes it.
@@ -250,7 +250,7 @@ def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Shape)
     return found
 
 
-def _as_one(indices: Sequence[Any], lengths: Shape) -> Any:
+def _as_one(indices: Sequence[Any], lengths: Sequence[int]) -> Any:
     """Return the positions along axes that are one then, of index arrays of each."""
     flat = indices[0]
     for item, n in zip(indices[1:], lengths[1:], strict=True):

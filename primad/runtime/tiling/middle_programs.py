@@ -122,7 +122,7 @@ def _is_of_many_small(program: Program) -> bool:
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     if any(has_body(application(x)[0]) or _is_large(x) for x in steps):
         return False
-    return sum(node.op.cost(node).bytes for node in steps) > WORTHWHILE_BYTES
+    return bool(sum(node.op.cost(node).bytes for node in steps) > WORTHWHILE_BYTES)
 
 
 def _is_slid(node: Node) -> bool:
