@@ -27,9 +27,8 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.used_arguments import depends
 from primad.recording import tree
-from primad.recording.tracing import trace
-from primad.transforms.lowering import lower, without_calls
 
 Arrays = tuple[Any, ...]
 Numbers = Mapping[str, Any]
@@ -214,14 +213,6 @@ class WeakForm:
                 fix="write a condition on n·A∇u, with the same factors A as in the equation: pde.Condition(lambda u, "
                 "n: …).",
             )
-
-
-def depends(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> list[bool]:
-    """Say of each array in one of a function's arguments whether the function's program uses it."""
-    program = lower(without_calls(trace(function)(*arguments)))
-    own = tree.unflatten(tree.flatten(tuple(arguments))[1], list(program.inputs))[place]
-    inside = set(program.nodes)
-    return [leaf in inside for leaf in tree.leaves(own)]
 
 
 def _units(count: int, shape: tuple[int, ...]) -> tuple[Arrays, list[Arrays]]:

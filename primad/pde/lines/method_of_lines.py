@@ -12,7 +12,6 @@ from primad import numpy as pnp
 from primad.errors import DomainError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.integrate.ivp import solve_ivp
-from primad.pde.elements.weak_forms import depends
 from primad.pde.fields.given_fields import GivenField
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.intervals import clock, space_of
@@ -23,6 +22,7 @@ from primad.pde.lines.line_solution import LineSolution
 from primad.pde.problem.box_statements import check_box, conditions_of, given_numbers
 from primad.pde.problem.given_values import GivenValue
 from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.used_arguments import depends
 from primad.recording import tree
 from primad.recording.traced_array import is_traced
 
@@ -213,9 +213,12 @@ class Lines:
         columns = [np.asarray(column) for column in factors(start, nothing, numbers)]
         mass = np.stack([column[:, 0] for column in columns], axis=1)
         if any(any(depends(factors, (start, nothing, dict(numbers)), place)) for place in range(3)):
-            self._refuse(f"other factors of derivatives along {self.time}", "those with constants")
+            self._refuse(
+                f"other factors of derivatives along {self.time}",
+                "those in which these are plain numbers: divide the equation by others",
+            )
         if any(np.ptp(column, axis=1).any() for column in columns):
-            self._refuse(f"factors of derivatives along {self.time} that differ between points", "constants")
+            self._refuse(f"factors of derivatives along {self.time} that differ between points", "plain numbers")
         if mass.shape != (count, count) or np.linalg.matrix_rank(mass) != count:
             self._refuse(f"no derivative along {self.time} of each unknown", "as many equations with these")
         self._inverse = np.linalg.inv(mass)

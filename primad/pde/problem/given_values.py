@@ -11,12 +11,12 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.elements.weak_forms import depends
 from primad.pde.fields.given_fields import GivenField
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.problem.conditions import Condition, Dirichlet, Initial
 from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.used_arguments import depends
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem

@@ -16,12 +16,12 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.elements.weak_forms import depends
 from primad.pde.fields.flux_operators import CellField, Flux, components
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.used_arguments import depends
 from primad.recording import tree
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class ConservationLaw:
 
         arguments = (at, u, rates, slopes, divergences, dict(numbers))
         checks = (
-            (of_rates, f"derivatives along {self.time}", (0, 1, 2, 3, 4, 5), "are constants"),
+            (of_rates, f"derivatives along {self.time}", (0, 1, 2, 3, 4, 5), "are plain numbers"),
             (of_divergences, "divergences of fluxes", (0, 1, 2, 3, 4), "are coefficients and constants"),
             (of_slopes, "derivatives in space", (0, 2, 3, 4), "are functions of the unknowns alone"),
         )

@@ -76,6 +76,7 @@ def test_derivatives_in_a_constant_are_exact() -> None:
 
     value = np.exp(-(np.pi**2) * 0.1)
     assert primad.grad(middle)(1.0) == pytest.approx(-(np.pi**2) * 0.1 * value, rel=1e-6)
+    assert primad.grad(primad.grad(middle))(1.0) == pytest.approx((np.pi**2 * 0.1) ** 2 * value, rel=1e-5)
     assert primad.jit(primad.grad(middle))(1.0) == pytest.approx(primad.grad(middle)(1.0), rel=1e-9)
 
 

@@ -139,6 +139,12 @@ def test_gradients_are_differences(flux: str, order: int) -> None:
     assert found == pytest.approx(slope(lambda s: total(a=1.0, start={"u": first + s * along}), 0.0), rel=1e-6)
 
 
+def test_second_derivatives_are_differences_of_first_ones() -> None:
+    volumes = pde.Volumes(periodic(lambda u, c: u.t + c * u * u.x, 0.1, constants={"c": 1.0}), 16, frames=2)
+    first = primad.grad(lambda c: np.sum(volumes.values(c=c)["u"] ** 3 * volumes.centers[0]))
+    assert primad.grad(first)(1.0) == pytest.approx(slope(first, 1.0), rel=1e-6)
+
+
 def test_gradients_of_a_gas_are_differences() -> None:
     volumes = pde.Volumes(shock_tube.stated(), 40, frames=2)
 

@@ -1,0 +1,18 @@
+"""What a function of arrays depends on, read off its program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from primad.recording import tree
+from primad.recording.tracing import trace
+from primad.transforms.lowering import lower, without_calls
+
+
+def depends(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> list[bool]:
+    """Say of each array in one of a function's arguments whether the function's program uses it."""
+    program = lower(without_calls(trace(function)(*arguments)))
+    own = tree.unflatten(tree.flatten(tuple(arguments))[1], list(program.inputs))[place]
+    inside = set(program.nodes)
+    return [leaf in inside for leaf in tree.leaves(own)]
