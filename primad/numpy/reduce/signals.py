@@ -195,26 +195,23 @@ def _gradient(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
         raise ShapeError(
             f"gradient: axis {axis} of length {n} is too short", fix="give edge_order + 1 points along it at least."
         )
-    even = not np.ndim(spacing)
-    if even:
-        steps = spacing * np.ones(n - 1)
+    if not np.ndim(spacing):
+        inner = (y[2:] - y[:-2]) / (2.0 * spacing)
+        before = after = spacing, spacing
     elif spacing.shape != (n,):
         raise ShapeError(
             f"gradient: points of shape {spacing.shape} for an axis of length {n}",
             fix="give a spacing, or a coordinate for each point of the axis.",
         )
     else:
-        steps = diff(as_float(spacing))
-    steps = reshape(steps, (n - 1,) + (1,) * (y.ndim - 1))
-    h, k = steps[:-1], steps[1:]
-    if even:
-        inner = (y[2:] - y[:-2]) / (2.0 * spacing)
-    else:
+        steps = reshape(diff(as_float(spacing)), (n - 1,) + (1,) * (y.ndim - 1))
+        h, k = steps[:-1], steps[1:]
         inner = y[:-2] * (-k / (h * (h + k))) + y[1:-1] * ((k - h) / (h * k)) + y[2:] * (h / (k * (h + k)))
+        before, after = (steps[:1], steps[1:2]), (steps[-1:], steps[-2:-1])
     if edge_order == 1:
-        first, last = (y[1:2] - y[:1]) / steps[:1], (y[-1:] - y[-2:-1]) / steps[-1:]
+        first, last = (y[1:2] - y[:1]) / before[0], (y[-1:] - y[-2:-1]) / after[0]
     else:
-        first, last = _edge(y[:3], steps[:1], steps[1:2]), -_edge(flip(y[-3:], 0), steps[-1:], steps[-2:-1])
+        first, last = _edge(y[:3], *before), -_edge(flip(y[-3:], 0), *after)
     return moveaxis(convert(concatenate([first, inner, last]), as_float(f).dtype), 0, axis)
 
 
