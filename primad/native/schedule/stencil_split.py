@@ -10,6 +10,7 @@ Each element of a result comes from the same ops on the same operands, and has t
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 
 from primad import ops
@@ -60,7 +61,8 @@ def in_boxes_along_all(program: Program) -> Program:
     """Return a program on arrays that lie in memory in boxes along all axes at once, if that takes less time.
 
     The gradient of differences along two axes has pieces joined, or zeros around values, along either: cut along one of
-    them, half of the passes stay. Passes over memory are saved, so that any gain is one.
+    them, half of the passes stay. Passes over memory are saved, so that any gain is one. A sum of a joined value is one
+    of its pieces' sums, so that the last bits of sums may differ.
     """
     if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex for node in program.nodes):
         return program
@@ -68,10 +70,10 @@ def in_boxes_along_all(program: Program) -> Program:
     changed = program
     try:
         for axis in sorted({joined[0] for joined in joins if joined is not None}):
-            changed = _Boxes(changed, axis).program()
+            changed = _Boxes(changed, axis, sums=True).program()
     except _TooManyError:
         return program
-    return changed if _time(changed) < _time(program) else program
+    return changed if changed is not program and _time(changed) <= _time(program) else program
 
 
 def _is_long(node: Node) -> bool:
@@ -84,10 +86,16 @@ def _joins(node: Node) -> bool:
 
 
 class _Boxes:
-    """A program that is computed in boxes along an axis: pieces of values from where to where."""
+    """A program that is computed in boxes along an axis: pieces of values from where to where.
 
-    def __init__(self, program: Program, axis: int) -> None:
-        self._source, self._axis = program, axis
+    Args:
+        program: the program.
+        axis: what is cut.
+        sums: whether a sum along it is one of the sums of pieces.
+    """
+
+    def __init__(self, program: Program, axis: int, sums: bool = False) -> None:
+        self._source, self._axis, self._sums = program, axis, sums
         self._trace = Trace()
         self._inputs = [self._trace.input(node.type) for node in program.inputs]
         self._known: dict[Node, Node] = dict(zip(program.inputs, self._inputs, strict=True))
@@ -149,18 +157,30 @@ class _Boxes:
         """Return a value as a whole."""
         if node not in self._known:
             if self._is_cut(node):
-                shape = node.type.shape
-                cuts = self._edges[node] | self._cuts.get(shape, set())
-                bounds = pairwise(sorted({0, shape[self._axis], *cuts}))
-                pieces = tuple([self._piece(node, a, b) for a, b in bounds])
+                pieces = self._all_pieces(node)
                 joined = (("axis", self._axis),)
                 self._known[node] = self._made(ops.concatenate, pieces, joined) if len(pieces) > 1 else pieces[0]
+            elif self._is_sum_of_joined(node):
+                terms = [self._made(node.op, (piece,), node.params) for piece in self._all_pieces(node.inputs[0])]
+                self._known[node] = reduce(lambda total, term: self._made(ops.add, (total, term), ()), terms)
             elif isinstance(node.op, Leaf):
                 self._known[node] = rebuild(node, {}, self._trace, copy=True)
             else:
                 inputs = tuple([self._whole(x) for x in node.inputs])
                 self._known[node] = reapplied(node, inputs, self._trace, copy=True)
         return self._known[node]
+
+    def _all_pieces(self, node: Node) -> tuple[Node, ...]:
+        """Return a value that is cut, in pieces."""
+        shape = node.type.shape
+        cuts = self._edges[node] | self._cuts.get(shape, set())
+        return tuple([self._piece(node, a, b) for a, b in pairwise(sorted({0, shape[self._axis], *cuts}))])
+
+    def _is_sum_of_joined(self, node: Node) -> bool:
+        """Say whether a node sums, along the axis, a value that is joined of pieces."""
+        if not self._sums or node.op is not ops.sum or self._axis not in dict(node.params)["axes"]:
+            return False
+        return self._is_cut(node.inputs[0]) and bool(self._edges[node.inputs[0]])
 
     def _piece(self, node: Node, a: int, b: int) -> Node:
         """Return a piece of a value in which its formula does not change."""

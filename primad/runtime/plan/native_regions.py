@@ -173,6 +173,11 @@ class Partition:
         return max([text.scratch for text in self._texts], default=0)
 
     @property
+    def is_one_part(self) -> bool:
+        """Say whether one part is all that runs."""
+        return len(self._drafts) == 1 == len(self._texts)
+
+    @property
     def is_mostly_native(self) -> bool:
         """Say whether parts do most of the work."""
         alone = [node for node in self._drafts if isinstance(node, Node)]

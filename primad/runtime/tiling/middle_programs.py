@@ -16,7 +16,7 @@ from primad.ir.program import Program, subprogram
 from primad.ir.walks import users_of
 from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
-from primad.native.emit.pointwise import work_of_element
+from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
@@ -58,6 +58,11 @@ MOST_MIXED = 1 / 8
 adjustment's sparse Jacobian it is a tenth, and the whole takes 0.6 of the time of native functions; of the Hessian of a
 sheet's elastic energy, with sums at indices, a sixth, and the whole takes 1.6 times as long. The last bits of results
 depend on it."""
+MOST_BETWEEN = 0.6
+"""Bytes that lie in memory between the loops of boxes, of those of inputs and results, up to which boxes take less than
+tiles: what a sum reads is one array. Measured: gradients of differences of 1024² numbers, along the first axis or the
+last, take a fifth to a third of the processor's time of tiles, and half to 0.7 with such a sum; less than both threads
+of tiles."""
 
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
@@ -72,11 +77,17 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     """
     if compiler() is None or options.along is not None or options.memory is not None or options.inner:
         return None
-    program = with_shared_pads(without_barriers(program))
+    program = without_barriers(program)
     many = _is_of_many_small(program)
-    if not many and (not _is_of_middle_size(program) or is_pointwise(program.nodes) or _tiles_hold(program)):
+    if not many and (not _is_of_middle_size(program) or is_pointwise(program.nodes)):
         return None
-    parts = _parts_of(program)
+    boxed = _in_boxes(program)
+    if boxed is not None and _is_one_pass(boxed):
+        parts = boxed
+    elif not many and _tiles_hold(program):
+        return None
+    else:
+        parts = _with_less_memory(with_shared_pads(program), boxed)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
     if parts.scratch > MOST_WORKSPACES * SPARE_WORKSPACES.largest and not any(map(_is_slid, program.nodes)):
@@ -89,13 +100,28 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     return plan
 
 
-def _parts_of(program: Program) -> Partition:
+def _in_boxes(program: Program) -> Partition | None:
+    """Return the parts of a program in boxes; None where boxes take no less time."""
+    boxed = in_boxes_along_all(program)
+    return None if boxed is program else Partition(boxed)
+
+
+def _is_one_pass(boxed: Partition) -> bool:
+    """Say whether boxes read the inputs and write the results, and little lies in memory between.
+
+    Tiles copy what views show of the inputs, and differences along the first axis make columns of them, whose rows lie
+    pages apart. Products and functions of elements are work that threads share.
+    """
+    program = boxed.program
+    moved = sum(node.type.nbytes for node in (*program.inputs, *program.outputs))
+    shared = any(node.op is ops.contract or is_function(node) for node in program.nodes)
+    return boxed.is_one_part and boxed.scratch <= MOST_BETWEEN * moved and not shared
+
+
+def _with_less_memory(program: Program, boxed: Partition | None) -> Partition:
     """Return the parts of a program, in boxes if less lies in memory then: else boxes only make more loops."""
-    parts, boxed = Partition(program), in_boxes_along_all(program)
-    if boxed is program or not parts.scratch:
-        return parts
-    fewer = Partition(boxed)
-    return fewer if fewer.scratch < parts.scratch else parts
+    parts = Partition(program)
+    return boxed if boxed and boxed.scratch < parts.scratch else parts
 
 
 def _is_of_middle_size(program: Program) -> bool:

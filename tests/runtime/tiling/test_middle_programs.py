@@ -200,6 +200,49 @@ def test_gradients_of_differences_along_two_axes_are_in_boxes(function):
     np.testing.assert_array_equal(plan.run([u])[0], middle_programs.Plan(program).run([u])[0])
 
 
+ALONG = {
+    "gradient": lambda u, axis: np.gradient(u, axis=axis),
+    "of gradients": lambda u, axis: np.gradient(np.gradient(u, axis=axis), axis=axis),
+    "diff": lambda u, axis: np.diff(u, axis=axis),
+    "rolled": lambda u, axis: np.roll(u, 1, axis=axis) - u,
+    "joined": lambda u, axis: np.concatenate([np.diff(u, axis=axis), np.diff(u, 2, axis=axis)], axis=axis),
+    "in windows": lambda u, axis: np.swapaxes(np.swapaxes(u, 0, axis)[3:] - np.swapaxes(u, 0, axis)[:-3], 0, axis),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ALONG)
+def test_gradients_of_differences_along_any_axis_are_one_pass(name, axis, dtype):
+    """Nothing lies in memory between the picture and the gradient, which has the bits of the steps one by one."""
+    u = RNG.normal(size=(60, 70, 80)).astype(dtype)
+    program = lowered(primad.grad(lambda u: np.sum(ALONG[name](u, axis) ** 2)), u)
+    plan = middle_plan(program)
+    (part,) = [unit for unit in plan.units if isinstance(unit, NativePart)]
+    assert part.scratch == 0
+    np.testing.assert_array_equal(plan.run([u])[0], middle_programs.Plan(program).run([u])[0])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_values_beside_gradients_are_sums_of_pieces(axis):
+    """A sum of a joined value is one of its pieces' sums: of what is summed, nothing else lies in memory."""
+    u = RNG.normal(size=(500, 600))
+    program = lowered(primad.value_and_grad(lambda u: np.sum(np.gradient(u, axis=axis) ** 2)), u)
+    plan = middle_plan(program)
+    (part,) = [unit for unit in plan.units if isinstance(unit, NativePart)]
+    assert part.scratch < 1.1 * u.nbytes
+    value, slope = plan.run([u])
+    expected = middle_programs.Plan(program).run([u])
+    np.testing.assert_allclose(value, expected[0], rtol=1e-14)
+    np.testing.assert_array_equal(slope, expected[1])
+
+
+def test_functions_of_elements_stay_in_tiles():
+    """Threads share them, as they do not share a pass."""
+    u = RNG.normal(size=(800, 900))
+    assert middle_plan(lowered(primad.grad(lambda u: np.sum(np.cos(u) * np.gradient(u, axis=0))), u)) is None
+
+
 def test_boxes_that_save_no_memory_are_only_more_loops():
     program = lowered(primad.grad(rolled), RNG.normal(size=(400, 500)))
     assert middle_plan(program).program is program
