@@ -84,10 +84,11 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     boxed = _in_boxes(program)
     if boxed is not None and _is_one_pass(boxed):
         parts = boxed
-    elif not many and _tiles_hold(program):
-        return None
     else:
-        parts = _with_less_memory(with_shared_pads(program), boxed)
+        program = with_shared_pads(program)
+        if not many and _tiles_hold(program):
+            return None
+        parts = _with_less_memory(program, boxed)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
     if parts.scratch > MOST_WORKSPACES * SPARE_WORKSPACES.largest and not any(map(_is_slid, program.nodes)):
