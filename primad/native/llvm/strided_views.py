@@ -261,7 +261,7 @@ def _in_few_pieces(cell: str, part: int, lanes: int) -> bool:
     A masked access takes as much of the memory as the whole vector: rows of a few numbers lie across two cache lines
     mostly, and are not read before they have reached the cache. Bytes have no such pieces in registers.
     """
-    return part <= lanes // 2 and len(_pieces(part)) <= FEW_PIECES and cell != CELLS[BOOL.str]
+    return 1 < part <= lanes // 2 and len(_pieces(part)) <= FEW_PIECES and cell != CELLS[BOOL.str]
 
 
 MANY_LANES = 8
