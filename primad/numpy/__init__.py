@@ -32,9 +32,10 @@ from primad.numpy.reduce.quantiles import *
 from primad.numpy.reduce.reductions import *
 from primad.numpy.reduce.scans import *
 from primad.numpy.reduce.signals import *
-from primad.numpy.shapes import arranging, creation, indexing, ordering, padding, shaping, sorting
+from primad.numpy.shapes import arranging, creation, index_updates, indexing, ordering, padding, shaping, sorting
 from primad.numpy.shapes.arranging import *
 from primad.numpy.shapes.creation import *
+from primad.numpy.shapes.index_updates import *
 from primad.numpy.shapes.indexing import *
 from primad.numpy.shapes.ordering import *
 from primad.numpy.shapes.padding import *
@@ -71,9 +72,9 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms, indexing,
-    logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping, signals, sorting,
-    ufunc_methods,
+    arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms,
+    index_updates, indexing, logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping,
+    signals, sorting, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[Any, Any]] = {
 
 
 def ops_set(x: Any, index: Any) -> Any:
-    from primad.numpy.shapes.indexing import set_at
+    from primad.numpy.shapes.index_updates import set_at
 
     return set_at(x, index, 1.0)
 

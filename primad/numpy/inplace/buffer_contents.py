@@ -19,7 +19,7 @@ from primad.errors import TracingError
 from primad.ir.node import Trace
 from primad.numpy.inplace.joined_pieces import assembled, flat, part, picked
 from primad.numpy.promotion import as_traced, expand
-from primad.numpy.shapes.indexing import set_at
+from primad.numpy.shapes.index_updates import set_at
 from primad.numpy.shapes.shaping import reshape
 from primad.recording.traced_array import TracedArray, settled
 

@@ -22,7 +22,7 @@ from primad.numpy.inplace.buffer_contents import (
 )
 from primad.numpy.inplace.flat import Flat
 from primad.numpy.promotion import any_traced, convert, joined
-from primad.numpy.shapes.indexing import set_at
+from primad.numpy.shapes.index_updates import set_at
 from primad.recording.foreign import refuse_among
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.recording.tracing import RECORDING

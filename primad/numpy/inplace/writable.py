@@ -15,7 +15,7 @@ from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.inplace.buffer_contents import Numbers, known
 from primad.numpy.inplace.views import ArrayView
 from primad.numpy.promotion import any_traced, as_traced, convert, joined
-from primad.numpy.shapes.indexing import add_at, set_at
+from primad.numpy.shapes.index_updates import add_at, set_at
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, settled
 

@@ -11,7 +11,8 @@ import numpy as np
 from primad.errors import MissingAttributeError, ShapeError
 from primad.numpy.linalg.sparse_products import added_products, meeting_pairs
 from primad.numpy.shapes.creation import array, zeros
-from primad.numpy.shapes.indexing import add_at, take
+from primad.numpy.shapes.index_updates import add_at
+from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import concatenate, ravel
 from primad.recording import tree
 from primad.recording.foreign import is_sparse

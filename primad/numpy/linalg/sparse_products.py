@@ -8,7 +8,8 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.numpy.shapes.creation import zeros
-from primad.numpy.shapes.indexing import add_at, take
+from primad.numpy.shapes.index_updates import add_at
+from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import reshape
 
 

@@ -19,7 +19,7 @@ from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.linalg.products import tensordot
 from primad.numpy.polynomial.coefficients import fitted
 from primad.numpy.promotion import as_float, traced_operands
-from primad.numpy.shapes.indexing import set_at
+from primad.numpy.shapes.index_updates import set_at
 from primad.numpy.shapes.shaping import atleast_1d, concatenate, moveaxis, reshape, stack
 
 Recurrence = Callable[[int], tuple[float, float, float]]

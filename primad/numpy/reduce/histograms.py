@@ -17,7 +17,7 @@ from primad.numpy.promotion import any_traced, convert, first_traced, implements
 from primad.numpy.reduce.reductions import max, min, sum
 from primad.numpy.reduce.signals import diff
 from primad.numpy.shapes.creation import linspace
-from primad.numpy.shapes.indexing import add_at
+from primad.numpy.shapes.index_updates import add_at
 from primad.numpy.shapes.ordering import searchsorted, values_of
 from primad.numpy.shapes.shaping import ravel, reshape, stack
 from primad.recording.traced_array import TracedArray

@@ -28,7 +28,8 @@ from primad.numpy.promotion import (
 )
 from primad.numpy.reduce.reductions import sum
 from primad.numpy.reduce.scans import cumsum
-from primad.numpy.shapes.indexing import add_at, take
+from primad.numpy.shapes.index_updates import add_at
+from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.ordering import searchsorted, values_of
 from primad.numpy.shapes.shaping import concatenate, flip, moveaxis, ravel, reshape
 from primad.recording.traced_array import TracedArray

@@ -1,4 +1,4 @@
-"""NumPy's indexing of traced arrays, and the functional updates set_at and add_at."""
+"""NumPy's indexing of traced arrays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from primad.ir.node import Params, named
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.inplace.boolean_index import Chosen, Mask, check_mask, known_mask
 from primad.numpy.linalg.diagonals import diagonal_
-from primad.numpy.promotion import any_traced, as_traced, convert, expand, first_traced, implements, refuse_out
+from primad.numpy.promotion import as_traced, convert, expand, first_traced, implements, refuse_out
 from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.primitive import Primitive, consuming
 from primad.recording.foreign import kind_of, refuse_foreign, without_labels
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, bind_each, settled
 
-__all__ = ["add_at", "set_at", "take", "take_along_axis"]
+__all__ = ["take", "take_along_axis"]
 
 Shape = tuple[int, ...]
 Step = tuple[Primitive, Params]
@@ -115,7 +115,7 @@ def getitem(x: TracedArray, index: Any) -> Any:
     mask = Mask.of(index, x.shape)
     if mask is not None:
         return Chosen(getitem(x, mask.around), mask)
-    entries = _laid_out(x.shape, index)
+    entries = laid_out(x.shape, index)
     if any(isinstance(item, bool) for item in entries):
         x, entries = _with_single_axes(x, entries)
     arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
@@ -147,10 +147,10 @@ def _with_new_axes(x: TracedArray, others: Sequence[Any], place: int) -> Any:
 def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
     """Return what takes a plain index (see `_plain`) of arrays of a shape."""
     index = tuple([slice(*item) if item.__class__ is tuple else item for item in plain])
-    return tuple(_basic(shape, _laid_out(shape, index)))
+    return tuple(_basic(shape, laid_out(shape, index)))
 
 
-def _laid_out(shape: Shape, index: Any) -> list[Any]:
+def laid_out(shape: Shape, index: Any) -> list[Any]:
     """Return an index with an entry for each axis, and for new ones: None, or a bool that chooses from one element."""
     axis = 0
     entries: list[Any] = []
@@ -210,7 +210,7 @@ def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
 def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -> Any:
     """Gather at integer arrays: the indexed axes become one, at a place, the arrays one array of flat positions."""
     lengths = [x.shape[axis] for axis in axes]
-    indices = _counted_from_0(indices, axes, lengths)
+    indices = counted_from_0(indices, axes, lengths)
     if len(axes) == 2 and consuming(diagonal_, x.node.op):
         return _pairs(x, indices, axes, place)
     others = [axis for axis in range(x.ndim) if axis not in axes]
@@ -219,10 +219,10 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
         x = ops.permute(x, order=order)
     if len(axes) > 1:
         x = ops.reshape(x, shape=(*x.shape[:place], math.prod(lengths), *x.shape[place + len(axes) :]))
-    return ops.gather(x, as_traced(_as_one(indices, lengths), x), axis=place, batch=0)
+    return ops.gather(x, as_traced(as_one(indices, lengths), x), axis=place, batch=0)
 
 
-def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequence[int]) -> list[Any]:
+def counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequence[int]) -> list[Any]:
     """Return index arrays of axes of some lengths, which broadcast together, without negative numbers.
 
     Of a single one that is traced, negative numbers are left to the op that takes it.
@@ -250,7 +250,7 @@ def _counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequen
     return found
 
 
-def _as_one(indices: Sequence[Any], lengths: Sequence[int]) -> Any:
+def as_one(indices: Sequence[Any], lengths: Sequence[int]) -> Any:
     """Return the positions along axes that are one then, of index arrays of each."""
     flat = indices[0]
     for item, n in zip(indices[1:], lengths[1:], strict=True):
@@ -308,127 +308,3 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
         ops.permute(x, order=order), ops.permute(indices, order=order), axis=x.ndim - 1, batch=x.ndim - 1
     )
     return ops.permute(picked, order=back)
-
-
-def _positions(x: Any, index: Any) -> Any:
-    """Flat positions of the elements that an index names."""
-    shape = tuple(x.shape)
-    numbers = np.arange(math.prod(shape)).reshape(shape)
-    items = index if isinstance(index, tuple) else (index,)
-    traced = [item for item in items if isinstance(item, TracedArray)]
-    if not traced:
-        return numbers[index]
-    return getitem(as_traced(numbers, traced[0]), index)
-
-
-def add_at(x: Any, index: Any, value: Any) -> Any:
-    """Return x with `value` added at an index; repeated indices accumulate. Works on traced and plain arrays alike.
-
-    Args:
-        x: an array.
-        index: what could stand in x[index].
-        value: what to add, broadcast to the shape of x[index].
-
-    Returns:
-        a new array; x itself is not changed.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.numpy.add_at(np.zeros(3), [0, 0, 2], 1.0)
-        array([2., 0., 1.])
-    """
-    x, index, value = settled((x, index, value))
-    if not any_traced([x, value, *(index if isinstance(index, tuple) else (index,))]):
-        result = np.array(x)
-        np.add.at(result, index, value)
-        return result
-    like = first_traced([x, value, *(index if isinstance(index, tuple) else (index,))])
-    x = as_traced(x, like)
-    return x + _scatter(x, index, value, like)
-
-
-def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:
-    """Return zeros like x with a value added at an index: rows where arrays index neighbouring axes, else elements."""
-    entries = _laid_out(x.shape, index)
-    axes = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
-    whole = all(item == slice(None) for i, item in enumerate(entries) if i not in axes)
-    if (
-        axes
-        and whole
-        and len(entries) == x.ndim
-        and axes[-1] - axes[0] == len(axes) - 1
-        and not _has_traced_mask(entries)
-    ):
-        return _scatter_rows(x, [entries[i] for i in axes], axes, value)
-    positions = as_traced(_positions(x, index), like)
-    updates = expand(convert(as_traced(value, like), x.dtype), positions.shape)
-    flat = ops.scatter_add(
-        ops.reshape(updates, shape=(positions.size,)),
-        ops.reshape(positions, shape=(positions.size,)),
-        axis=0,
-        batch=0,
-        size=x.size,
-    )
-    return ops.reshape(flat, shape=x.shape)
-
-
-def _has_traced_mask(entries: Sequence[Any]) -> bool:
-    return any(isinstance(item, TracedArray) and item.dtype.kind == "b" for item in entries)
-
-
-def _scatter_rows(x: TracedArray, indices: Sequence[Any], axes: Sequence[int], value: Any) -> Any:
-    """Return zeros like x with a value added where arrays index some neighbouring axes."""
-    place, after = axes[0], axes[-1] + 1
-    lengths = x.shape[place:after]
-    flat = as_traced(_as_one(_counted_from_0(indices, axes, lengths), lengths), x)
-    updates = expand(convert(as_traced(value, x), x.dtype), (*x.shape[:place], *flat.shape, *x.shape[after:]))
-    found = ops.scatter_add(updates, flat, axis=place, batch=0, size=math.prod(lengths))
-    return found if len(axes) == 1 else ops.reshape(found, shape=x.shape)
-
-
-def set_at(x: Any, index: Any, value: Any) -> Any:
-    """Return x with x[index] replaced by `value`; where an index repeats, the last value stays.
-
-    For traced and plain arrays.
-
-    Args:
-        x: an array.
-        index: what could stand in x[index]; index arrays with repeated elements must not be traced.
-        value: what to put there, broadcast to the shape of x[index].
-
-    Returns:
-        a new array; x itself is not changed.
-
-    Raises:
-        TracingError: for traced index arrays of more than one element, whose repetitions are not known.
-
-    Example:
-        >>> import numpy as np, primad
-        >>> primad.numpy.set_at(np.zeros(3), 1, 5.0)
-        array([0., 5., 0.])
-    """
-    x, index, value = settled((x, index, value))
-    items = index if isinstance(index, tuple) else (index,)
-    if not any_traced([x, value, *items]):
-        result = np.array(x)
-        result[index] = value
-        return result
-    like = first_traced([x, value, *items])
-    x = as_traced(x, like)
-    positions = _positions(x, index)
-    if isinstance(positions, TracedArray):
-        if any(isinstance(item, TracedArray) and item.size > 1 for item in items):
-            raise TracingError("set_at with a traced index array: its repetitions are not known", fix="use add_at.")
-        hit = expand(as_traced(_scatter(x * 0, index, 1.0, like), like), x.shape) > 0
-        return ops.select(hit, _scatter(x, index, value, like), x)
-    shape = positions.shape
-    flat = positions.ravel()
-    _, last = np.unique(flat[::-1], return_index=True)
-    last = np.sort(flat.size - 1 - last)
-    hit = np.zeros(x.size, bool)
-    hit[flat] = True
-    updates = ravel(expand(convert(as_traced(value, like), x.dtype), shape))
-    if last.size != flat.size:
-        updates = updates[last]
-    placed = ops.scatter_add(updates, as_traced(flat[last], like), axis=0, batch=0, size=x.size)
-    return ops.select(as_traced(hit.reshape(x.shape), like), ops.reshape(placed, shape=x.shape), x)
