@@ -112,7 +112,9 @@ def given_numbers(
         if name not in known:
             raise ProblemError(
                 f"{method}: the problem has no coefficient {name!r}",
-                fix=suggestion(name, known) or f"it has {', '.join(known) or 'none'}.",
+                why=f"What is no setting of {made} is a coefficient or a constant of the problem.",
+                fix=suggestion(name, known)
+                or (f"it has {', '.join(known)}." if known else f"leave {name}= out: help({made}) tells the settings."),
             )
     lacking = [name for name in statement.coefficients if name not in given]
     if lacking and not partly:

@@ -370,6 +370,8 @@ def test_what_is_asked_of_volumes_is_checked() -> None:
         volumes.values()
     with pytest.raises(ProblemError, match="no coefficient 'b'"):
         volumes.values(a=0.0, b=1.0)
+    with pytest.raises(ProblemError, match=r"leave points= out: help\(pde\.Volumes\)"):
+        periodic(lambda u: u.t + u.x, 0.5).solve(method="volumes", points=20)
     with pytest.raises(DomainError, match="waves cross"):
         volumes.values(a=0.0, c=4.0)
     with pytest.raises(DomainError, match="not finite"):
