@@ -10,8 +10,9 @@ import numpy as np
 
 from primad import ops
 from primad.errors import TracingError
+from primad.numpy.inplace.boolean_index import Mask
 from primad.numpy.promotion import any_traced, as_traced, convert, expand, first_traced
-from primad.numpy.shapes.indexing import as_one, counted_from_0, getitem, laid_out
+from primad.numpy.shapes.indexing import as_one, counted_from_0, getitem, laid_out, with_known_masks
 from primad.numpy.shapes.shaping import ravel
 from primad.recording.traced_array import TracedArray, settled
 
@@ -45,7 +46,13 @@ def add_at(x: Any, index: Any, value: Any) -> Any:
         >>> primad.numpy.add_at(np.zeros(3), [0, 0, 2], 1.0)
         array([2., 0., 1.])
     """
-    x, index, value = settled((x, index, value))
+    x, index = settled((x, with_known_masks(index)))
+    mask = Mask.of(index, np.shape(x))
+    if mask is not None:
+        x = as_traced(x, mask.values)
+        zeros = as_traced(np.zeros(getitem(x, mask.around).shape, x.dtype), x)
+        return add_at(x, mask.around, mask.put(zeros, value))
+    value = settled(value)
     if not any_traced([x, value, *(index if isinstance(index, tuple) else (index,))]):
         result = np.array(x)
         np.add.at(result, index, value)
@@ -115,7 +122,12 @@ def set_at(x: Any, index: Any, value: Any) -> Any:
         >>> primad.numpy.set_at(np.zeros(3), 1, 5.0)
         array([0., 5., 0.])
     """
-    x, index, value = settled((x, index, value))
+    x, index = settled((x, with_known_masks(index)))
+    mask = Mask.of(index, np.shape(x))
+    if mask is not None:
+        x = as_traced(x, mask.values)
+        return set_at(x, mask.around, mask.put(getitem(x, mask.around), value))
+    value = settled(value)
     items = index if isinstance(index, tuple) else (index,)
     if not any_traced([x, value, *items]):
         result = np.array(x)

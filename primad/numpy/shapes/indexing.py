@@ -106,12 +106,17 @@ def _has_axis(item: Any) -> bool:
     return item is not None and not isinstance(item, bool)
 
 
+def with_known_masks(index: Any) -> Any:
+    """Return an index with plain booleans for its masks whose values are known."""
+    return tuple(map(known_mask, index)) if isinstance(index, tuple) else known_mask(index)
+
+
 def getitem(x: TracedArray, index: Any) -> Any:
     """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
     plain = _plain(index)
     if plain is not None:
         return bind_each(x, _steps(x.shape, plain))
-    index = tuple(map(known_mask, index)) if isinstance(index, tuple) else known_mask(index)
+    index = with_known_masks(index)
     mask = Mask.of(index, x.shape)
     if mask is not None:
         return Chosen(getitem(x, mask.around), mask)

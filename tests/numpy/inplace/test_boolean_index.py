@@ -114,6 +114,51 @@ def test_stacks_and_dtypes() -> None:
         numpy.testing.assert_array_equal(counts, expected[1])
 
 
+# (shape of x, shape of v, the index of a mask x > 0 or of a part of it)
+UPDATES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[Any], Any]]] = {
+    "number": ((4, 3), (), lambda hit: hit),
+    "one": ((4, 3), (1,), lambda hit: hit),
+    "rows": ((4, 3), (3,), lambda hit: hit[:, 0]),
+    "columns": ((4, 3), (4, 1), lambda hit: (slice(None), hit[0])),
+    "last axis": ((2, 4, 3), (), lambda hit: (..., hit[0, 0])),
+    "part of a row": ((4, 3), (), lambda hit: (-1, hit[0])),
+    "every second": ((4, 3), (), lambda hit: (slice(None, None, -2), hit[0])),
+    "of no element": ((0, 3), (), lambda hit: hit),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("update", [pnp.add_at, pnp.set_at])
+def test_updates_that_return_arrays_take_them(update: Callable[..., Any], name: str) -> None:
+    """Under `jit` and `vmap`, values and gradients are those of masks that are known."""
+    shape, given, index = UPDATES[name]
+    x, v = (numpy.random.default_rng(seed).normal(size=(2, *each)) for seed, each in enumerate((shape, given)))
+
+    def f(x: Any, v: Any) -> Any:
+        return update(pnp.sin(x), index(x > 0), v**2)
+
+    def expected(x: Any, v: Any) -> Any:
+        hit, y = index(x > 0), numpy.sin(x)
+        y[hit] = v**2 + (y[hit] if update is pnp.add_at else 0)
+        return y
+
+    for own, one, other in zip(primad.vmap(f)(x, v), x, v, strict=True):
+        numpy.testing.assert_allclose(own, expected(one, other), rtol=1e-14)
+        numpy.testing.assert_allclose(primad.jit(f)(one, other), expected(one, other), rtol=1e-14)
+        slopes = primad.grad(lambda x, v: (f(x, v) ** 3).sum(), argnums=(0, 1))
+        for compiled, eager in zip(primad.jit(slopes)(one, other), slopes(one, other), strict=True):
+            numpy.testing.assert_allclose(compiled, eager, rtol=1e-12, atol=1e-12)
+
+
+def test_updates_take_elements_that_the_same_mask_chooses() -> None:
+    x, v = numpy.random.default_rng(0).normal(size=(2, 4, 3))
+    for update, total in ((pnp.add_at, x + v), (pnp.set_at, v)):
+        found = primad.jit(lambda x, v, update=update: update(x, x > 0, v[x > 0]))(x, v)
+        numpy.testing.assert_array_equal(found, numpy.where(x > 0, total, x))
+        with pytest.raises(primad.PrimadError, match="boolean index chooses"):
+            primad.jit(lambda x, v, update=update: update(x, x > 0, v[0, :2]))(x, v)
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "returned": (lambda x: x[x > 0], "elements that a boolean index chooses.*where"),
     "summed": (lambda x: x[x > 0].sum(), r"x\.sum of the elements that a boolean index"),
