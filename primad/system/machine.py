@@ -70,6 +70,11 @@ class Core:
         copy: cycles to copy an element to another place.
         flops_of_byte: flops that it does while it reads a byte of memory.
         function: ops of arithmetic on vectors that take as long as one function of the C library.
+        picked_lanes: lanes of a vector, from which elements a few apart are picked out of whole vectors: 16 numbers two
+            to four apart take half the time of loads of each, 8 of them 0.7 to 0.9; of fewer there is little to save.
+        picked_apart: places between elements that are picked so, at most: farther ones take as long as loads of each.
+        pieces: parts in which a row of at most half a vector is moved without a mask: one takes two thirds of the time
+            of a mask, two as long or, where many arrays lie in a second cache, three quarters; three take longer.
     """
 
     starts: int
@@ -83,6 +88,9 @@ class Core:
     copy: int
     flops_of_byte: int
     function: int
+    picked_lanes: int
+    picked_apart: int
+    pieces: int
 
     @property
     def in_flight(self) -> int:
@@ -91,11 +99,12 @@ class Core:
 
 
 CORE = Core(
-    starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1, flops_of_byte=4, function=8
-)
-"""What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are what
-their makers say of sums of products, the others are estimates. Blocks of products, and what runs natively, are
-chosen by it, so that the bits of sums depend on it."""
+    starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1, flops_of_byte=4, function=8,
+    picked_lanes=8, picked_apart=4, pieces=2,
+)  # fmt: skip
+"""What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are
+what their makers say of sums of products, the last three are measured, the others are estimates. Blocks of products,
+and what runs natively, are chosen by it, so that the bits of sums depend on it."""
 
 
 # -- caches ------------------------------------------------------------------------------------------------------------

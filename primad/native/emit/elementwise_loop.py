@@ -14,7 +14,8 @@ from primad.native.llvm.vectors import Vector, lanes_of
 Compute = Callable[[Vector, list[str]], list[str]]
 """(vector, values of the operands) -> values of the results."""
 IN_TURN = (2, 3)
-"""How many arrays lie in turn that are read and written as whole vectors: more take as many picks as moves."""
+"""Numbers of arrays that lie in turn and are read and written as whole vectors. Estimated: of more there would be as
+many picks as moves."""
 
 
 def pointwise(

@@ -17,6 +17,7 @@ import numpy as np
 
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.vectors import BOOL, CELLS, MANGLED, filled
+from primad.system.machine import CORE
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class Code(Builder):
             name = f"llvm.masked.load.v{lanes}{MANGLED[cell]}.p0"
             return self.call(kind, name, ("ptr", pointer), ("i32", "1"), mask, (kind, filler))
         assert isinstance(part, int)
-        if part == lanes >= MANY_LANES and 1 < stride <= NEAR_STEPS:
+        if part == lanes >= CORE.picked_lanes and 1 < stride <= CORE.picked_apart:
             return self._load_spread(cell, pointer, stride, lanes)
         value = filler
         for lane in range(part):
@@ -261,17 +262,9 @@ def _in_few_pieces(cell: str, part: int, lanes: int) -> bool:
     A masked access takes as much of the memory as the whole vector: rows of a few numbers lie across two cache lines
     mostly, and are not read before they have reached the cache. Bytes have no such pieces in registers.
     """
-    return 1 < part <= lanes // 2 and len(_pieces(part)) <= FEW_PIECES and cell != CELLS[BOOL.str]
+    return 1 < part <= lanes // 2 and len(_pieces(part)) <= CORE.pieces and cell != CELLS[BOOL.str]
 
 
-MANY_LANES = 8
-"""Lanes of a vector, from which elements a few apart are picked out of whole vectors. Measured: 16 numbers two to four
-apart take half the time of loads of each, 8 of them 0.7 to 0.9; of fewer lanes there is little to save."""
-NEAR_STEPS = 4
-"""How far apart elements are at most that are picked so. Measured: farther ones take as long."""
-FEW_PIECES = 2
-"""Pieces of a row of at most half a vector, up to which there is no mask. Measured: one piece takes two thirds of the
-time of a mask, two as long or, where many arrays lie in a second cache, three quarters; three take longer."""
 HARMLESS = {"f": 0.5, "i": 1, "u": 1, "b": 1}
 """What lanes outside of an array compute with, by the kind of their type: 0 would send log into its slow path, and be a
 divisor."""

@@ -82,7 +82,7 @@ class Lines:
         >>> def middle(k):
         ...     return lines.values(k=k)["u"][10]
         >>> print(f"{middle(1.0):.4f} {primad.grad(middle)(1.0):.4f}")
-        0.3727 -0.3679
+        0.3727 -0.3678
     """
 
     def __init__(

@@ -82,7 +82,7 @@ class Volumes:
         >>> def moment(c):
         ...     return np.mean(volumes.values(c=c)["u"] * volumes.centers[0])
         >>> print(f"{moment(1.0):.4f} {primad.grad(moment)(1.0):.4f}")
-        -0.0000 0.2498
+        -0.0000 0.2500
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
 from primad.native.schedule.shared_pads import with_shared_pads
-from primad.native.schedule.stencil_split import PASS, in_boxes_along_all
+from primad.native.schedule.stencil_split import GAIN, PASS, in_boxes_along_all
 from primad.native.schedule.storage import VIEWS
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import application
@@ -52,17 +52,6 @@ save little of so short a time beside what passes over memory cost. The last bit
 MOST_WORKSPACES = 2
 """Times the memory that a plan keeps, up to which its functions may take as much. Measured: gradients of differences of
 1024² numbers take 0.5 to 0.9 of the time of tiles, though they ask the system for 34 to 50 MB each time."""
-
-MOST_MIXED = 1 / 8
-"""Share of the work that may come after what mixes the axis of tiles: it runs step by step. Measured: of bundle
-adjustment's sparse Jacobian it is a tenth, and the whole takes 0.6 of the time of native functions; of the Hessian of a
-sheet's elastic energy, with sums at indices, a sixth, and the whole takes 1.6 times as long. The last bits of results
-depend on it."""
-MOST_BETWEEN = 0.6
-"""Bytes that lie in memory between the loops of boxes, of those of inputs and results, up to which boxes take less than
-tiles: what a sum reads is one array. Measured: gradients of differences of 1024² numbers, along the first axis or the
-last, take a fifth to a third of the processor's time of tiles, and half to 0.7 with such a sum; less than both threads
-of tiles."""
 
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
@@ -111,12 +100,14 @@ def _is_one_pass(boxed: Partition) -> bool:
     """Say whether boxes read the inputs and write the results, and little lies in memory between.
 
     Tiles copy what views show of the inputs, and differences along the first axis make columns of them, whose rows lie
-    pages apart. Products and functions of elements are work that threads share.
+    pages apart. Products and functions of elements are work that threads share. Gradients of differences of 1024²
+    numbers, along the first axis or the last, take a fifth to a third of the processor's time of tiles so, and half to
+    0.7 with a sum beside, which reads an array that lies in memory: less than both threads of tiles.
     """
     program = boxed.program
     moved = sum(node.type.nbytes for node in (*program.inputs, *program.outputs))
     shared = any(node.op is ops.contract or is_function(node) for node in program.nodes)
-    return boxed.is_one_part and boxed.scratch <= MOST_BETWEEN * moved and not shared
+    return boxed.is_one_part and boxed.scratch <= GAIN * moved and not shared
 
 
 def _with_less_memory(program: Program, boxed: Partition | None) -> Partition:
@@ -185,13 +176,18 @@ def _comes_apart(program: Program) -> bool:
 
 
 def _is_mixed_last(program: Program) -> bool:
-    """Say whether tiles hold nearly all of a program, and only then something mixes their axis."""
+    """Say whether tiles hold nearly all of a program, and only then something mixes their axis.
+
+    What comes after runs step by step. Of bundle adjustment's sparse Jacobian it is a tenth, and the whole takes 0.6 of
+    the time of native functions; of the Hessian of a sheet's elastic energy, with sums at indices, a sixth, and the
+    whole takes 1.6 times as long. So an eighth may be.
+    """
     dimension = largest_mixed(program)
     if dimension is None:
         return False
     ends = ends_around_mixing(program, dimension)
     first = subprogram(program, needed_of(program.inputs, ends), ends)
-    if _share(first, program) < 1 - MOST_MIXED:
+    if _share(first, program) < 7 / 8:
         return False
     return any(_holds(first, dimension) for dimension in tileable_dimensions(first))
 
