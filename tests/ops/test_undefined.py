@@ -82,7 +82,7 @@ MADE = {
     "integrate/ivp.py": "a value that is not reached is an error",
     "integrate/quadrature.py": "an integral that does not converge is an error",
     "pde/report/picture_grids.py": "nothing is differentiated: pictures have no value there",
-    "scipy/optimize/linear_fits.py": "it marks what is free on the way to a solution, whose derivatives are another way",
+    "scipy/optimize/linear_fits.py": "it marks what is free; derivatives are those of the solution",
     "integrate/adaptive.py": "as integrate/ivp.py, which asks it",
     "numpy/reduce/nans.py": "what is left out has derivative 0, also if all is",
     "numpy/elementwise/ufuncs.py": "heaviside, whose derivative is 0, and defined_where of arrays that are not traced",
