@@ -25,6 +25,7 @@ from primad.ir.json_form import not_packed
 from primad.ir.node import Leaf
 from primad.ir.program import Program
 from primad.programs.compacting import compact
+from primad.programs.rerolling.loop_diagnostics import short_loops
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import is_weak, positional, record, type_of
@@ -59,6 +60,7 @@ class Explanation:
         coupled: what couples the rows of a Jacobian, which then takes more than one pullback for all points.
         calls: the distinct programs that the program calls, such as the step of a simulation and its pullback.
         causes: what keeps a part of the program from native code, what that costs, and what to write instead.
+        loops: loops in Python that are too short to be loops of the program, by their lines.
         load: programs that wanted the processors while this was measured, for each processor; 0 if the system does not
             say.
     """
@@ -74,6 +76,7 @@ class Explanation:
     coupled: tuple[str, ...] = ()
     calls: tuple[Called, ...] = ()
     causes: tuple[str, ...] = ()
+    loops: tuple[str, ...] = ()
     load: float = 0.0
 
     @property
@@ -110,7 +113,7 @@ class Explanation:
     def _plan(self) -> list[str]:
         memory = f"peak memory of its arrays {size(self.plan.peak_bytes)}, planned in {seconds(self.planning)}"
         calls = [f"calls {entry}" for entry in self.calls]
-        further = (*self.plan.details, *calls, *self.causes, memory, *self.coupled)
+        further = (*self.plan.details, *calls, *self.causes, *self.loops, memory, *self.coupled)
         return [f"plan: {self.plan.summary}", *[f"  {line}" for line in further]]
 
     def _times(self) -> list[str]:
@@ -265,19 +268,30 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
         coupled=coupled(hoisted),
         calls=calls,
         causes=(*_notes(program), *causes(plan, speeds), *_made_anew(hoisted)),
+        loops=tuple(_short_loops(program)),
         load=_load(),
     )
 
 
 def _notes(program: Program) -> list[str]:
     """Return the notes on a program and on those that it holds."""
+    return list(dict.fromkeys(note for each in _held(program) for note in each.notes))
+
+
+def _short_loops(program: Program) -> list[str]:
+    """Return what is said of loops in Python, of a program and those that it holds, that are too short for any note."""
+    return list(dict.fromkeys(said for each in _held(program) for said in short_loops(each)))
+
+
+def _held(program: Program) -> list[Program]:
+    """Return a program and those that it holds, and these hold."""
     waiting, seen = [program], {program}
     for each in waiting:
         applied = [node for node in each.nodes if not isinstance(node.op, Leaf)]
         held = dict.fromkeys(of.program for node in applied for of in node.op.held(node.params))
         waiting += [inner for inner in held if inner not in seen]
         seen.update(held)
-    return list(dict.fromkeys(note for each in waiting for note in each.notes))
+    return waiting
 
 
 def _made_anew(program: Program) -> list[str]:

@@ -23,14 +23,38 @@ def unrolled_loops(program: Program, refused: Mapping[str, str] | None = None) -
     """
     if len(program.nodes) < repeated_runs.FEWEST_NODES:
         return []
+    found = [(line, nodes) for line, nodes in _repeated_lines(program) if len(nodes) >= repeated_runs.FEWEST_NODES]
+    return [
+        f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python ({line}) stay unrolled: "
+        f"{_too_few(nodes) or _reason(_repeated(nodes), refused or {}) or _of_lengths(nodes)}"
+        for line, nodes in found
+    ]
+
+
+def short_loops(program: Program) -> list[str]:
+    """Return a sentence for each line that was recorded many times, in steps too few or too short to be a loop.
+
+    Args:
+        program: any program, whose long loops are found or named already.
+    """
+    return [
+        f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python, or repeated ops of a line, ({line}) stay "
+        f"unrolled: {_too_few(nodes)}"
+        for line, nodes in _repeated_lines(program)
+        if len(nodes) < repeated_runs.FEWEST_NODES
+    ]
+
+
+def _repeated_lines(program: Program) -> list[tuple[str, list[Node]]]:
+    """Return lines that were recorded many times with their nodes, those that take turns as one, by the first."""
     of: dict[str, list[Node]] = {}
     for node in sorted(program.lines, key=attrgetter("index")):
         of.setdefault(program.lines[node], []).append(node)
     known = set(program.nodes)
-    lines = [(line, [node for node in nodes if node in known]) for line, nodes in of.items()]
     groups: list[tuple[str, list[Node]]] = []
     last = -1
-    for line, nodes in lines:
+    for line, recorded in of.items():
+        nodes = [node for node in recorded if node in known]
         if not _repeated(nodes):
             continue
         if groups and nodes[0].index <= last:  # lines of one loop take turns
@@ -38,12 +62,7 @@ def unrolled_loops(program: Program, refused: Mapping[str, str] | None = None) -
         else:
             groups.append((line, nodes))
         last = max(last, nodes[-1].index)
-    found = [(line, nodes) for line, nodes in groups if len(nodes) >= repeated_runs.FEWEST_NODES]
-    return [
-        f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python ({line}) stay unrolled: "
-        f"{_too_few(nodes) or _reason(_repeated(nodes), refused or {}) or _of_lengths(nodes)}"
-        for line, nodes in found
-    ]
+    return groups
 
 
 def _too_few(nodes: Sequence[Node]) -> str:

@@ -467,6 +467,33 @@ def test_loops_that_stay_say_why(f: Any, said: str) -> None:
     assert note in str(primad.explain(primad.grad(f), np.ones(41)))
 
 
+def brief(x: Any) -> Any:
+    for _ in range(12):
+        x = np.sin(x) * 0.5 + x
+    return np.sum(x)
+
+
+def long_and_brief(x: Any) -> Any:
+    for _ in range(100):
+        x = np.tanh(x) * 0.9 + x
+    return brief(x)
+
+
+@pytest.mark.parametrize(("f", "others"), [(brief, 0), (long_and_brief, 1)])
+def test_loops_that_are_too_short_are_named(f: Any, others: int) -> None:
+    """Of a loop of few ops it is said that nothing is to do, alone as beside one that is found."""
+    start = brief.__code__.co_firstlineno
+    explanation = primad.explain(primad.grad(f), np.ones(5))
+    (said,) = explanation.loops
+    assert said.startswith("12 steps of a loop in Python") and f"test_rerolled_loops.py:{start + 2})" in said, said
+    assert "nothing is to do" in said and said in str(explanation)
+    assert sum("are one scan" in cause for cause in explanation.causes) == others
+
+
+def test_programs_without_loops_have_no_notes_on_loops() -> None:
+    assert not primad.explain(primad.grad(lambda x: np.sum(np.gradient(np.gradient(x)) ** 2)), np.ones(20)).loops
+
+
 def test_long_elementwise_loops_are_elementwise() -> None:
     def repeated(x: Any) -> Any:
         for _ in range(30):
