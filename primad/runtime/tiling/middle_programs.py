@@ -68,7 +68,8 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
         return None
     program = without_barriers(program)
     many = _is_of_many_small(program)
-    if not many and (not _is_of_middle_size(program) or is_pointwise(program.nodes)):
+    large = not many and not _is_of_middle_size(program)
+    if not many and ((large and not _is_of_differences(program)) or is_pointwise(program.nodes)):
         return None
     boxed = _in_boxes(program)
     if boxed is not None and _is_one_pass(boxed):
@@ -80,7 +81,9 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
         parts = _with_less_memory(program, boxed)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
-    if parts.scratch > MOST_WORKSPACES * SPARE_WORKSPACES.largest and not any(map(_is_slid, program.nodes)):
+    around = sum(node.type.nbytes for node in (*program.inputs, *program.outputs)) if large else 0
+    most = MOST_WORKSPACES * max(around, SPARE_WORKSPACES.largest)
+    if parts.scratch > most and not any(map(_is_slid, program.nodes)):
         return None
     units = parts.units()
     if units is None:
@@ -141,6 +144,17 @@ def _is_of_many_small(program: Program) -> bool:
     if any(has_body(application(x)[0]) or _is_large(x) for x in steps):
         return False
     return bool(sum(node.op.cost(node).bytes for node in steps) > WORTHWHILE_BYTES)
+
+
+def _is_of_differences(program: Program) -> bool:
+    """Say whether a program is differences of neighbours and what is around them, of whatever size.
+
+    Tiles would have each array in memory that is shifted along them. It takes a second at most, and is not interrupted.
+    """
+    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    if any(has_body(application(x)[0]) or is_function(x) or x.op.cost(x).matmul_flops for x in steps):
+        return False
+    return any(node.op is ops.pad for node in steps) and sum(map(_work, steps)) < 100 * BUDGET.uninterrupted
 
 
 def _is_slid(node: Node) -> bool:

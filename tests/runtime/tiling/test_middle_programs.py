@@ -282,3 +282,20 @@ def test_many_ops_on_small_arrays_are_native_functions(unit, monkeypatch):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
     monkeypatch.setattr(middle_programs, "CALL_ELEMENTS", 30)
     assert middle_plan(program) is None  # as the arrays are large, the axis holds all in tiles
+
+
+@pytest.mark.usefixtures("small")
+def test_differences_of_neighbours_are_native_however_large(monkeypatch):
+    """In tiles every array that is shifted along them would be whole in memory; functions of elements stay there."""
+    monkeypatch.setattr(middle_programs, "MOST_WORK", 1)
+
+    def laplacian(u):
+        return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+
+    u = RNG.normal(size=(30, 40))
+    program = lowered(primad.value_and_grad(lambda u: np.sum(laplacian(u) ** 2)), u)
+    plan = middle_plan(program)
+    assert plan is not None and all(isinstance(unit, NativePart) for unit in plan.units)
+    for found, wanted in zip(plan.run([u]), Plan(program).run([u]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    assert middle_plan(lowered(primad.grad(lambda u: np.sum(np.exp(laplacian(u)))), u)) is None
