@@ -61,16 +61,20 @@ class LoopsAhead:
                 lock.release()
 
         done = Lock()
-        with done, suppress(StopIteration, RuntimeError):  # somebody else has taken the last one
-            key = next(iter(self._waiting))
-            self._making[key] = done  # first, so that who asks finds it either waiting or being made
-            make, context = self._waiting.pop(key, (None, None))
-            if make is not None and context is not None:
-                context.run(WRITTEN.set, pass_on)
-                with suppress(Exception):
-                    context.run(make)
-            self._making.pop(key, None)
-        pass_on()
+        try:
+            with done, suppress(StopIteration, RuntimeError):  # somebody else has taken the last one
+                key = next(iter(self._waiting))
+                self._making[key] = done  # first, so that who asks finds it either waiting or being made
+                try:
+                    make, context = self._waiting.pop(key, (None, None))
+                    if make is not None and context is not None:
+                        context.run(WRITTEN.set, pass_on)
+                        with suppress(Exception):
+                            context.run(make)
+                finally:
+                    self._making.pop(key, None)
+        finally:
+            pass_on()
 
     def wait(self, key: Hashable) -> None:
         """Wait for a value that is being made; one that has not begun is left to who asks."""
