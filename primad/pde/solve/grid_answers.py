@@ -16,8 +16,8 @@ from primad.pde.solve.answers import Answers
 class GridAnswers(Answers):
     """A solution that is known at times and places, between which it is interpolated in each coordinate."""
 
-    interpolation = "linear"
-    """How, in the words of SciPy's `RegularGridInterpolator`."""
+    degree = 1
+    """Of the splines."""
 
     @abstractmethod
     def on_grid(self, unknown: str, derivative: str) -> tuple[Sequence[str], Sequence[Array], Array]:
@@ -38,8 +38,21 @@ class GridAnswers(Answers):
         at = as_rows(points, self.coordinates)
         if not extrapolate:
             self._check_inside(at, unknown)
-        from scipy.interpolate import RegularGridInterpolator  # loads when it is called
-
         columns = np.stack([at[:, self.coordinates.index(name)] for name in names], axis=1)
-        found = RegularGridInterpolator(grid, values, self.interpolation, bounds_error=False, fill_value=None)
-        return found(columns)
+        return _interpolated(grid, values, columns, self.degree)
+
+
+def _interpolated(grid: Sequence[Array], values: Array, points: Array, degree: int) -> Array:
+    """Return values on a grid at points, by splines along each coordinate.
+
+    `RegularGridInterpolator` solves for its cubic splines to six digits only, also at the points of the grid.
+    """
+    from scipy.interpolate import NdBSpline, make_interp_spline  # loads when it is called
+
+    knots = []
+    for axis, places in enumerate(grid):
+        spline = make_interp_spline(places, np.moveaxis(values, axis, 0), degree)
+        knots.append(spline.t)
+        values = np.moveaxis(spline.c, 0, axis)
+    found: Array = NdBSpline(tuple(knots), values, degree)(points)
+    return found

@@ -192,3 +192,18 @@ def test_what_is_asked_of_lines_is_checked() -> None:
     blown = pde.Problem(lambda u: u.t - u**2 * 100, SPACETIME, STARTED, network=NET)
     with pytest.raises(DomainError, match="steps of DOP853 end before"):
         blown.solve(method="differences", points=13, frames=3)
+
+
+@pytest.mark.parametrize("points", [15, 16])
+def test_spectral_solutions_are_as_exact_between_points(points: int) -> None:
+    """A wave that the grid resolves is the same wave between its points, and so are its derivatives."""
+    problem = pde.Problem(
+        lambda u: u.t + u.x,
+        pde.Interval(0, 1) * pde.Time(0, 0.5),
+        [pde.Periodic("x"), pde.Initial(u=lambda x: np.sin(2 * np.pi * x))],
+    )
+    solution = problem.solve(method="spectral", points=points, tolerance=1e-10)
+    places = np.linspace(0.0, 1.0, 37)
+    wave = 2 * np.pi * (places - 0.5)
+    np.testing.assert_allclose(solution.u(places, 0.5), np.sin(wave), atol=3e-7)
+    np.testing.assert_allclose(solution.u.d("x")(places, 0.5), 2 * np.pi * np.cos(wave), atol=3e-6)
