@@ -15,10 +15,12 @@ Array = np.ndarray[Any, Any]
 
 def weights(offsets: Array, derivative: int) -> Array:
     """Return what values at offsets from a point are multiplied by for a derivative there, for polynomials exactly."""
-    powers = np.vander(offsets.astype(np.float64), increasing=True).T
-    right = np.zeros(len(offsets))
-    right[derivative] = factorial(derivative)
-    return np.linalg.solve(powers, right)
+    found = []
+    for own in offsets:
+        others = np.array([x for x in offsets if x != own], np.float64)
+        basis = np.poly(others)[::-1]  # of Lagrange, with whole numbers, which are exact
+        found.append(factorial(derivative) * basis[derivative] / np.prod(own - others))
+    return np.array(found)
 
 
 def stencil(place: int, count: int, derivative: int, order: int) -> Array:

@@ -136,7 +136,7 @@ def test_gradients_are_differences(flux: str, order: int) -> None:
     first = volumes.states(a=1.0)["u"][0]
     along = np.sin(np.arange(20.0))
     found = primad.grad(lambda u: total(a=1.0, start={"u": u}))(first) @ along
-    assert found == pytest.approx(slope(lambda s: total(a=1.0, start={"u": first + s * along}), 0.0), rel=1e-6)
+    assert found == pytest.approx(slope(lambda s: total(a=1.0, start={"u": first + s * along}), 0.0, 1e-6), rel=1e-6)
 
 
 def test_second_derivatives_are_differences_of_first_ones() -> None:
