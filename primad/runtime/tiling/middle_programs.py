@@ -147,14 +147,15 @@ def _is_of_many_small(program: Program) -> bool:
 
 
 def _is_of_differences(program: Program) -> bool:
-    """Say whether a program is differences of neighbours and what is around them, of whatever size.
+    """Say whether a program is larger than of middle size, and differences of neighbours and what is around them.
 
     Tiles would have each array in memory that is shifted along them. It takes a second at most, and is not interrupted.
     """
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
     if any(has_body(application(x)[0]) or is_function(x) or x.op.cost(x).matmul_flops for x in steps):
         return False
-    return any(node.op is ops.pad for node in steps) and sum(map(_work, steps)) < 100 * BUDGET.uninterrupted
+    large = MOST_WORK < sum(map(_work, steps)) < 100 * BUDGET.uninterrupted
+    return large and any(node.op is ops.pad for node in steps)
 
 
 def _is_slid(node: Node) -> bool:
