@@ -22,18 +22,18 @@ def again_at_the_end(body: Body) -> dict[Node, Node]:
     carried, _, fixed = body.parts(body.program.inputs)
     known = {_written(node, node.inputs): node for node in body.program.nodes if not isinstance(node.op, Leaf)}
     later = dict(zip(carried, body.program.outputs, strict=False))
-    later |= {node: node for node in fixed}
+    later |= {node: node for node in (*fixed, *(x for x in body.program.nodes if x.op is LITERAL))}
     moving = dependents(body.program.nodes, carried)
     found: dict[Node, Node] = {}
     for node in body.program.nodes:
-        if node.op is LITERAL:
-            later[node] = node
-        elif not isinstance(node.op, Leaf) and all(x in later for x in node.inputs):
-            same = known.get(_written(node, [later[x] for x in node.inputs]))
-            if same is not None:
-                later[node] = same
-                if node in moving:
-                    found[node] = same
+        if isinstance(node.op, Leaf) or not all(x in later for x in node.inputs):
+            continue
+        same = known.get(_written(node, [later[x] for x in node.inputs]))
+        if same is None:
+            continue
+        later[node] = same
+        if node in moving:
+            found[node] = same
     return found
 
 

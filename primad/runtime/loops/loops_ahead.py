@@ -60,21 +60,25 @@ class LoopsAhead:
             for lock in held:
                 lock.release()
 
-        done = Lock()
         try:
-            with done, suppress(StopIteration, RuntimeError):  # somebody else has taken the last one
-                key = next(iter(self._waiting))
-                self._making[key] = done  # first, so that who asks finds it either waiting or being made
-                try:
-                    make, context = self._waiting.pop(key, (None, None))
-                    if make is not None and context is not None:
-                        context.run(WRITTEN.set, pass_on)
-                        with suppress(Exception):
-                            context.run(make)
-                finally:
-                    self._making.pop(key, None)
+            with suppress(StopIteration, RuntimeError):  # somebody else has taken the last one
+                self._make(next(iter(self._waiting)), pass_on)
         finally:
             pass_on()
+
+    def _make(self, key: Hashable, pass_on: Callable[[], None]) -> None:
+        done = Lock()
+        with done:
+            self._making[key] = done  # first, so that who asks finds it either waiting or being made
+            try:
+                make, context = self._waiting.pop(key, (None, None))
+                if make is not None and context is not None:
+                    context.run(WRITTEN.set, pass_on)
+                    context.run(make)
+            except Exception:  # who asks makes it again, and sees why
+                return
+            finally:
+                self._making.pop(key, None)
 
     def wait(self, key: Hashable) -> None:
         """Wait for a value that is being made; one that has not begun is left to who asks."""
