@@ -155,3 +155,14 @@ def test_sets_near_kinks_are_right_to_the_side_where_they_are() -> None:
         for method in ("trf", "bvls"):
             bounded = lambda t, m=method: mirror.lsq_linear(EYE, t * np.ones(3), (0, 1), method=m).x[1]  # noqa: E731
             assert primad.grad(bounded)(b) == slope and primad.grad(bounded)(1 - b) == slope
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+@pytest.mark.parametrize("most", [0.3, 1.0])
+def test_which_bounds_are_active_does_not_depend_on_the_scale(scale: float, most: float) -> None:
+    """Of a large matrix the rounding of the gradient is larger than how far x is from its bounds."""
+    a, b = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]) * scale, np.array([0.15, 0.4, 0.7])
+    bounds = (0.0, most / scale)
+    wanted = optimize.lsq_linear(a / scale, b, (0.0, most))  # SciPy takes 3e-10 for a bound that is near
+    found = primad.jit(lambda b: mirror.lsq_linear(a, b, bounds).active_mask)(b)
+    np.testing.assert_array_equal(found, wanted.active_mask)

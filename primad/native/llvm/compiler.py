@@ -168,7 +168,7 @@ class _Compiler:
     def texts_of(self, kernels: Sequence[Kernel]) -> list[str] | None:
         """Return the texts of kernels, each once, as they were last asked for; None if one is cached no more."""
         with _COMPILING:
-            found = [text for text, kernel in self._cache.items() if kernel in kernels]
+            found = [text for text, kernel in list(self._cache.items()) if kernel in kernels]  # others may look up
         return found if len(found) == len({*kernels}) else None
 
     def _kernels(self, texts: Sequence[str]) -> list[Kernel]:

@@ -7,6 +7,7 @@ are the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from primad import ops
@@ -22,7 +23,7 @@ def with_shared_pads(program: Program) -> Program:
     for node in program.nodes:
         if node.op is ops.pad and not any(dict(node.params)["interior"]):
             groups.setdefault((node.inputs[0], node.type.shape), []).append(node)
-    several = {node: pads for pads in groups.values() if len(pads) > 1 for node in pads}
+    several = {node: pads for pads in groups.values() if _is_smaller(pads) for node in pads}
     if not several:
         return program
     wide: dict[tuple[Node, tuple[int, ...]], Node] = {}
@@ -41,6 +42,12 @@ def with_shared_pads(program: Program) -> Program:
         return apply(trace, ops.slice_, wide[key], start=start, stop=stop, step=(1,) * len(start))
 
     return rewritten(program, change, copy=True)
+
+
+def _is_smaller(pads: Sequence[Node]) -> bool:
+    """Say whether one array that has all in it is smaller than some: pads to far corners have little in common."""
+    around = zip(pads[0].inputs[0].type.shape, _widest(pads, "low"), _widest(pads, "high"), strict=True)
+    return len(pads) > 1 and math.prod(map(sum, around)) <= sum(node.type.size for node in pads)
 
 
 def _widest(pads: Sequence[Node], side: str) -> tuple[int, ...]:

@@ -241,8 +241,7 @@ def lsq_linear(
     options = {"method": method, "tol": tol, "lsq_solver": lsq_solver, "lsmr_tol": lsmr_tol, "max_iter": max_iter}
     x = _least("lsq_linear", _by_lsq_linear, matrix, right, ends, lsmr_maxiter=lsmr_maxiter, **options)
     fun = matrix @ x - right
-    aim = x - fun @ matrix
-    mask = pnp.where(aim < ends[0], -1, pnp.where(aim > ends[1], 1, 0))
+    mask = pnp.where(x <= ends[0], -1, pnp.where(x >= ends[1], 1, 0))  # a solution at a bound is the bound
     return result_of(x=x, fun=fun, cost=0.5 * fun @ fun, active_mask=mask)
 
 

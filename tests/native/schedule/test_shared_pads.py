@@ -69,3 +69,13 @@ def test_random_pads_keep_their_bits(pads: list[tuple[int, int, bool]], rows: in
     assert len(pads_of(shared)) <= 2
     (found,), (wanted,) = Plan(shared).run(arguments), Plan(program).run(arguments)
     assert np.array_equal(found, wanted)
+
+
+def test_pads_that_have_little_in_common_stay() -> None:
+    """One array that has two far corners in it would be larger than both."""
+
+    def corners(x: Any) -> Any:
+        return np.sum(np.pad(x, ((0, 40), (0, 40))) * np.sin(np.pad(x, ((40, 0), (40, 0)))))
+
+    program = lowered(corners, np.ones((4, 4)))
+    assert with_shared_pads(program) is program
