@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,7 +18,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.persistent_cache import kept
 from primad.native.llvm.scratch_memory import aligned
 from primad.native.loops.body_programs import NativeBody, bodies_in, form_of, is_loop, lines_within, step_program
-from primad.native.module.program_text import ProgramText, ProgramWriter
+from primad.native.module.program_text import SHARED, ProgramText, ProgramWriter, with_names
 from primad.native.schedule.layout import layout_of
 from primad.native.schedule.outlining import ARGUMENT, BLOCK, NUMBERS, PartedProgram
 from primad.native.schedule.storage import VIEWS
@@ -125,48 +124,24 @@ def text_of_calls(parted: PartedProgram) -> ProgramText | None:
     # For each part, the positions of the nodes that can; and nodes in bodies of loops, which all its calls share.
     can_fail: list[list[int | Node]] = []
     scratch = 0
-    for part in parted.parts:
+    shared: dict[str, str] = {}
+    for i, part in enumerate(parted.parts):
         bodies = bodies_of(part.program)
         layout = None if bodies is None else layout_of(part.program, bodies=bodies)
         if layout is None:
             return None
-        text = ProgramWriter(layout, addresses=part.addresses).write()
-        functions.append(text.functions)
-        declared.update(text.declared)
-        scratch = max(scratch, text.scratch)
+        written = ProgramWriter(layout, addresses=part.addresses, shared=shared).write()
+        functions.append(written.functions.replace("@KERNEL", f"@KERNEL.part{i}"))
+        declared.update(written.declared)
+        scratch = max(scratch, written.scratch)
         position = {node: k for k, node in enumerate(part.nodes)}
-        can_fail.append([position.get(node, node) for node in text.failing])
+        can_fail.append([position.get(node, node) for node in written.failing])
     start = aligned(max(parted.scratch, FAILURE_BYTES))
     failing = [call.nodes[k] if isinstance(k, int) else k for call in parted.calls for k in can_fail[call.part]]
     before = list(accumulate([len(can_fail[call.part]) for call in parted.calls], initial=0))
-    data = [*_definitions(parted, before), *_shared(functions), _loop(parted, start)]
-    return ProgramText("\n".join(data), declared, start + scratch, tuple(failing), lines_within(parted.program))
-
-
-def _shared(texts: Sequence[str]) -> list[str]:
-    """Return the functions of all parts, of equal ones that name nothing of their part one for all."""
-    shared: dict[str, str] = {}
-    found = []
-    for i, text in enumerate(texts):
-        names: dict[str, str] = {}
-
-        def taken(match: re.Match[str], names: dict[str, str] = names) -> str:
-            (name,) = match.groups()
-            written = match.group().replace(f"{name}(", "@FUNCTION(", 1)
-            if "@KERNEL" in written:
-                return match.group()
-            names[name] = shared.setdefault(written, f"@SHARED{len(shared)}")
-            return ""
-
-        rest = _FUNCTION.sub(taken, text)
-        rest = _NAME.sub(lambda match, names=names: names.get(match.group(), match.group()), rest)  # type: ignore[misc]
-        found.append(rest.replace("@KERNEL", f"@KERNEL.part{i}"))
-    found += [written.replace("@FUNCTION", name) for written, name in shared.items()]
-    return [text.replace("@SHARED", "@KERNEL.shared") for text in found]
-
-
-_FUNCTION = re.compile(r"^define internal void (@KERNEL\.function\d+)\(.*?^}\n?", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r"@KERNEL\.function\d+\b")
+    data = [*_definitions(parted, before), *functions, *with_names(shared), _loop(parted, start)]
+    text = "\n".join(data).replace(SHARED, "@KERNEL.shared")
+    return ProgramText(text, declared, start + scratch, tuple(failing), lines_within(parted.program))
 
 
 def _definitions(parted: PartedProgram, before: Sequence[int]) -> list[str]:

@@ -80,6 +80,15 @@ class TooLongError(Exception):
     """Says that the text of a program is longer than it may be."""
 
 
+SHARED = "@SHARED"
+"""How the names of functions begin that parts of a text share, until it is whole."""
+
+
+def with_names(functions: Mapping[str, str]) -> list[str]:
+    """Return functions, which are written for any name, with their names."""
+    return [text.replace("@FUNCTION", name) for text, name in functions.items()]
+
+
 class ProgramWriter:
     """Writes the functions of a laid-out program.
 
@@ -93,15 +102,24 @@ class ProgramWriter:
         most: how many characters its parts may have together, long parts counting for more.
         addresses: for each input and then output, the entry of the table of addresses from which its place is counted,
             and the bytes from there; by default each has an entry of its own.
+        shared: the functions of a text of which this one is a part, by their own text, with their names, `SHARED` and
+            more; those that are written here and name nothing of this text are added to them. By default it has all.
     """
 
-    def __init__(self, layout: Layout, most: float = math.inf, addresses: Sequence[Address] | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        most: float = math.inf,
+        addresses: Sequence[Address] | None = None,
+        shared: dict[str, str] | None = None,
+    ) -> None:
         self.layout = layout
         count = len(layout.program.inputs) + len(layout.program.outputs)
         self._addresses = [(i, 0) for i in range(count)] if addresses is None else addresses
         self._left = most
         self._tiled = layout.slices is not NO_SLICES
         self._functions: dict[str, str] = {}
+        self._shared = shared
         self._declared: dict[str, str] = {}
         outputs = layout.program.outputs
         self._pointers: dict[Any, str] = {node: f"%in{i}" for i, node in enumerate(layout.program.inputs)}
@@ -157,7 +175,7 @@ class ProgramWriter:
                 code = Code()
                 copy(code, layout.places[node], layout.whole(node, k))
                 self._call(main, code)
-        parts = [text.replace("@FUNCTION", name) for text, name in self._functions.items()]
+        parts = with_names(self._functions)
         arguments = "(ptr %table, ptr %scratch"
         before.do("ret void")
         return_status(main, [f"%failure{i}" for i in range(len(self._failing))])
@@ -205,11 +223,14 @@ class ProgramWriter:
         if COUNT in "\n".join(code.lines):
             parameters.append(("i64", COUNT))
         text = code.function(f"internal void @FUNCTION({', '.join(map(' '.join, parameters))})")
-        if text not in self._functions:
+        functions, names = self._functions, "@KERNEL"
+        if self._shared is not None and names not in text:
+            functions, names = self._shared, SHARED
+        if text not in functions:
             self._left -= len(text) * (1 + len(text) / BUDGET.long_function)
             if self._left < 0:
                 raise TooLongError
-        name = self._functions.setdefault(text, f"@KERNEL.function{len(self._functions)}")
+        name = functions.setdefault(text, f"{names}.function{len(functions)}")
         arguments = []
         for buffer, offset, cell in code.places:
             pointer = self._pointers[buffer]
