@@ -18,7 +18,7 @@ from primad.pde.elements.location import Location
 from primad.pde.elements.supported import boundary_conditions, weak_form
 from primad.pde.geometry.sampling import Array, Points
 from primad.pde.geometry.triangulations import Triangulation, triangulated
-from primad.pde.problem.box_statements import given_numbers
+from primad.pde.problem.box_statements import GridMethod
 from primad.pde.problem.conditions import Condition, Dirichlet
 from primad.pde.problem.named_arguments import by_name, on_points
 from primad.pde.problem.terms import normal_of, valued_arrays, valued_residual
@@ -50,7 +50,7 @@ class Edge:
     weights: Array
 
 
-class Elements:
+class Elements(GridMethod):
     """A problem on finite elements (Lagrange's, on intervals, triangles or tetrahedra), solved and differentiated.
 
     The problem has one equation of second order for one unknown, linear in the second derivatives: it is brought into
@@ -76,6 +76,8 @@ class Elements:
         >>> print(f"{largest(2.0):.6f} {primad.grad(largest)(2.0):.6f}")
         0.062500 -0.031250
     """
+
+    method = "elements"
 
     def __init__(self, problem: Problem, size: float | None = None, degree: int = 1) -> None:
         if degree not in (1, 2):
@@ -143,18 +145,6 @@ class Elements:
         matrix = self._nodes.matrix(facets, shapes(self.degree, place)[None])
         return Edge(residual, at, normal, matrix, matrix.T.tocsr(), (measures(corners)[:, None] * weights).ravel())
 
-    def numbers(self, given: Mapping[str, Any], partly: bool = False) -> dict[str, Any]:
-        """Return all coefficients and constants by name.
-
-        Args:
-            given: those that are stated.
-            partly: whether coefficients that are not stated are what a search would begin with.
-
-        Raises:
-            ProblemError: for a name that there is none of, or a coefficient that is not stated.
-        """
-        return given_numbers(self.problem, "elements", "pde.Elements", given, partly)
-
     def residual(self, values: Any, numbers: Mapping[str, Any]) -> Any:
         """Return the weak form for each node's shape function.
 
@@ -218,9 +208,6 @@ class Elements:
     def size(self) -> str:
         """How many elements and unknowns there are, in words."""
         return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self._free)} unknowns"
-
-    def __repr__(self) -> str:
-        return f"<{self.size}>"
 
 
 def by_elements(

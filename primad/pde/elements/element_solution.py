@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from primad.errors import ProblemError, suggestion
-from primad.pde.geometry.sampling import Array, as_rows
+from primad.pde.geometry.sampling import Array
 from primad.pde.solve.answers import Answers
 
 if TYPE_CHECKING:
@@ -33,12 +32,7 @@ class ElementSolution(Answers):
         self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
     ) -> Any:
         """Return what `at` does."""
-        if unknown not in self.unknowns:
-            fix = suggestion(unknown, self.unknowns) or f"there are {', '.join(self.unknowns)}."
-            raise ProblemError(f"{unknown!r} is no unknown", fix=fix)
-        at = as_rows(points, self.coordinates)
-        if not extrapolate:
-            self._check_inside(at, unknown)
+        at = self._asked_at(points, unknown, extrapolate)
         return self.elements.interpolation(at, derivative) @ self.nodal
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from primad.pde.geometry.point_arguments import Place
 from primad.pde.lines.grid_derivatives import Differences, Spectral
 from primad.pde.lines.line_ends import LineEnd
 from primad.pde.lines.line_solution import LineSolution
-from primad.pde.problem.box_statements import check_box, conditions_of, given_numbers
+from primad.pde.problem.box_statements import GridMethod, check_box, conditions_of
 from primad.pde.problem.given_values import GivenValue
 from primad.pde.problem.named_arguments import by_name
 from primad.pde.problem.used_arguments import depends
@@ -49,7 +49,7 @@ KINDS = (
 """Of conditions that the method takes."""
 
 
-class Lines:
+class Lines(GridMethod):
     """A problem by the method of lines: differences, or Fourier transforms, on a grid of points, and steps in time.
 
     Equations are of first order in time, ∂u/∂t = N(x, t, u, ∂u/∂x, …), of any order in space. At ends with a condition
@@ -85,6 +85,8 @@ class Lines:
         0.3727 -0.3678
     """
 
+    method = "lines"
+
     def __init__(
         self,
         problem: Problem,
@@ -111,8 +113,7 @@ class Lines:
         widths = tuple([float(place[1] - place[0]) for place in self.places])
         differences = Differences(self.counts, widths, self.periodic, order)
         self.derivative = Spectral(self.counts, widths) if derivatives == "spectral" else differences
-        self.size = f"{' × '.join(map(str, self.counts))} points, {derivatives}"
-        self.size += f" of order {order}" if derivatives == "differences" else ""
+        self._kind = f"differences of order {order}" if derivatives == "differences" else derivatives
         numbers = self.numbers({}, partly=True)
         self._initial = [
             GivenValue(problem, given[name, "initial"], name, "initial", numbers, "lines") for name in problem.unknowns
@@ -234,17 +235,10 @@ class Lines:
 
     # -- results -------------------------------------------------------------------------------------------------------
 
-    def numbers(self, given: Numbers, partly: bool = False) -> dict[str, Any]:
-        """Return all coefficients and constants by name.
-
-        Args:
-            given: those that are stated.
-            partly: whether coefficients that are not stated are what a search would begin with.
-
-        Raises:
-            ProblemError: for a name that there is none of, or a coefficient that is not stated.
-        """
-        return given_numbers(self.problem, "lines", "pde.Lines", given, partly)
+    @property
+    def size(self) -> str:
+        """How many points there are, in words, and what derivatives are."""
+        return f"{' × '.join(map(str, self.counts))} points, {self._kind}"
 
     def _start(self, numbers: Numbers) -> Any:
         at = self._points(self.times[0])
@@ -299,9 +293,6 @@ class Lines:
     def solve(self, **numbers: Any) -> LineSolution:
         """Return the solution, for coefficients and constants as `states` takes them."""
         return LineSolution(self, {name: np.asarray(one) for name, one in self.states(**numbers).items()})
-
-    def __repr__(self) -> str:
-        return f"<{self.size}>"
 
 
 def by_lines(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
@@ -91,36 +92,55 @@ def conditions_of(problem: Problem, method: str) -> Mapping[tuple[str, str], Con
     return found
 
 
-def given_numbers(
-    problem: Problem, method: str, made: str, given: Mapping[str, Any], partly: bool = False
-) -> dict[str, Any]:
-    """Return all coefficients and constants of a problem by name.
+class GridMethod(ABC):
+    """A problem that a method solves on a grid, for given coefficients.
 
-    Args:
+    Attributes:
+        method: what the method is called.
         problem: the problem.
-        method: what the grid method is called.
-        made: what makes its grid, for messages.
-        given: coefficients and constants that are stated.
-        partly: whether coefficients that are not stated are what a search would begin with.
-
-    Raises:
-        ProblemError: for a name that there is none of, or a coefficient that is not stated.
     """
-    statement = problem.statement
-    known = {**statement.constants, **statement.coefficients}
-    for name in given:
-        if name not in known:
+
+    method: ClassVar[str]
+    problem: Problem
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """How large the grid is, in words."""
+
+    def numbers(self, given: Mapping[str, Any], partly: bool = False) -> dict[str, Any]:
+        """Return all coefficients and constants by name.
+
+        Args:
+            given: those that are stated.
+            partly: whether coefficients that are not stated are what a search would begin with.
+
+        Raises:
+            ProblemError: for a name that there is none of, or a coefficient that is not stated.
+        """
+        statement, made = self.problem.statement, f"pde.{type(self).__name__}"
+        known = {**statement.constants, **statement.coefficients}
+        for name in given:
+            if name not in known:
+                raise ProblemError(
+                    f"{self.method}: the problem has no coefficient {name!r}",
+                    why=f"What is no setting of {made} is a coefficient or a constant of the problem.",
+                    fix=suggestion(name, known)
+                    or (
+                        f"it has {', '.join(known)}."
+                        if known
+                        else f"leave {name}= out: help({made}) tells the settings."
+                    ),
+                )
+        lacking = [name for name in statement.coefficients if name not in given]
+        if lacking and not partly:
             raise ProblemError(
-                f"{method}: the problem has no coefficient {name!r}",
-                why=f"What is no setting of {made} is a coefficient or a constant of the problem.",
-                fix=suggestion(name, known)
-                or (f"it has {', '.join(known)}." if known else f"leave {name}= out: help({made}) tells the settings."),
+                f"{self.method}: the coefficient {lacking[0]!r} has no value",
+                why=f"A search learns it from data; {self.method} solve for given coefficients, and are differentiated "
+                "by them.",
+                fix=f"state it: {made}(problem).solve({lacking[0]}=…).",
             )
-    lacking = [name for name in statement.coefficients if name not in given]
-    if lacking and not partly:
-        raise ProblemError(
-            f"{method}: the coefficient {lacking[0]!r} has no value",
-            why=f"A search learns it from data; {method} solve for given coefficients, and are differentiated by them.",
-            fix=f"state it: {made}(problem).solve({lacking[0]}=…).",
-        )
-    return {**known, **given}
+        return {**known, **given}
+
+    def __repr__(self) -> str:
+        return f"<{self.size}>"

@@ -78,6 +78,16 @@ class Answers(ABC):
     ) -> Any:
         """Return what `at` does, for input functions by name as a user gives them; several of them are a first axis."""
 
+    def _asked_at(self, points: Any, unknown: str, extrapolate: bool) -> Array:
+        """Return points, one a row, at which an unknown is asked, if there is one of this name, and they are inside."""
+        if unknown not in self.unknowns:
+            fix = suggestion(unknown, self.unknowns) or f"there are {', '.join(self.unknowns)}."
+            raise ProblemError(f"{unknown!r} is no unknown", fix=fix)
+        at = as_rows(points, self.coordinates)
+        if not extrapolate:
+            self._check_inside(at, unknown)
+        return at
+
     def _check_inside(self, points: Array, unknown: str) -> None:
         """Raise for points outside of the domain; NaN and infinity are handed on."""
         domain, points = self.problem.domain, points[np.all(np.isfinite(points), axis=1)]

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError, suggestion
-from primad.pde.geometry.sampling import Array, as_rows
+from primad.pde.geometry.sampling import Array
 from primad.pde.solve.answers import Answers
 
 
@@ -31,13 +30,8 @@ class GridAnswers(Answers):
         self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
     ) -> Any:
         """Return what `at` does."""
-        if unknown not in self.unknowns:
-            fix = suggestion(unknown, self.unknowns) or f"there are {', '.join(self.unknowns)}."
-            raise ProblemError(f"{unknown!r} is no unknown", fix=fix)
+        at = self._asked_at(points, unknown, extrapolate)
         names, grid, values = self.on_grid(unknown, derivative)
-        at = as_rows(points, self.coordinates)
-        if not extrapolate:
-            self._check_inside(at, unknown)
         columns = np.stack([at[:, self.coordinates.index(name)] for name in names], axis=1)
         return _interpolated(grid, values, columns, self.degree)
 

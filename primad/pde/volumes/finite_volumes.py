@@ -16,7 +16,7 @@ from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
 from primad.functional.jit import jit
 from primad.pde.geometry.intervals import clock, space_of
-from primad.pde.problem.box_statements import check_box, conditions_of, given_numbers, refuse
+from primad.pde.problem.box_statements import GridMethod, check_box, conditions_of, refuse
 from primad.pde.problem.given_values import GivenValue
 from primad.pde.volumes.boundary_cells import End
 from primad.pde.volumes.conservation_laws import ConservationLaw
@@ -46,7 +46,7 @@ RUNGE_KUTTA = (np.array([1.0, 0.25, 2.0 / 3.0]), np.array([0.0, 0.75, 1.0 / 3.0]
 (C.-W. Shu & S. Osher, J. Comput. Phys. 77 (1988) 439)."""
 
 
-class Volumes:
+class Volumes(GridMethod):
     """A problem on finite volumes: a conservation law ∂u/∂t + ∇·f(u) = s on equal cells of a box, differentiated.
 
     The flux is what `primad.pde.flux_divergence` states, or is integrated from terms A(u) ∂u/∂x. Values at faces are
@@ -85,6 +85,8 @@ class Volumes:
         -0.0000 0.2500
     """
 
+    method = "volumes"
+
     def __init__(
         self,
         problem: Problem,
@@ -122,18 +124,6 @@ class Volumes:
         self._compiled = jit(self._run)
 
     # -- what is known -------------------------------------------------------------------------------------------------
-
-    def numbers(self, given: Numbers, partly: bool = False) -> dict[str, Any]:
-        """Return all coefficients and constants by name.
-
-        Args:
-            given: those that are stated.
-            partly: whether coefficients that are not stated are what a search would begin with.
-
-        Raises:
-            ProblemError: for a name that there is none of, or a coefficient that is not stated.
-        """
-        return given_numbers(self.problem, "volumes", "pde.Volumes", given, partly)
 
     def _rows(self, places: Sequence[Any], time: Any) -> Any:
         """Return the points of a grid of space at a time, one a row."""
@@ -287,9 +277,6 @@ class Volumes:
     def size(self) -> str:
         """How many cells and steps there are, in words."""
         return f"{' × '.join(map(str, self.cells))} cells, {self.frames * self._each} steps"
-
-    def __repr__(self) -> str:
-        return f"<{self.size}>"
 
 
 def by_volumes(
