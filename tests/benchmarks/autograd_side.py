@@ -5,6 +5,7 @@ from importlib.metadata import version
 import autograd
 import autograd.numpy as anp
 import numpy as np
+from loops import looped
 from residuals import NU, RESIDUALS, chain, mean_square, rosenbrock, spread
 from simulations import MOVING as OF_SIMULATION
 from simulations import SIMULATIONS
@@ -72,12 +73,6 @@ def losses(workload):
     return found
 
 
-def fold(step, carry, rows, length):
-    for i in range(length):
-        carry = step(carry, None if rows is None else rows[i])
-    return carry
-
-
 def variants(workload):
     """Return the functions to time, by name."""
     if workload.kind == "pulses-hessian":  # minutes
@@ -85,10 +80,10 @@ def variants(workload):
     if workload.kind == "assembly":  # it has no sum by index
         return {}
     if workload.group == "simulations":
-        loss = SIMULATIONS[workload.kind](anp, fold)
+        loss = SIMULATIONS[workload.kind](anp, looped)
         return {NAME: autograd.value_and_grad(loss, OF_SIMULATION.get(workload.kind, 0))}
     if workload.group == "complex":
-        return {NAME: autograd.value_and_grad(WAVES[workload.kind](anp, fold), MOVING.get(workload.kind, 0))}
+        return {NAME: autograd.value_and_grad(WAVES[workload.kind](anp, looped), MOVING.get(workload.kind, 0))}
     if workload.group in ("start", "burgers-large", "loops", "long", "linear-algebra"):
         return {}
     if workload.group == "plain":

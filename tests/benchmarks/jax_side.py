@@ -9,7 +9,7 @@ import jax.scipy.sparse.linalg
 import numpy as np
 from everyday import EVERYDAY
 from everyday import MOVING as PARAMETERS
-from loops import LOSSES, root
+from loops import LOSSES, looped, root
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import (
     DAMPING_OF_PRODUCTS,
@@ -252,12 +252,6 @@ def fold(step, carry, rows, length):
 
 
 fold.eig = partial(jax.lax.linalg.eig, compute_left_eigenvectors=False, enable_eigvec_derivs=True)
-
-
-def looped(step, carry, rows, length):
-    for i in range(length):
-        carry = step(carry, None if rows is None else rows[i])
-    return carry
 
 
 fold.add_at = looped.add_at = lambda n, index, values: jnp.zeros(n, values.dtype).at[index].add(values)

@@ -117,3 +117,10 @@ def unrolled(step, carry, length):
     for _ in range(length):
         carry = step(carry)
     return carry
+
+
+def looped(step, carry, rows, length):
+    """Take the steps by a loop of Python, with a row of some arrays each, if there are any."""
+    for i in range(length):
+        carry = step(carry, None if rows is None else rows[i])
+    return carry

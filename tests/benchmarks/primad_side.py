@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from everyday import EVERYDAY
 from everyday import MOVING as PARAMETERS
-from loops import LOSSES, root, unrolled
+from loops import LOSSES, looped, root, unrolled
 from matrices import MOVING, OF_MATRICES
 from residuals import (
     RESIDUALS,
@@ -111,12 +111,6 @@ def everyday(workload):
 
 def fold(step, carry, rows, length):
     return primad.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
-
-
-def looped(step, carry, rows, length):
-    for i in range(length):
-        carry = step(carry, None if rows is None else rows[i])
-    return carry
 
 
 fold.add_at = looped.add_at = lambda n, index, values: pnp.add_at(np.zeros(n), index, values)

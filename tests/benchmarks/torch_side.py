@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from everyday import EVERYDAY
 from everyday import MOVING as PARAMETERS
-from loops import LOSSES, root, unrolled
+from loops import LOSSES, looped, root, unrolled
 from matrices import MOVING, OF_MATRICES, by_cholesky
 from residuals import NU, RESIDUALS, chain, mean_square, momentum_and_continuity, nested, rosenbrock
 from simulations import MOVING as OF_SIMULATION
@@ -244,18 +244,12 @@ def evidence():
     return found
 
 
-def fold(step, carry, rows, length):
-    for i in range(length):
-        carry = step(carry, None if rows is None else rows[i])
-    return carry
-
-
-fold.add_at = lambda n, index, values: torch.zeros(n, dtype=values.dtype).index_add(0, index.ravel(), values.ravel())
+looped.add_at = lambda n, index, values: torch.zeros(n, dtype=values.dtype).index_add(0, index.ravel(), values.ravel())
 
 
 def waves(workload):
     """Return the value of a program of complex numbers with its derivative, in the others' convention."""
-    derived = pulled_back(WAVES[workload.kind](torch, fold), OF_COMPLEX.get(workload.kind, (0,)))
+    derived = pulled_back(WAVES[workload.kind](torch, looped), OF_COMPLEX.get(workload.kind, (0,)))
 
     def conjugated(*of):
         value, slopes = derived(*of)
@@ -269,7 +263,9 @@ def variants(workload):
     if workload.kind == "pulses-hessian":  # minutes
         return {}
     if workload.group == "simulations":
-        return {"PyTorch": pulled_back(SIMULATIONS[workload.kind](torch, fold), OF_SIMULATION.get(workload.kind, (0,)))}
+        return {
+            "PyTorch": pulled_back(SIMULATIONS[workload.kind](torch, looped), OF_SIMULATION.get(workload.kind, (0,)))
+        }
     if workload.group == "complex":
         return waves(workload)
     if workload.group == "everyday":

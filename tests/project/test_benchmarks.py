@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import primad
-import primad.numpy as pnp
 from tests.benchmarks import distributed, hyperelastic, sweep
 from tests.benchmarks.limit import Work, least_work
 from tests.benchmarks.machine import Limits
 from tests.benchmarks.measure import DisagreementError, check_agreement
 from tests.benchmarks.nist.__main__ import table as nist_table
+from tests.benchmarks.predictions import primad_side
 from tests.benchmarks.report import medians, merged, page, standing, table, target_ratio, write
 from tests.benchmarks.simulations import MOVING, SIMULATIONS, of_simulations
 from tests.benchmarks.small import SMALL
@@ -111,24 +111,11 @@ def test_the_page_says_first_how_many_programs_are_ahead(rows):
     assert line in page(timed, "2000-01-01") and standing(rows) == []
 
 
-def scanned(step, carry, rows, length):
-    return primad.scan(lambda c, row: (step(c, row), None), carry, rows, length=length)[0]
-
-
-def looped(step, carry, rows, length):
-    for i in range(length):
-        carry = step(carry, None if rows is None else rows[i])
-    return carry
-
-
-scanned.add_at = looped.add_at = lambda n, index, values: pnp.add_at(np.zeros(n), index, values)
-
-
 @pytest.mark.parametrize("kind", SIMULATIONS)
 def test_simulations_have_gradients_by_scan_and_by_loops(kind):
     """Each is differentiable where it is timed, and its derivative along a direction is that of differences."""
     given = of_simulations(kind, 16)
-    for repeat in (scanned, looped):
+    for repeat in (primad_side.fold, primad_side.looped):
         loss, moving = SIMULATIONS[kind](np, repeat), MOVING.get(kind, 0)
         slopes = primad.grad(loss, moving)(*given)
         places, slopes = ((moving,), (slopes,)) if isinstance(moving, int) else (moving, slopes)
