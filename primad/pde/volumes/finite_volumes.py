@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import DomainError, ProblemError
+from primad.errors import DomainError, ProblemError, StepsError
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
 from primad.functional.jit import jit
@@ -185,7 +185,15 @@ class Volumes(GridMethod):
         def run(first: Any) -> Any:
             return while_loop(lambda carry: carry[1] < end, step, (first, self.clock.low, 0.0, np.zeros(len(first))))
 
-        state, _, most, largest = jit(run)(first)
+        try:
+            state, _, most, largest = jit(run)(first)
+        except StepsError:
+            raise DomainError(
+                "volumes: waves are so fast that there would be more than 100 000 steps",
+                why=f"A step takes them through a share cfl={self.cfl:g} of a cell at most; times may also be so large "
+                "that a step is lost in their rounding.",
+                fix="take fewer cells, a shorter time that begins at 0, or units in which waves are slower.",
+            ) from None
         if not np.all(np.isfinite(state)) or not np.isfinite(most):
             raise _infinite(self.cfl)
         sizes = np.where(largest > 0, largest, 1.0)

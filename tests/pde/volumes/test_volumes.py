@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import primad
 from primad import pde
 from primad.errors import DomainError, ProblemError, ShapeError
+from primad.pde.volumes import finite_volumes
 from scientific_examples import shock_tube
 from tests.sweeps import thinned
 
@@ -388,3 +390,19 @@ def test_what_is_asked_of_volumes_is_checked() -> None:
         solution.u(1.5, 0.1)
     assert solution.u(0.0, 0.25) == pytest.approx(solution.u(1.0, 0.25))
     assert repr(solution) == "<solution of u: 20 cells, 26 steps>"
+
+
+@pytest.mark.parametrize(("speed", "begin"), [(1e18, 0.0), (1e6, 1e9)])
+def test_waves_that_are_too_fast_for_any_number_of_steps_are_refused(
+    speed: float, begin: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at times so large that a step is lost in their rounding."""
+    monkeypatch.setattr(finite_volumes, "while_loop", partial(finite_volumes.while_loop, max_steps=300))
+    problem = pde.Problem(
+        lambda u, c: u.t + c * u.x,
+        LINE * pde.Time(begin, begin + 1e-3),
+        [pde.Periodic("x"), pde.Initial(u=lambda x: np.sin(2 * np.pi * x))],
+        constants={"c": speed},
+    )
+    with pytest.raises(DomainError, match="fewer cells"):
+        pde.Volumes(problem, cells=40)
