@@ -230,10 +230,11 @@ def _advanced(x: TracedArray, indices: list[Any], axes: list[int], place: int) -
 def counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequence[int]) -> list[Any]:
     """Return index arrays of axes of some lengths, which broadcast together, without negative numbers.
 
-    Of a single one that is traced, negative numbers are left to the op that takes it.
+    Of a single one that is traced, negative numbers are left to the op that takes it. Of several, numbers that are out
+    of range become so large that the position along all axes is too, so that the op refuses it.
     """
     found = []
-    for axis, item, n in zip(axes, indices, lengths, strict=True):
+    for place, (axis, item, n) in enumerate(zip(axes, indices, lengths, strict=True)):
         if not isinstance(item, TracedArray):
             item = np.asarray(item, np.int64)
             if item.size and (item.min() < -n or item.max() >= n):
@@ -244,6 +245,7 @@ def counted_from_0(indices: Sequence[Any], axes: Sequence[int], lengths: Sequenc
         elif len(axes) > 1:
             item = convert(item, np.int64)  # flat positions do not fit narrow integers
             item = ops.select(item < 0, item + n, item)
+            item = ops.select((item < 0) | (item >= n), item * 0 + math.prod(lengths[: place + 1]), item)
         found.append(item)
     try:
         np.broadcast_shapes(*[item.shape for item in found])
