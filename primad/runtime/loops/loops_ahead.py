@@ -33,6 +33,7 @@ class LoopsAhead:
         """Begin anew, in a forked child, which has no threads."""
         self._waiting: dict[Hashable, tuple[Callable[[], Any], Context]] = {}
         self._making: dict[Hashable, LockType] = {}
+        self._writers: set[object] = set()
         self._turn = Lock()
 
     def begin(self, makers: Mapping[Hashable, Callable[[], Any]]) -> None:
@@ -44,13 +45,21 @@ class LoopsAhead:
         for key, make in makers.items():
             if key not in self._making:
                 self._waiting[key] = make, copy_context()
-        with suppress(RuntimeError):
-            for _ in list(makers)[:2]:  # one writes while LLVM, which compiles one at a time, has a text of the other
-                start_new_thread(self._make_all, ())
+        # Of two threads one writes while LLVM, which compiles one text at a time, has that of the other.
+        for _ in range(min(len(self._waiting), 2 - len(self._writers))):
+            writer = object()
+            self._writers.add(writer)
+            try:
+                start_new_thread(self._make_all, (writer,))
+            except RuntimeError:
+                self._writers.discard(writer)
+        if not self._writers:
+            self._waiting.clear()
 
-    def _make_all(self) -> None:
+    def _make_all(self, writer: object) -> None:
         while self._waiting:
             self._make_next(self._turn)
+        self._writers.discard(writer)
 
     def _make_next(self, turn: LockType) -> None:
         turn.acquire()
@@ -82,6 +91,8 @@ class LoopsAhead:
 
     def wait(self, key: Hashable) -> None:
         """Wait for a value that is being made; one that has not begun is left to who asks."""
+        if not self._waiting and not self._making:  # as for most of all runs of loops
+            return
         if self._waiting.pop(key, None) is not None:
             return
         WRITTEN.get()()

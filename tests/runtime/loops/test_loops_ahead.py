@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad.native.llvm.compiler import WRITTEN
 from primad.runtime.loops import loop_executables
 from primad.runtime.loops.loops_ahead import LoopsAhead
 
@@ -101,8 +102,38 @@ def test_without_threads_who_asks_makes_all(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("primad.runtime.loops.loops_ahead.start_new_thread", none)
     ahead = LoopsAhead()
     ahead.begin({"only": lambda: None})
+    assert not ahead._waiting and not ahead._writers  # nothing is held for threads that never are
     _waited(ahead, "only")
-    assert not ahead._waiting
+
+
+def test_the_next_is_written_while_llvm_has_the_last_one() -> None:
+    """The turn passes on when LLVM begins, and not before; and when all is made."""
+    ahead, begun, order = LoopsAhead(), threading.Event(), []
+
+    def first() -> None:
+        time.sleep(10 * PAUSE)  # it is being written
+        order.append(begun.is_set())
+        WRITTEN.get()()
+        order.append(begun.wait(PATIENCE))
+
+    ahead.begin({"first": first, "second": begun.set, "third": lambda: order.append("third")})
+    deadline = time.monotonic() + PATIENCE
+    while ahead._writers and time.monotonic() < deadline:
+        time.sleep(PAUSE)
+    assert order[:2] == [False, True] or order == [False, "third", True]
+    assert not ahead._writers and not ahead._making
+
+
+def test_there_are_two_threads_however_many_plans_begin() -> None:
+    ahead, goes_on, most = LoopsAhead(), threading.Event(), []
+    for plan in range(5):
+        ahead.begin({(plan, loop): goes_on.wait for loop in range(3)})
+        most.append(len(ahead._writers))
+    goes_on.set()
+    deadline = time.monotonic() + PATIENCE
+    while ahead._writers and time.monotonic() < deadline:
+        time.sleep(PAUSE)
+    assert max(most) == 2 and not ahead._writers and not ahead._waiting
 
 
 ENDS = """
