@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.pde.geometry.point_arguments import Place, as_normal
+from primad.pde.geometry.sampling import Array
 from primad.pde.lines.grid_derivatives import Differences
 from primad.pde.problem.conditions import Condition, Neumann, Robin
 from primad.pde.problem.given_values import GivenValue
@@ -55,6 +56,15 @@ class LineEnd:
         )
         row = differences.line(self._axis, 1)[[-1 if self._upper else 0], :].toarray()[0]
         self._slope = row if self._upper else -row
+
+    def mark(self, held: Array) -> None:
+        """Say which values a condition holds.
+
+        Args:
+            held: for each unknown and point of the grid, where those of this end become true.
+        """
+        if not self._free:
+            np.moveaxis(held[self.place], self._axis, 0)[-1 if self._upper else 0] = True
 
     def held(self, values: Any, at: Any, numbers: Mapping[str, Any]) -> Any:
         """Return values on the grid, of which those at the end are what the condition says.

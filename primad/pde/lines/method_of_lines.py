@@ -125,6 +125,13 @@ class Lines(GridMethod):
             for end in "-+"
             if not periodic
         ]
+        held = np.zeros((len(problem.unknowns), *self.counts), np.bool_)
+        for one in self._ends:
+            one.mark(held)
+        held = held.reshape(len(held), -1)
+        # Where conditions hold all values the equations are not asked: there they may have none, as u.x / x at 0.
+        self._moving: Array = np.flatnonzero(~held.all(axis=0))
+        self._moves: Array = ~held[:, self._moving]
         self._check_equations(numbers)
         self.steps = steps or self._chosen_steps(derivatives)
 
@@ -181,15 +188,23 @@ class Lines(GridMethod):
         )
 
     def _residual(self, time: Any, state: Any, rates: Any, numbers: Numbers) -> Any:
-        """Return what the equations say is zero at all points, a row for each."""
-        at, domain, names = self._points(time), self.problem.domain, self.problem.unknowns
+        """Return what the equations say is zero, a row for each, at the points that are not held.
+
+        Args:
+            time: the time.
+            state: values at all points.
+            rates: of change, at the points that are not held.
+            numbers: coefficients and constants by name.
+        """
+        moving = self._moving
+        at, domain, names = self._points(time)[moving], self.problem.domain, self.problem.unknowns
 
         def take(name: str, along: tuple[str, ...]) -> Any:
             if not name:
                 return at[:, domain.names.index(along[0])]
             if self.time in along:
                 return rates[names.index(name)]
-            return self.derivative(state[names.index(name)], tuple([along.count(axis) for axis in self.space]))
+            return self.derivative(state[names.index(name)], tuple([along.count(axis) for axis in self.space]))[moving]
 
         fields = {name: GivenField(name, domain, take, (at.shape[0],)) for name in names}
         known = ChainMap({**numbers, **fields, "points": at}, Place(domain.names, at))  # type: ignore[arg-type]
@@ -202,7 +217,7 @@ class Lines(GridMethod):
         for names in self._asked():
             if self.time in names and names != (self.time,):
                 self._refuse(f"the derivative {' '.join(names)}", f"those of first order in {self.time}")
-        count, shape = len(self.problem.unknowns), (len(self.problem.unknowns), int(np.prod(self.counts)))
+        count, shape = len(self.problem.unknowns), (len(self.problem.unknowns), len(self._moving))
         start, nothing = np.asarray(self._start(numbers)), np.zeros(shape)
         units = [np.eye(count)[place][:, None] * np.ones(shape) for place in range(count)]
 
@@ -266,8 +281,9 @@ class Lines(GridMethod):
 
         def slope(time: Any, y: Any) -> Any:
             state = self._held(pnp.reshape(y, shape), time, known)
-            rates = -(self._inverse @ self._residual(time, state, np.zeros(np.shape(state)), known))
-            return pnp.reshape(rates, (-1,))
+            found = self._inverse @ self._residual(time, state, np.zeros(self._moves.shape), known)
+            rates = pnp.where(self._moves, -found, 0.0)
+            return pnp.reshape(pnp.add_at(np.zeros(np.shape(state)), (slice(None), self._moving), rates), (-1,))
 
         first, span = pnp.reshape(self._start(known), (-1,)), (self.times[0], self.times[-1])
         rtol = atol = self.tolerance
@@ -276,7 +292,8 @@ class Lines(GridMethod):
             raise DomainError(
                 f"lines: steps of {self.steps} end before {self.time} = {self.times[-1]:g}",
                 why=str(found.message),
-                fix='take steps="RODAS4" for stiff equations, more points, or a lower order; jumps want volumes.',
+                fix=('take steps="RODAS4" for stiff equations, ' if self.steps != "RODAS4" else "take ")
+                + "more points, or a lower order; jumps want volumes.",
             )
         every = [
             self._held(pnp.reshape(found.y[:, place], shape), time, known) for place, time in enumerate(self.times)

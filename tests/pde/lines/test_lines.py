@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import primad
 from primad import pde
@@ -207,3 +208,38 @@ def test_spectral_solutions_are_as_exact_between_points(points: int) -> None:
     wave = 2 * np.pi * (places - 0.5)
     np.testing.assert_allclose(solution.u(places, 0.5), np.sin(wave), atol=3e-7)
     np.testing.assert_allclose(solution.u.d("x")(places, 0.5), 2 * np.pi * np.cos(wave), atol=3e-6)
+
+
+def test_equations_are_not_asked_where_conditions_hold_the_values() -> None:
+    """Heat on a disk, along its radius: at the centre the equation has 1 / x, and a condition says the slope is 0."""
+    zero = special.jn_zeros(0, 1)[0]
+    problem = pde.Problem(
+        lambda u, x, k: u.t - k * (u.xx + u.x / x),
+        LINE * pde.Time(0, 0.1),
+        [
+            pde.Neumann(u=0, on="x-"),
+            pde.Dirichlet(u=0, on="x+"),
+            pde.Initial(u=lambda x: primad.scipy.special.j0(zero * x)),
+        ],
+        constants={"k": 1.0},
+    )
+    lines = pde.Lines(problem, points=41)
+    right = np.exp(-0.1 * zero**2) * special.j0(zero * lines.places[0])
+    np.testing.assert_allclose(lines.values(k=1.0)["u"], right, atol=1e-7)
+    slope = primad.jacfwd(lambda k: lines.values(k=k)["u"])(1.0)
+    np.testing.assert_allclose(slope, -0.1 * zero**2 * right, atol=1e-6)
+
+
+def test_an_end_that_one_of_two_unknowns_has_free_moves_by_its_equation() -> None:
+    """Sound in a tube: the velocity is held at a wall, where the pressure is what its equation says."""
+    problem = pde.Problem(
+        lambda p, v: (p.t + v.x, v.t + p.x),
+        LINE * pde.Time(0, 0.4),
+        [pde.Dirichlet(v=0), pde.Free("p"), pde.Initial(p=lambda x: np.cos(np.pi * x), v=0)],
+        unknowns="p v",
+        network=NET,
+    )
+    lines = pde.Lines(problem, points=41, order=6)
+    x, found = lines.places[0], lines.values()
+    np.testing.assert_allclose(found["p"], np.cos(np.pi * x) * np.cos(0.4 * np.pi), atol=1e-5)
+    np.testing.assert_allclose(found["v"], np.sin(np.pi * x) * np.sin(0.4 * np.pi), atol=1e-5)
