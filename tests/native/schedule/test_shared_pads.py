@@ -71,6 +71,14 @@ def test_random_pads_keep_their_bits(pads: list[tuple[int, int, bool]], rows: in
     assert np.array_equal(found, wanted)
 
 
+def test_zeros_between_elements_are_no_pads_around() -> None:
+    def spread(x: Any) -> Any:
+        return ops.pad(x, low=(0,), high=(2,), interior=(1,)) + ops.pad(x, low=(2,), high=(0,), interior=(1,))
+
+    program = lowered(spread, np.arange(1.0, 9.0))
+    assert len(pads_of(program)) == 2 and with_shared_pads(program) is program
+
+
 def test_pads_that_have_little_in_common_stay() -> None:
     """One array that has two far corners in it would be larger than both."""
 

@@ -1,10 +1,13 @@
 """Programs of middle size: which run as native functions of all steps, and that these compute the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import primad
 from primad.native.llvm import compiler as native
+from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors import native_executor
 from primad.runtime.executors.dispatch import NATIVE
 from primad.runtime.executors.executor import PLAIN, Options
@@ -299,3 +302,8 @@ def test_differences_of_neighbours_are_native_however_large(monkeypatch):
     for found, wanted in zip(plan.run([u]), Plan(program).run([u]), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
     assert middle_plan(lowered(primad.grad(lambda u: np.sum(np.exp(laplacian(u)))), u)) is None
+    assert middle_plan(lowered(primad.grad(lambda u: np.sum((laplacian(u) @ laplacian(u).T) ** 2)), u)) is None
+    monkeypatch.setattr(
+        middle_programs, "BUDGET", replace(BUDGET, uninterrupted=1)
+    )  # it would not be interrupted in time
+    assert middle_plan(program) is None

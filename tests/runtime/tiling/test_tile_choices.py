@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primad
 from primad.ir.array_types import ArrayType
 from primad.native.llvm.compile_limits import BUDGET
 from primad.recording.tracing import program_of
@@ -187,3 +188,16 @@ def test_tiles_that_are_kept_are_of_a_length_that_there_is(
     for other in ([5, products, loops], [128, products, loops], [length, 1.0, loops], [length, products, True]):
         with pytest.raises(ValueError, match="no tiles of this program"):
             read[0]([*other, text])
+
+
+def test_of_axes_that_hold_as_much_the_first_is_cut() -> None:
+    """Slices of rows that are gathered lie in order, those of columns do not; what holds more goes before."""
+    types = [primad.ArrayType((500, 32), np.float64), primad.ArrayType((200,), np.int64)]
+    rows = tileable_dimensions(primad.trace(lambda x, i: np.sin(x[i]))(*types))
+    assert [dimension.length for dimension in rows] == [200, 32]
+    columns = tileable_dimensions(
+        primad.trace(lambda x, i: np.sin(x[:, i]))(*types[:1], primad.ArrayType((8,), np.int64))
+    )
+    assert [dimension.length for dimension in columns][0] == 500
+    summed = tileable_dimensions(primad.trace(lambda x: np.sin(np.sum(np.exp(x), 0)))(types[0]))
+    assert [dimension.length for dimension in summed] == [32, 500]
