@@ -198,6 +198,6 @@ def test_of_axes_that_hold_as_much_the_first_is_cut() -> None:
     columns = tileable_dimensions(
         primad.trace(lambda x, i: np.sin(x[:, i]))(*types[:1], primad.ArrayType((8,), np.int64))
     )
-    assert [dimension.length for dimension in columns][0] == 500
+    assert columns[0].length == 500
     summed = tileable_dimensions(primad.trace(lambda x: np.sin(np.sum(np.exp(x), 0)))(types[0]))
     assert [dimension.length for dimension in summed] == [32, 500]
