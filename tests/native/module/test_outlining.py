@@ -126,6 +126,34 @@ def test_parts_read_views_of_what_others_made():
 
 
 @needs_compiler
+@pytest.mark.usefixtures("cut")
+def test_equal_functions_of_parts_are_one_but_those_that_name_their_part():
+    """Loops whose members end by themselves count their turns in a number of their part, which others don't know."""
+
+    def halved(x):
+        return primad.while_loop(lambda c: c > 1.0, lambda c: c / 2.0, x, max_steps=50)
+
+    def f(x, y):
+        x = primad.vmap(halved)(x)
+        for _ in range(4):
+            x = np.sin(x * y) + np.cumsum(x)
+        z = primad.vmap(halved)(x + 3.0)
+        for _ in range(4):
+            z = np.cos(z * y) + x
+        return np.sum(z)
+
+    arguments = np.linspace(1.0, 9.0, 9), np.ones(9)
+    text = outlined_text.text_of(simplify(primad.lower(primad.trace(f)(*arguments)).hoisted()))
+    functions = re.findall(r"^define .*?^}", text.functions, flags=re.MULTILINE | re.DOTALL)
+    counting = [function for function in functions if "spent" in function]
+    assert len(counting) > 1 and any("@KERNEL.shared" in function for function in functions)
+    for function in counting:
+        owner = re.search(r"@(KERNEL\.part\d+)", function).group(1)
+        assert set(re.findall(r"@([\w.]+)\.spent", function)) == {owner}
+    check(f, *arguments)
+
+
+@needs_compiler
 def test_the_steps_of_a_loop_are_compiled_once(monkeypatch):
     """The number of different parts does not grow with the number of steps, where these stay unrolled."""
     monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 10**9)

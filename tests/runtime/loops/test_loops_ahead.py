@@ -50,6 +50,23 @@ def test_each_loop_is_made_once_and_ahead(monkeypatch: pytest.MonkeyPatch) -> No
     assert {thread for _, thread in made} <= {threading.main_thread().ident}
 
 
+def test_loops_whose_members_end_by_themselves_are_not_made_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run as loops over members, and a loop of one member would be made for nothing."""
+    begun: list[Any] = []
+    monkeypatch.setattr(loop_executables.AHEAD, "begin", lambda makers: begun.extend(makers))
+
+    def halved(x: Any) -> Any:
+        return primad.while_loop(lambda c: np.sum(c) > 1.0, lambda c: c @ c.T / 8.0, x, max_steps=50)
+
+    x = np.ones((3, 40, 40)) / 40
+    program = primad.trace(primad.vmap(halved))(x)
+    loop_executables.begin_loops(program.nodes, program, None)
+    assert not begun
+    alone = primad.trace(halved)(x[0])
+    loop_executables.begin_loops(alone.nodes, alone, None)
+    assert begun
+
+
 def _waited(ahead: LoopsAhead, key: str) -> None:
     """Wait for a value, for so long that who waits for ever is found."""
     thread = threading.Thread(target=lambda: ahead.wait(key), daemon=True)

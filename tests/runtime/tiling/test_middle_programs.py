@@ -303,6 +303,8 @@ def test_differences_of_neighbours_are_native_however_large(monkeypatch):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
     assert middle_plan(lowered(primad.grad(lambda u: np.sum(np.exp(laplacian(u)))), u)) is None
     assert middle_plan(lowered(primad.grad(lambda u: np.sum((laplacian(u) @ laplacian(u).T) ** 2)), u)) is None
+    turned = lowered(lambda u: np.sum((u[::-1] - u) ** 2 + u[:, ::-1] * u), u)
+    assert middle_plan(turned) is None  # nothing is padded
     monkeypatch.setattr(
         middle_programs, "BUDGET", replace(BUDGET, uninterrupted=1)
     )  # it would not be interrupted in time
