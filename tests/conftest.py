@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import pytest
 from _pytest.runner import runtestprotocol
+from msgspec.structs import force_setattr
 
 # The workers of a run share the processors. With threads of its own in each, BLAS waits for them in loops that take
 # five times as long as the products. What depends on those threads sets the number itself.
@@ -47,7 +48,7 @@ def pytest_configure(config):
     that nothing said wrongly is missed. What selects still faster knows no masked vectors.
     """
     if not is_swept(config):
-        object.__setattr__(BUDGET, "level", 0)
+        force_setattr(BUDGET, "level", 0)
         with contextlib.suppress(ImportError):
             importlib.import_module("llvmlite.binding").set_option("primad", "-fast-isel=0")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad import ops
 from primad.enclosures.bounds import Bounds, around, undefined_where, within
@@ -35,8 +35,7 @@ TAIL_ERROR = float(np.finfo(np.float64).tiny)
 """Absolute error of those that fall to 0: of what is below the smallest normal number SciPy computes 0 at times."""
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Where a function grows and falls.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.enclosures.bounds import Bounds
 from primad.enclosures.boxes import BatchedFunction, Boxes
@@ -17,8 +17,7 @@ MOST = 100_000
 """Boxes that a search looks at, if not said otherwise. Chosen: seconds to a minute."""
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(Struct, frozen=True):
     """What is proven of a function's range on a box.
 
     Attributes:

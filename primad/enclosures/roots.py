@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.enclosures.array_bounds import contract_bounds
 from primad.enclosures.bounds import Bounds, point
@@ -23,8 +23,7 @@ STEPS = 60
 """Steps of Newton's method to a zero that is proven. Chosen: it converges in a few, or at least halves its box."""
 
 
-@dataclass(frozen=True)
-class Roots:
+class Roots(Struct, frozen=True):
     """The zeros of a system in a box.
 
     Attributes:

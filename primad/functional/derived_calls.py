@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
 from primad.ir.array_types import ArrayType
@@ -36,8 +36,7 @@ MOST_MISSES = 4
 what changes with each call, as a step's number does, will change again."""
 
 
-@dataclass
-class _Kept:
+class _Kept(Struct):
     """What is kept of a function's recording.
 
     Attributes:

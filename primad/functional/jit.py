@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from primad.errors import ShapeError, TracingError
 from primad.functional.control.inlining import called
@@ -213,8 +213,7 @@ MOST_ENTRIES = 8
 trying all of them should take no longer than finding the right plan."""
 
 
-@dataclass(eq=False)
-class _Compilation:
+class _Compilation(Struct, eq=False):
     """What `jit` keeps of one function: what was compiled, and how.
 
     Attributes:

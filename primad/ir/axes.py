@@ -8,17 +8,17 @@ are derived from these two.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType, TupleType
 
 Role = Literal["mapped", "summed", "made", "mixed"]
 
 
-@dataclass(frozen=True)
-class Factors:
+class Factors(Struct, frozen=True):
     """The label of an axis that is several indices, the first the outermost: what a reshape merges or splits.
 
     Attributes:
@@ -30,8 +30,7 @@ class Factors:
     lengths: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Strided:
+class Strided(Struct, frozen=True):
     """The label of an axis whose index i is the element start + step · i of a named one (of an op that only moves)."""
 
     name: Hashable
@@ -39,8 +38,7 @@ class Strided:
     step: int
 
 
-@dataclass(frozen=True)
-class Slide:
+class Slide(Struct, frozen=True):
     """Where windows move the indices of an axis: i goes to (factor · i + offset) / divisor, for each offset.
 
     Attributes:
@@ -61,8 +59,7 @@ def is_name(label: Label) -> bool:
     return label is not None and not isinstance(label, (Factors, Strided))
 
 
-@dataclass(frozen=True)
-class AxisMap:
+class AxisMap(Struct, frozen=True, dict=True):
     """The labels of the axes of an op's operands and results.
 
     A label is the name of an index, or None for an axis that the op mixes. Axes of equal names are the same index, and
@@ -181,8 +178,7 @@ def _product(lengths: Iterable[int]) -> int:
     return total
 
 
-@dataclass(frozen=True)
-class NewAxes:
+class NewAxes(Struct, frozen=True):
     """What becomes of the axes of one array.
 
     Attributes:
@@ -217,8 +213,7 @@ class NewAxes:
         return tuple([new if axis is None else values[axis] for axis in self.old])
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """What becomes of the axes of an op's operands and results when axes are inserted, dropped, resized or reordered.
 
     At most one axis is new; it leads.

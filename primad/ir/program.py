@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from primad.errors import ProgramError
 from primad.ir.array_types import ArrayType, TupleType
@@ -27,8 +28,7 @@ from primad.ir.text import render
 from primad.ir.walks import needed_between, reachable
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What one run of a program costs, by counting: `flops`, `matmul_flops`, `bytes` written, `nodes`.
 
     A multiply-add of a contraction counts as two flops, any other element computed as one; bytes are those of all

@@ -7,9 +7,10 @@ import dis
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from primad.errors import (
     PACKAGE,
@@ -31,8 +32,7 @@ Step = tuple[FrameType, int, int]
 """Of a traceback: the frame, the instruction, the line."""
 
 
-@dataclass(frozen=True)
-class _Failure:
+class _Failure(Struct, frozen=True):
     """An error that left the user's function.
 
     Attributes:

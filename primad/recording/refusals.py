@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass
 from types import CodeType, FrameType
 
 import numpy as np
+from msgspec import Struct
 
 from primad.errors import PACKAGE, TracingError, users_frame
 from primad.recording.foreign import more_than_elements
@@ -39,8 +39,7 @@ _OTHER_NAMES = {
 """What functions of `math` are called where NumPy has no function of the same name, or another meaning."""
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An answer to a question for numbers, and the instruction of the user's that led to it.
 
     C code may drop the exception, compute on and then raise another.

@@ -12,10 +12,12 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad.errors import TracingError, shown_place
 
@@ -50,8 +52,7 @@ def place_of(frame: FrameType, met: object = None) -> CodePlace:
     return CodePlace(frame.f_code, frame.f_lasti, frame.f_globals, met)
 
 
-@dataclass(frozen=True)
-class Doing:
+class Doing(Struct, frozen=True):
     """The expression that a frame was running.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
@@ -55,8 +56,7 @@ CACHED_BYTES = SECOND_CACHE.size
 """Bytes; larger arrays come from memory."""
 
 
-@dataclass(frozen=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """Speeds for one dtype.
 
     Attributes:
@@ -85,8 +85,7 @@ class Machine:
         return replace(self, peak=self.peak_alone)
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """Predicted seconds, by what they are spent on."""
 
     products: float = 0.0

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad.errors import PrimadError
 from primad.ir.node import Node
@@ -24,8 +25,7 @@ MORE_STEPS = "pass a greater max_steps, or change the condition (values that are
 """What is wrong with a loop that does not end, and what to do."""
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A value for which an op is not defined.
 
     Attributes:

@@ -14,7 +14,8 @@ over its directions, and not on everything.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -60,8 +61,7 @@ def _uses(node: Node, demand: Axes) -> list[Axes]:
     return _passage(node, demand).sums
 
 
-@dataclass(frozen=True)
-class _SumPassage:
+class _SumPassage(Struct, frozen=True):
     """How a sum passes a node.
 
     Attributes:

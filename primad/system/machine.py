@@ -16,13 +16,13 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.system.environment import LEAST_CACHE_BYTES, is_off, whole_number
 from primad.system.process import made_once
@@ -54,8 +54,7 @@ FEWEST_REGISTERS = vector_registers(32)
 """The vectors that every processor has registers for."""
 
 
-@dataclass(frozen=True)
-class Core:
+class Core(Struct, frozen=True):
     """What a core does in its cycles, as far as the order of loops is chosen by it.
 
     Attributes:
@@ -110,8 +109,7 @@ and what runs natively, are chosen by it, so that the bits of sums depend on it.
 # -- caches ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DataCache:
+class DataCache(Struct, frozen=True):
     """A data cache, as one core sees it.
 
     Attributes:

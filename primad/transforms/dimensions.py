@@ -7,8 +7,9 @@ dimension because a value goes from one to the other, never because they are equ
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from primad.ir.array_types import TupleType
 from primad.ir.axes import AxisMap, Factors, Label, Strided, result_types
@@ -23,8 +24,7 @@ Results = list[tuple[int, Node]]
 """The results of a node that are used: their numbers, and the values that they are."""
 
 
-@dataclass(eq=False)
-class Dimension:
+class Dimension(Struct, eq=False):
     """Axes of values that are one index.
 
     Attributes:
@@ -120,8 +120,7 @@ class Dimensions:
                 self.of(result, axis).whole.add(result)
 
 
-@dataclass(frozen=True)
-class ResultAxis:
+class ResultAxis(Struct, frozen=True):
     """What an axis of a result is.
 
     Attributes:

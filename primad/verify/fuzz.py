@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import TupleType
 from primad.ir.program import Program
@@ -33,8 +33,7 @@ MARGIN = 1e-3
 """Programs are not differentiated closer than this to a kink."""
 
 
-@dataclass(frozen=True)
-class Counterexample:
+class Counterexample(Struct, frozen=True):
     """A random program on which two ways to compute the same thing disagree.
 
     Attributes:

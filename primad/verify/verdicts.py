@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
+
+from msgspec import Struct, field
 
 How = Literal["proved", "numeric", "tested", "exempt", "failed"]
 ORDER: tuple[How, ...] = ("proved", "numeric", "tested", "exempt", "failed")
@@ -18,8 +19,7 @@ MEANING = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One check of one op or law.
 
     Attributes:
@@ -35,8 +35,7 @@ class Row:
     note: str = ""
 
 
-@dataclass(repr=False)
-class Report:
+class Report(Struct):
     """What `primad.verify` returns.
 
     Attributes:

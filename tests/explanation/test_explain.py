@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import primad
 from primad.errors import TracingError
@@ -183,9 +184,9 @@ def test_quantities():
 
 def test_more_than_the_machines_speed_is_remarked_upon(explained):
     explained = replace(explained, load=0.0)
-    assert "busy" not in str(replace(explained, machine=replace(explained.machine, peak=1e15)))
+    assert "busy" not in str(replace(explained, machine=structs.replace(explained.machine, peak=1e15)))
     assert "busy: 9.0 programs" in str(replace(explained, load=9.0))
-    assert "the machine was busy" in str(replace(explained, machine=replace(explained.machine, peak=1e3)))
+    assert "the machine was busy" in str(replace(explained, machine=structs.replace(explained.machine, peak=1e3)))
 
 
 # -- the picture -------------------------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ def test_every_text_of_the_picture_is_inside_of_it_and_none_lies_on_another(expl
         found = primad.explain(lambda p, x: np.mean(u(p, x) ** 2), network(2, 32, 2), np.zeros((20_000, 2)))
     else:
         names = {"laplacian": "laplacian", "long name": "the_residual_of_a_differential_equation_" * 3, "enormous": "f"}
-        cost = replace(explained.stages[0].cost, flops=17 * 10**148, nodes=17 * 10**148)
+        cost = structs.replace(explained.stages[0].cost, flops=17 * 10**148, nodes=17 * 10**148)
         stages = (replace(explained.stages[0], cost=cost), *explained.stages[1:])
         found = replace(explained, name=names[which], stages=stages if which == "enormous" else explained.stages)
     root = ElementTree.fromstring(found.svg())
@@ -313,7 +314,7 @@ def test_limits_of_native_code_are_named(monkeypatch):
 
     assert primad.explain(f, np.eye(2)).causes == ()
     with monkeypatch.context() as patch:
-        patch.setattr(outlined_text, "BUDGET", replace(outlined_text.BUDGET, most=0.0, worth_cutting=0.0))
+        patch.setattr(outlined_text, "BUDGET", structs.replace(outlined_text.BUDGET, most=0.0, worth_cutting=0.0))
         (said,) = primad.explain(lambda x: f(x) * 1.25, np.eye(2)).causes
         assert "to compile" in said and "primad.scan" in said
     (said,) = primad.explain(lambda x: np.linalg.det(x), np.eye(800)).causes
@@ -386,7 +387,7 @@ def test_predictions_count_what_costs():
     assert spent(lambda a: np.linalg.eigh(a)[0], pairs) > 50 * LAPACK_SECONDS
     assert spent(lambda a: np.linalg.inv(a), pairs) < 50 * LAPACK_SECONDS
     wide = np.ones((1000, 1000))
-    slow = replace(speeds, bandwidth=1e9)
+    slow = structs.replace(speeds, bandwidth=1e9)
     product = simplify(primad.trace(lambda a, v: a @ v)(wide, wide[0]))
     assert NATIVE.as_function(product, None).predicted(slow).total >= wide.nbytes / slow.bandwidth
 

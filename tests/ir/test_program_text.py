@@ -10,13 +10,13 @@ import math
 import random
 import re
 import struct
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 import primad
 from primad import ArrayType, ProgramError

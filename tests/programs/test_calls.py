@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad.functional.control import inlining as jitted

@@ -6,10 +6,10 @@ calls of functions, Python's and C's.
 """
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad import ops

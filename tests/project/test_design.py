@@ -6,13 +6,13 @@ import ast
 import gc
 import re
 import weakref
-from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import fields
 
 import primad
 from primad import ops

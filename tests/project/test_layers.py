@@ -186,7 +186,7 @@ def test_no_cycles() -> None:
 
 
 LATE = [
-    "concurrent", "decimal", "fractions", "html", "jax", "llvmlite", "matplotlib", "mpmath", "rich", "safetensors",
+    "concurrent", "fractions", "html", "jax", "llvmlite", "matplotlib", "mpmath", "rich", "safetensors",
     "scipy", "sympy", "threadpoolctl", "typer",
 ]  # fmt: skip
 """What is loaded when it is first needed, from elsewhere."""

@@ -12,13 +12,14 @@ import importlib
 import pkgutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import Struct
 
 import primad
 import primad.scipy.sparse
@@ -549,7 +550,7 @@ WITHIN = [Options, Signature]
 
 
 def names_of(cls: Any) -> list[str]:
-    return [field.name for field in fields(cls)] if is_dataclass(cls) else [x for x in cls._fields if x != "kind"]
+    return [*cls.__struct_fields__] if issubclass(cls, Struct) else [x for x in cls._fields if x != "kind"]
 
 
 def values_of(key: Any) -> dict[str, Any]:

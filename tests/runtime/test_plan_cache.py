@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import primad
 from primad.native.llvm.compiler import Kernel, compiler
@@ -177,7 +178,7 @@ def test_captured_arrays_count():
     large = np.ones(100_000)
     f = primad.jit(lambda x: np.sum(x * large))
     f(np.ones(100_000))
-    (found,) = [value for value in vars(f.programs.__self__).values() if isinstance(value, Cache)]
+    (found,) = [value for value in structs.astuple(f.programs.__self__) if isinstance(value, Cache)]
     assert found.held >= large.nbytes
     assert EXECUTABLES.held >= 0 and BUILT.held >= 0
 

@@ -6,11 +6,11 @@ No program runs: nodes are priced on a machine whose speeds are so far apart tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad import ops

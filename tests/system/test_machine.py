@@ -10,11 +10,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields
 
 from primad.native.llvm.compile_limits import BUDGET
 from primad.system.machine import ASSUMED, CORE, DataCache, cache

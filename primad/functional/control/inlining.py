@@ -7,8 +7,9 @@ it is recorded once, and planned once, and so are its derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from primad.errors import TracingError
 from primad.ir.program import ClosedProgram
@@ -29,8 +30,7 @@ WORTH_A_CALL = 20
 The last bits of results depend on it."""
 
 
-@dataclass
-class _Known:
+class _Known(Struct):
     """What a trace knows of a function: how often it was recorded in place, the nodes that this made, its programs."""
 
     function: Callable[..., Any]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.derivatives.gradient_checks import check_declared
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Coloring:
+class Coloring(Struct, frozen=True):
     """Which columns and rows of a matrix of derivatives are taken together.
 
     Attributes:

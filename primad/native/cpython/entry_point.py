@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType
 from primad.ir.signature import Signature
@@ -41,8 +41,7 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-@dataclass(frozen=True)
-class CPythonEntry:
+class CPythonEntry(Struct, frozen=True):
     """The text of an entry, the addresses that it reads from its table, and the objects that lie there."""
 
     text: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType
 from primad.native.cpython.object_layout import DATA, NEW_FROM_DESCR, SCALAR, Objects
@@ -16,8 +16,7 @@ from primad.recording import tree
 _LEAF = tree.flatten(0)[1]
 
 
-@dataclass(frozen=True)
-class _Late:
+class _Late(Struct, frozen=True):
     """A scalar, which is made when its value is known.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import Node
 from primad.native.llvm.builder import Builder
@@ -21,8 +21,7 @@ FAILURE_BYTES = 2 * ctypes.sizeof(ctypes.c_int64)
 """Bytes of the scratch memory that an op has which can fail: one more than the place, and the value there."""
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """An op that is being written.
 
     Attributes:
@@ -131,8 +130,7 @@ def return_status(code: Builder, records: Sequence[str]) -> None:
     code.do("ret i64 0")
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Says that an op is not written.
 
     Attributes:
@@ -142,8 +140,7 @@ class Missing:
     reason: str
 
 
-@dataclass(frozen=True)
-class Loops:
+class Loops(Struct, frozen=True):
     """How an op is written that has loops of its own.
 
     Attributes:
@@ -173,8 +170,7 @@ Emit = Callable[..., str]
 """(vector, *operands, **params) -> value; the vector is of the operands' type, of those that are no conditions."""
 
 
-@dataclass(frozen=True)
-class Pointwise:
+class Pointwise(Struct, frozen=True):
     """How an op that works on each element alone is written.
 
     Attributes:
@@ -204,8 +200,7 @@ class Way(Enum):
     LOOP = "a loop around a program of its own, or a program that it calls"
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """How an op is written, or why it is not.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise, pointwise_at
@@ -40,8 +40,7 @@ def work_of_scatter_add(node: Node) -> int:
 # -- which elements meet -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """Where elements meet of an array in which indices are places, and of one that has the axes of the indices.
 
     The first is what a gather reads, or a scatter adds to; the second is what a gather writes, or a scatter adds.

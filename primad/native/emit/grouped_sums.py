@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from primad.native.llvm.strided_views import Code
 from primad.native.llvm.vectors import Vector
@@ -19,8 +20,7 @@ Add = Callable[[list[str], list[str]], list[str]]
 """(addresses, sums) -> sums, to which what lies there was added."""
 
 
-@dataclass(frozen=True)
-class Adding:
+class Adding(Struct, frozen=True):
     """What is added in the innermost loop of a sum.
 
     Attributes:

@@ -9,10 +9,10 @@ caller adds up. Its text says nothing about sizes, so tiles of any length share 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import LITERAL, Node, literal_value
 from primad.native.emit.pointwise import written
@@ -30,8 +30,7 @@ SUMS = ("rc", "oc", "c")
 """Layouts of sums."""
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(Struct, frozen=True):
     """An array that a kernel reads.
 
     Attributes:

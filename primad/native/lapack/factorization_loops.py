@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import Node
 from primad.native.emit.elementwise_loop import pointwise_at
@@ -24,8 +24,7 @@ from primad.system.machine import LAPACK_BLOCK
 INT32 = np.dtype(np.int32)
 
 
-@dataclass(frozen=True)
-class Factorization:
+class Factorization(Struct, frozen=True):
     """How LAPACK factorizes a matrix.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType

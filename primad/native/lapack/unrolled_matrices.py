@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import Node
 from primad.native.emit.axis_loops import in_vectors
@@ -21,8 +21,7 @@ from primad.native.llvm.vectors import BOOL, MANGLED, Vector, lanes_of
 from primad.native.unrolled.unrolled_context import Elements
 
 
-@dataclass(frozen=True)
-class Computed:
+class Computed(Struct, frozen=True):
     """What is computed of matrices.
 
     Attributes:

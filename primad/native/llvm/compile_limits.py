@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from primad.system.machine import THREAD_WORK
 from primad.transforms.lowering import SHORT_STEP
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Bounds of what is compiled, each in what is counted before there is code.
 
     LLVM takes 0.15 to 1 millisecond for an op (`primad.native.module.outlined_text`), and for one function longer than

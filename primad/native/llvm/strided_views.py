@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.vectors import BOOL, CELLS, MANGLED, filled
 from primad.system.machine import CORE
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True, dict=True):
     """Where the elements of a value lie.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -28,8 +28,7 @@ AT_ONCE = CORE.latency
 their values stay in the nearest cache."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """One loop of a stack.
 
     Attributes:

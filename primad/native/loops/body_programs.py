@@ -6,10 +6,11 @@ A program that is called is a body, too: that of a loop of one step, whose resul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import LEFT_OUT
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from primad.native.module.program_text import ProgramText
 
 
-@dataclass(frozen=True)
-class NativeBody:
+class NativeBody(Struct, frozen=True):
     """The program of a loop's step, or one that is called, ready to be written.
 
     Attributes:

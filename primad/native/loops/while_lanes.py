@@ -6,9 +6,9 @@ What a member carries stays in registers: each element is a vector whose lanes a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType
 from primad.native.llvm.builder import module
@@ -39,8 +39,7 @@ def lanes_text(member: Member) -> str:
     return module([code.function(head)], code.declared.values())
 
 
-@dataclass(frozen=True)
-class MemberRange:
+class MemberRange(Struct, frozen=True):
     """Which loops of a stack take steps, each an i64.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.node import Node
@@ -24,8 +25,7 @@ from primad.native.schedule.storage import Joined, Splat, boxes, part_of, within
 from primad.ops.arrays.contraction import ALPHABET, split
 
 
-@dataclass(frozen=True)
-class PlannedProduct:
+class PlannedProduct(Struct, frozen=True):
     """A contraction, and where an operand and its copy lie that is made first, in the order of the product's reads."""
 
     form: Contraction

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import CAPTURED, Node
 from primad.ir.program import Program
@@ -33,8 +33,7 @@ from primad.native.schedule.layout import NO_SLICES, Layout, Unit
 Address = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class ProgramText:
+class ProgramText(Struct, frozen=True):
     """A program's text.
 
     Attributes:

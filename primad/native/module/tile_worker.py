@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.native.emit.elementwise_loop import pointwise
 from primad.native.llvm.builder import Builder, module
@@ -59,8 +59,7 @@ class Job(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """What the table of a tile's addresses has: inputs, then sums, then other outputs.
 
     Attributes:

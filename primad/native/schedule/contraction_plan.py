@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.native.llvm import vectors
 from primad.native.llvm.strided_views import View, merged, row_major
@@ -21,8 +21,7 @@ included, below which an operand is copied first. Chosen: an estimate is not bet
 depend on it."""
 
 
-@dataclass(frozen=True)
-class Contraction:
+class Contraction(Struct, frozen=True):
     """A sum of products of one or two operands: out[…] = Σ x[…]·y[…].
 
     Attributes:
@@ -79,8 +78,7 @@ def contraction(
     return Contraction(out, views, tuple(merged(kept)), tuple(summed), accumulate, None if counted is None else 0)
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """An operand that is copied before a contraction, so that its elements lie as the contraction reads them.
 
     Attributes:

@@ -6,11 +6,11 @@ Pointwise steps with the same shape share a loop, and parts of a joined or padde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from primad import ops
 from primad.ir.array_types import TupleType
@@ -39,8 +39,7 @@ from primad.ops.record.primitive import application
 from primad.system.machine import LOOP_ELEMENTS
 
 
-@dataclass(eq=False)
-class Unit:
+class Unit(Struct, eq=False):
     """Nodes that are computed together.
 
     Attributes:
@@ -58,8 +57,7 @@ class Unit:
     writes: dict[Any, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Slices:
+class Slices(Struct, frozen=True):
     """How a program that computes one tile stands to whole arrays.
 
     Attributes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -33,8 +34,7 @@ Base = tuple[str, int]
 """An address: of an argument (its position), a block (the call that writes it), of numbers (the bytes before them)."""
 
 
-@dataclass(frozen=True)
-class CutPart:
+class CutPart(Struct, frozen=True):
     """A program that is called at one place or several.
 
     Attributes:
@@ -49,8 +49,7 @@ class CutPart:
     nodes: Sequence[Node]
 
 
-@dataclass(eq=False)
-class CallOfPart:
+class CallOfPart(Struct, eq=False):
     """A call of a part.
 
     Attributes:
@@ -64,8 +63,7 @@ class CallOfPart:
     nodes: Sequence[Node]
 
 
-@dataclass(eq=False)
-class _Use:
+class _Use(Struct, eq=False):
     """A piece of a program that is to become a call.
 
     Attributes:

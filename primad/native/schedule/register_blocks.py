@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.vectors import LONGEST_SIDE
@@ -26,8 +28,7 @@ FIRST_BYTES, SECOND_BYTES = FIRST_CACHE.share(3, 4), SECOND_CACHE.share(1, 2)
 """What stays in a cache, beside other data."""
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """How a result is cut into blocks.
 
     Attributes:

@@ -10,10 +10,10 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.axes import Labels, Strided
@@ -24,16 +24,14 @@ from primad.transforms.dimensions import axis_map
 VIEWS = frozenset((ops.broadcast, ops.permute, ops.slice_, ops.flip, ops.reshape, ops.stop_gradient, ops.barrier))
 
 
-@dataclass(frozen=True)
-class Splat:
+class Splat(Struct, frozen=True):
     """A value whose elements are all the same literal."""
 
     value: Any
     dtype: np.dtype[Any]
 
 
-@dataclass(frozen=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """A value that is read from its parts, which lie side by side along an axis.
 
     Attributes:

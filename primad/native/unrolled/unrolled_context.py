@@ -8,10 +8,10 @@ An element is a vector of one lane, so that ops are written by the same table as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from primad import ops
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
@@ -23,8 +23,7 @@ Elements = np.ndarray[Any, Any]
 """An object array of the names of an array's elements."""
 
 
-@dataclass(frozen=True)
-class Bad:
+class Bad(Struct, frozen=True):
     """A condition under which an op is not defined.
 
     Attributes:
@@ -38,8 +37,7 @@ class Bad:
     value: str
 
 
-@dataclass(frozen=True)
-class ElementSite:
+class ElementSite(Struct, frozen=True):
     """An op that is being written.
 
     Attributes:
@@ -75,8 +73,7 @@ class ElementSite:
         return found
 
 
-@dataclass(frozen=True)
-class ElementForm:
+class ElementForm(Struct, frozen=True):
     """How an op is written on single elements.
 
     Attributes:

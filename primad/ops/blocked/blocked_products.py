@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.lib.stride_tricks import as_strided
 
 from primad.ops.blocked.blocked_sums import add_product, mirror
@@ -108,8 +108,7 @@ def made_in_order(in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_sh
     return form is None or form.loops + form.rows + form.columns == out
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """A contraction as products of matrices: for each index of `loops`, rows × columns summed over inner letters.
 
     Attributes:
@@ -203,8 +202,7 @@ def _direct_form(out: str, batch: str, own_x: str, own_y: str, inner: str) -> _F
     return None
 
 
-@dataclass(frozen=True)
-class _Product:
+class _Product(Struct, frozen=True):
     """The products of a form, in blocks.
 
     Attributes:

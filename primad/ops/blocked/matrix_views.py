@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 Chosen = dict[str, Any]
 """Indices and slices of axes, by their letters."""
@@ -17,8 +17,7 @@ def size_of(letters: str, lengths: dict[str, int]) -> int:
     return math.prod([lengths[c] for c in letters])
 
 
-@dataclass(frozen=True)
-class MatrixOperand:
+class MatrixOperand(Struct, frozen=True):
     """An operand, from which matrices are made.
 
     Attributes:

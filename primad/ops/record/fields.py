@@ -7,8 +7,9 @@ in the language itself: they receive traced arrays and use operators and other p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from primad.errors import PrimadError
 from primad.ir.axes import AxisMap, Slide
@@ -24,8 +25,7 @@ ComplexRole = Literal["refused", "analytic", "real-differentiable", "real-linear
 Rewrite = Callable[[Trace, tuple[Node, ...], dict[str, Any]], Node | None]
 
 
-@dataclass(frozen=True)
-class Law:
+class Law(Struct, frozen=True):
     """An identity that simplification may use.
 
     Attributes:
@@ -54,8 +54,7 @@ class Law:
         return self.at is None or any(map(operands.__contains__, self.at))
 
 
-@dataclass(frozen=True)
-class Outermost:
+class Outermost(Struct, frozen=True):
     """How far outside laws keep an op: it leaves ops of lower rank that are applied to it, where it commutes with them.
 
     Attributes:
@@ -68,8 +67,7 @@ class Outermost:
     leave: Callable[[Primitive, Sequence[Any]], Rewrite | None]
 
 
-@dataclass(frozen=True)
-class DomainOfDefinition:
+class DomainOfDefinition(Struct, frozen=True):
     """The values for which an op is defined, if it raises an error for others.
 
     Attributes:
@@ -140,8 +138,7 @@ SAME = "same"
 """Stands among the names of the operands' ops where two operands are one node."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DerivativeRules:
+class DerivativeRules(Struct, frozen=True, kw_only=True):
     """How an op is differentiated.
 
     Attributes:
@@ -176,8 +173,7 @@ class DerivativeRules:
     smooth: Callable[[Node], bool] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Axes:
+class Axes(Struct, frozen=True, kw_only=True):
     """What an op does with axes.
 
     Attributes:
@@ -197,8 +193,7 @@ class Axes:
     batch: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Programs:
+class Programs(Struct, frozen=True, kw_only=True):
     """How an op applies programs that are among its params.
 
     Attributes:
@@ -221,8 +216,7 @@ class Programs:
     runs: Callable[..., str] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Laws:
+class Laws(Struct, frozen=True, kw_only=True):
     """The identities by which applications of an op are simplified.
 
     Attributes:
@@ -237,8 +231,7 @@ class Laws:
     outermost: Outermost | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Indexing:
+class Indexing(Struct, frozen=True, kw_only=True):
     """Which rows or windows an op reads or writes.
 
     Attributes:
@@ -257,8 +250,7 @@ class Indexing:
     joins: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryUse:
+class MemoryUse(Struct, frozen=True, kw_only=True):
     """What an op's definition can do with memory and with pieces. A plan gives it the arguments that are declared here.
 
     Attributes:
@@ -286,8 +278,7 @@ def always(node: Node) -> bool:
     return True
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(Struct, frozen=True, kw_only=True):
     """What an op costs.
 
     Attributes:

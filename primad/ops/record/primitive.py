@@ -24,11 +24,11 @@ Rules are written in the language itself: they receive traced arrays and use ope
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import TupleType, Zero
 from primad.ir.node import PACK, Leaf, Node, Params, Trace, named
@@ -54,8 +54,7 @@ from primad.recording.traced_array import TracedArray, bind, lift
 from primad.system.process import MOST_KEPT
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Primitive:
+class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """One op of the language. Make it with a kind constructor (`primad.ops.record.kinds`) and call it on arrays."""
 
     name: str

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
@@ -50,8 +50,7 @@ from primad.transforms.lowering import alone, inline
 # -- what an op does to an index that an axis stands for ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Passage:
+class _Passage(Struct, frozen=True):
     """What becomes of an index: the axes of the result that stand for it, and how to go back.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -15,8 +17,7 @@ from primad.ops.record.rules import tangent_sum
 from primad.recording.traced_array import TracedArray
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct, frozen=True):
     """One of the indices that number basis elements.
 
     Attributes:
@@ -30,8 +31,7 @@ class Index:
     rank: int | None = None
 
 
-@dataclass(frozen=True)
-class Regrouped:
+class Regrouped(Struct, frozen=True):
     """Rows were of these lengths, in the same order."""
 
     lengths: tuple[int, ...]
@@ -41,8 +41,7 @@ class Regrouped:
         return ops.reshape(rows, shape=(*self.lengths, *rows.shape[rows.ndim - tail :]))
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Index i of a stack is element start + step · i, the rows of all others are zero."""
 
     axis: int
@@ -60,8 +59,7 @@ class Part:
         return ops.pad(rows, **{key: tuple(n) for key, n in zip(("low", "high", "interior"), sides, strict=True)})
 
 
-@dataclass(frozen=True)
-class Padded:
+class Padded(Struct, frozen=True):
     """Row i was at start + step · i of a padded index, whose other rows are none."""
 
     axis: int
@@ -80,8 +78,7 @@ class Padded:
 Step = Regrouped | Part | Padded
 
 
-@dataclass(frozen=True)
-class Seeds:
+class Seeds(Struct, frozen=True):
     """The basis elements that an array of cotangents belongs to.
 
     Attributes:

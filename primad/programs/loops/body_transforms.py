@@ -7,8 +7,9 @@ which operands of the loop go where. What applies them is in `primad.programs.lo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType, Zero
 from primad.ir.node import Node, is_literal
@@ -20,8 +21,7 @@ from primad.transforms.lowering import active_nodes, expand
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Struct, frozen=True):
     """The program of a step.
 
     Attributes:

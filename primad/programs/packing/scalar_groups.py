@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, params_key
@@ -25,8 +25,7 @@ Term = tuple[bool, Node]
 """A term of a sum, and whether it is subtracted."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Ops, or sums, on numbers that can be computed together.
 
     Attributes:
@@ -43,8 +42,7 @@ class Group:
         return len(self.members) if self.terms is None else sum(len(each) - 1 for each in self.terms)
 
 
-@dataclass(frozen=True)
-class Levels:
+class Levels(Struct, frozen=True):
     """The groups of a program, in an order in which they can be computed.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -16,8 +16,7 @@ Number = int | TracedArray
 """A number that is the same in all steps, or an element of those that differ."""
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(Struct, frozen=True):
     """What moves along an axis: element i of the result is element start + step · i of the operand, or 0.
 
     Attributes:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 
 import numpy as np
+from msgspec import Struct
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
@@ -38,8 +38,7 @@ HARDLY_MORE = 1.25
 the loop are compiled and called one by one."""
 
 
-@dataclass(frozen=True)
-class Period:
+class Period(Struct, frozen=True):
     """A run of steps.
 
     Attributes:

@@ -9,10 +9,11 @@ they are gathered, and neither makes a node for each step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import TupleType
@@ -85,8 +86,7 @@ def _turns(kinds: Sequence[object], begin: int) -> tuple[int, int]:
     return best
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """Parts of one array that have the same shape and strides.
 
     Attributes:

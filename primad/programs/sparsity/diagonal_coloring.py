@@ -9,10 +9,10 @@ have the colour of the one that is wanted (Curtis, Powell and Reid, 1974). Which
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.programs.sparsity.listed_places import Listed
 from primad.programs.sparsity.paths import AffinePlace, Paths
@@ -27,8 +27,7 @@ meet, half of the pairs come apart in each, which is enough for 10¹² pairs."""
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """The column that is wanted of each row: start + step · row, of so many rows.
 
     Attributes:
@@ -44,8 +43,7 @@ class Wanted:
         return rows * self.step + self.start
 
 
-@dataclass(frozen=True)
-class ColumnColors:
+class ColumnColors(Struct, frozen=True):
     """Colours of columns.
 
     Attributes:

@@ -11,8 +11,9 @@ Of general matrices the inverse of v stands for the conjugates, or a system of e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.node import Leaf, Node, Trace

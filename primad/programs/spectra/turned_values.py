@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.node import LITERAL, Node
@@ -18,8 +19,7 @@ from primad.programs.spectra.value_functions import Factor, Part, Spectrum
 from primad.recording.traced_array import TracedArray, lift
 
 
-@dataclass(frozen=True)
-class Turned:
+class Turned(Struct, frozen=True):
     """A value that is linear in the vectors: Σ over rows of v (or of its conjugate) times x, scaled along an axis.
 
     Attributes:
@@ -99,8 +99,7 @@ class Turned:
         return TracedArray(lift(placed, self.of.matrix(mapping).node.trace))
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A product of two such values, of vectors to one side and to the other one, before the sum over the eigenvalues.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -24,8 +25,7 @@ Part = slice | Node | None
 """How places of the eigenvalues are chosen: by a slice, or at indices that a node has. None: all, in order."""
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """A function of the values, at all places or at chosen ones, that vectors are scaled by; and what is made of it."""
 
     node: Node
@@ -34,8 +34,7 @@ class Factor:
     inverse: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
+class Spectrum(Struct, frozen=True, eq=False):
     """The eigenvalues of one application, and what of a program is a function of them.
 
     Attributes:

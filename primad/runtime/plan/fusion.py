@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,7 @@ from primad.runtime.plan.recompute import recompute
 from primad.system.machine import CALL_ELEMENTS
 
 
-@dataclass(frozen=True, eq=False)
-class FusedStep(NativeStep):
+class FusedStep(NativeStep, frozen=True, eq=False):
     """Steps that run as one kernel: a loop over their elements.
 
     Attributes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node
@@ -69,8 +70,7 @@ def is_native(node: Node, loops: bool = True) -> bool:
     return not reason_in_parts(node) and not (is_constant(node) and node.type.size > BUDGET.constant)
 
 
-@dataclass(frozen=True)
-class _DraftOfParts:
+class _DraftOfParts(Struct, frozen=True):
     """A part before it is compiled."""
 
     inputs: tuple[Node, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from primad.ir.node import Node
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from primad.native.llvm.compiler import Kernel
 
 
-@dataclass(frozen=True, eq=False)
-class NativeStep:
+class NativeStep(Struct, frozen=True, eq=False):
     """Nodes that one native function computes; in a plan's list of steps it stands where a node stands.
 
     Attributes:
@@ -33,8 +33,7 @@ class NativeStep:
     flops: int
 
 
-@dataclass(frozen=True, eq=False)
-class NativePart(NativeStep):
+class NativePart(NativeStep, frozen=True, eq=False):
     """Steps between which no other one stands, as one native function of the addresses of its arrays.
 
     Attributes:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.node import Leaf, Node
@@ -39,8 +40,7 @@ BLOCK_BYTES = 2 * STREAMED_BYTES
 and 1341 columns: fewer make the products slower, more do not help. The last bits of results depend on it."""
 
 
-@dataclass(frozen=True)
-class SumForm:
+class SumForm(Struct, frozen=True):
     """How a contraction is leftᵀ·right of two matrices, whose rows are what is summed over.
 
     Attributes:

@@ -11,10 +11,10 @@ Where totals are used along the points again, the program is cut there and has a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
@@ -38,8 +38,7 @@ from primad.transforms.dimensions import Dimension, Dimensions
 from primad.transforms.lowering import without_calls
 
 
-@dataclass(frozen=True)
-class _Cut:
+class _Cut(Struct, frozen=True):
     """What runs in chunks along the points of some Shares.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from primad.ops.blocked.groups import RunningSums, spans_of
 from primad.parallel.threads import run_chunks, thread_count

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import TupleType
@@ -27,8 +29,7 @@ Tiled = tuple[Program, Slices]
 """The program of a tile, and how it stands to the whole."""
 
 
-@dataclass(frozen=True)
-class TilePartition:
+class TilePartition(Struct, frozen=True):
     """A part of a program that runs in tiles.
 
     Attributes:

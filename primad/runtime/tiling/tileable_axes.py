@@ -7,7 +7,8 @@ sums over it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import TupleType
@@ -23,8 +24,7 @@ MOST_OPS = 5000
 stay unrolled for tiles. Chosen: planning so many takes half a second."""
 
 
-@dataclass(frozen=True)
-class Tileable:
+class Tileable(Struct, frozen=True):
     """A dimension of a program that can be tiled.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from primad.ir.array_types import ArrayType
 from primad.ops.record.primitive import Primitive
@@ -52,8 +52,7 @@ POSITIVE = (0.125, 3.0)
 """The domain of an op that may be tried on any number."""
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One operand of an example.
 
     Attributes:
@@ -72,8 +71,7 @@ class Operand:
     independent: bool = False
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """One application of an op.
 
     Attributes:
@@ -97,8 +95,7 @@ class Example:
         return [operand.type for operand in self.inputs]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """How to try one op.
 
     Attributes:

@@ -7,12 +7,12 @@ compared with differences of its values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, TracingError
 from primad.functional.control.mapping import vmap
@@ -36,8 +36,7 @@ STACK = 3
 """Length of the axis that `vmap` is tried on."""
 
 
-@dataclass(frozen=True)
-class FunctionCase:
+class FunctionCase(Struct, frozen=True):
     """A function, and the applications that it is tried on."""
 
     function: Function

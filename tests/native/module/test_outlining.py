@@ -2,11 +2,11 @@
 
 import random
 import re
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad.native.emit import op_table

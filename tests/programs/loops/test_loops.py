@@ -7,11 +7,11 @@ import re
 import signal
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad.functional.control import inlining as jitted

@@ -1,9 +1,8 @@
 """Programs of middle size: which run as native functions of all steps, and that these compute the same."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad.native.llvm import compiler as native

@@ -3,11 +3,11 @@
 import itertools
 import signal
 import tracemalloc
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 from primad import ops

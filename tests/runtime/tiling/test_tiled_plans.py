@@ -9,10 +9,10 @@ import sys
 import threading
 import time
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from threadpoolctl import threadpool_limits
 
 import primad

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from msgspec.structs import force_setattr, replace
 
 import primad
 from primad import nn, ops
@@ -402,12 +402,12 @@ def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
             for corrupt in (_seven, _silent, _wrong_side):
                 changed = corrupt(law)
                 others = replace(laws, consumed=(*consumed[:i], changed, *consumed[i + 1 :]))
-                object.__setattr__(op, "laws", others)
+                force_setattr(op, "laws", others)
                 _forget_laws()
                 (row,) = law_rows(name, [changed])
                 assert row.how == "failed", f"{corrupt.__name__}: {law.name}"
     finally:
-        object.__setattr__(op, "laws", laws)
+        force_setattr(op, "laws", laws)
         _forget_laws()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 
 class Tried:
@@ -15,8 +16,7 @@ class Tried:
     INSIDE = (-0.875, 0.875)
 
 
-@dataclass(frozen=True)
-class FunctionFamily:
+class FunctionFamily(Struct, frozen=True):
     """A family of functions f_p(x) with plain params p, whose derivatives are formulas in such families.
 
     Attributes:

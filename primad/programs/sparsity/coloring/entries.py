@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 Array = np.ndarray[Any, Any]
 
@@ -14,8 +14,7 @@ MOST_COUNTED = 16
 entries are sorted. Chosen: so many take as long."""
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """Places of a matrix that may not be zero, row by row.
 
     Attributes:
@@ -58,8 +57,7 @@ class Entries:
         return same and np.array_equal(self.columns, transposed.columns)
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """Products of a matrix with directions, and the entries that they have.
 
     Attributes:
