@@ -78,9 +78,10 @@ def where_finite(function: Any, a: Any, each: Each = in_order) -> tuple[Any, ...
         a: the stack.
         each: how pieces of the stack are shared.
     """
-    finite = np.isfinite(a).all(axis=(-2, -1))
-    if finite.all():
+    each_finite = np.isfinite(a)
+    if each_finite.all():
         return _in_pieces(function, a, each)
+    finite = each_finite.all(axis=(-2, -1))
     results = [np.array(x) for x in _in_pieces(function, np.where(finite[..., None, None], a, a.dtype.type(0)), each)]
     for result in results:
         result[~finite] = np.nan

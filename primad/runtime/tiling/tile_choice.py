@@ -135,7 +135,7 @@ def mixed_tiles(partition: TilePartition) -> InterpretedTiles | None:
 
 
 def _is_for_blas(partition: TilePartition) -> bool:
-    return blas_is_as_wide() and reads_large_matrix(partition)
+    return reads_large_matrix(partition) and blas_is_as_wide()
 
 
 def reads_large_matrix(partition: TilePartition) -> bool:
