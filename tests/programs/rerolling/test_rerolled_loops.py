@@ -175,6 +175,21 @@ def test_large_arrays_stay_in_tiles_only_where_they_can() -> None:
     check(simulated(False), 0.4, loops=0)
 
 
+@pytest.mark.parametrize(("width", "loops"), [(2, 0), (24, 1)])
+def test_large_products_are_a_loop(width: int, loops: int) -> None:
+    """Steps on many rows stay for tiles if products are little of their work, and are a loop if they are most."""
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(600, width))
+
+    def recurrent(w: Any) -> Any:
+        h = start
+        for _ in range(12):
+            h = np.tanh(h @ w + 0.1) * 0.9 + 0.1 * h
+        return np.sum(h * h)
+
+    check(recurrent, rng.normal(size=(width, width)) / width, loops=loops)
+
+
 def test_sums_along_the_axis_end_tiles() -> None:
     """Steps that use a sum over the axis that could be cut are a loop: no tile goes through two of them."""
 
