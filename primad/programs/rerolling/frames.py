@@ -19,7 +19,7 @@ from primad.ir.replay import newest, reapplied
 from primad.programs.rerolling.moved_parts import Move, Number, lengthened, moved, places, selected, spread
 from primad.programs.rerolling.node_sequences import is_joined
 from primad.programs.rerolling.repeated_runs import Period
-from primad.programs.rerolling.stacked_rows import stacked_rows
+from primad.programs.rerolling.stacked_rows import Rebuilt, stacked_rows
 from primad.programs.rerolling.taken_elements import Axes, changing_axes, is_repeated, taken_elements
 from primad.recording.traced_array import TracedArray
 from primad.transforms.dimensions import axis_map
@@ -143,8 +143,11 @@ class Frames:
         longest = None if parts is None else parts.longest()
         return None if parts is None or longest is None else parts.taken(longest, mapping, trace)
 
-    def rows(self, each: Sequence[Node], mapping: Mapping[Node, Node], trace: Trace) -> Node:
+    def rows(self, each: Sequence[Node], mapping: Rebuilt, trace: Trace) -> Node:
         """Return an array of what the steps take from outside, a row for each."""
+        left = None if changing_axes(each) else mapping.stacked(each, trace)
+        if left is not None:
+            return left
         parts = taken_elements(each, self.type_of(each))
         if parts is not None:
             return parts.taken(parts.places, mapping, trace)

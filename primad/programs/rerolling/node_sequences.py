@@ -67,6 +67,10 @@ class NodeSequence:
         """Return the node that has a number."""
         return self.nodes[number] if number >= 0 else self._numbers.others[-1 - number]
 
+    def place(self, node: Node) -> int:
+        """Return where a node stands; -1 if it is from outside."""
+        return max(self._numbers.get(node, -1), -1)
+
     def _agree(self, i: int, k: int, x: int, y: int) -> bool:
         """Say whether values from outside that are alike do the same where a node's rules look at a number."""
         one, other = self.node(x), self.node(y)
@@ -86,13 +90,13 @@ class NodeSequence:
         """Of each node, whether its rules look at a number that it takes."""
         return np.array([bool(node.op.static_operands) for node in self.nodes])
 
-    def equal(self, at: Places, lag: int, anchor: int) -> Any:
+    def equal(self, at: Places, lag: int, anchor: int | None) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
 
-        Each node is also compared with its counterpart in the period that begins at the anchor: an operand must be
-        invariant of the loop in both or in neither.
+        Each node is also compared with its counterpart in the period that begins at the anchor, if there is one: an
+        operand must be invariant of the loop in both or in neither.
         """
-        like = anchor + (at - anchor) % lag
+        like = at if anchor is None else anchor + (at - anchor) % lag
         found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])
         i = np.flatnonzero(found)
         count = self.count[at[i]]

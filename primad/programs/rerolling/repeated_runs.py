@@ -10,12 +10,13 @@ ends.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
 
+from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.programs.rerolling.first_steps import FirstSteps
@@ -33,6 +34,9 @@ ANCHORS = 8
 """Places around which a run is looked for. Chosen: a run that is a quarter of a program has one of them inside."""
 MOST_GUESSES = 24
 """Guesses of a period that are tried. Chosen: parts of a step may be alike (the stages of a method)."""
+SEVERAL_RESULTS = 2**40
+"""Bytes that several results of an op count for where a step might begin. Chosen: more than any array, since no loop
+carries them before they are taken apart."""
 HARDLY_MORE = 1.25
 """Times the fewest bytes that could be carried, with which a run still begins as early as it can. Chosen: steps beside
 the loop are compiled and called one by one."""
@@ -60,8 +64,13 @@ class Period(Struct, frozen=True):
         """Where what comes after the run begins."""
         return self.start + self.length * self.steps
 
+    @property
+    def is_most(self) -> bool:
+        """Whether its steps are most of the nodes."""
+        return 2 * self.length * self.steps > len(self.nodes)
 
-def _own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
+
+def own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
     """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources."""
     outside, found = set(sources), list[Node]()
     for node in sorted(program.nodes, key=attrgetter("index")):
@@ -76,21 +85,21 @@ def period_of(program: Program, changing: bool = False) -> Period | None:
     """Return the longest run of equal steps of a program, or of changing ones; None if there is none worth a loop."""
     if len(program.nodes) < FEWEST_NODES:
         return None
-    sources = _sources(program)
+    outside = sources(program)
     while True:
-        found = _longest_run(program, sources, changing)
-        if not sources:
+        found = _longest_run(program, outside, changing)
+        if not outside:
             return found
         if found is None:
-            sources = set()
+            outside = set()
             continue
         before = set(found.nodes[: found.start])
-        if sources <= before:
+        if outside <= before:
             return found
-        sources &= before
+        outside &= before
 
 
-def _sources(program: Program) -> set[Node]:
+def sources(program: Program) -> set[Node]:
     """Return the computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
     first: dict[Node, int] = {}
     later: Counter[Node] = Counter()
@@ -109,14 +118,14 @@ def _sources(program: Program) -> set[Node]:
 
 
 def _longest_run(program: Program, sources: Collection[Node], changing: bool) -> Period | None:
-    sequence = NodeSequence(_own_nodes(program, sources), changing)
+    sequence = NodeSequence(own_nodes(program, sources), changing)
     nodes = sequence.nodes
     best = 0, 0, 1
     for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):
         if best[1] - best[0] > len(nodes) // 2 or best[0] <= middle < best[1]:
             continue
-        for lag in _guesses(sequence.kinds, middle):
-            start, end = _extent(sequence, middle, lag)
+        for lag in guesses(sequence.kinds, middle):
+            start, end = extent(sequence, middle, lag)
             steps = (end - start) // lag
             if steps > FEWEST_STEPS and steps * lag >= FEWEST_NODES and end - start > best[1] - best[0]:
                 best = start, end, lag
@@ -140,10 +149,42 @@ def _longest_run(program: Program, sources: Collection[Node], changing: bool) ->
 
 
 def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, end: int, lag: int) -> Period:
-    """Return a run with the first steps that belong to it, and begun where little is carried."""
+    """Return a run with the first and last steps that belong to it, and begun where little is carried."""
+    every, begin, steps = begun(sequence, ops, 0, start, end, lag, are_alike)
+    every += sequence.nodes[end:]
+    few = sequence.changing or steps < FEWEST_STEPS
+    longer = None if few else LastStep(every, begin, begin + steps * lag, lag).among()
+    return Period(longer or every, begin, lag, steps + (longer is not None), sequence.changing)
+
+
+def begun(
+    sequence: NodeSequence,
+    ops: Sequence[Node],
+    after: int,
+    start: int,
+    end: int,
+    lag: int,
+    alike: Callable[[Node, Node], bool],
+) -> tuple[list[Node], int, int]:
+    """Return a run with the first steps that belong to it, and begun where little is carried.
+
+    Args:
+        sequence: the nodes.
+        ops: those of the program from `after` on in order, with rows of inputs and captured arrays.
+        after: where its steps may begin.
+        start: where steps begin that are known to be equal.
+        end: where they end.
+        lag: nodes of a step.
+        alike: whether two values from outside can be rows of one array.
+
+    Returns:
+        The nodes from `after` to `end`, those of the first steps behind the others; which of them the run begins with;
+        and how many steps it has.
+    """
     nodes = sequence.nodes
     changing = sequence.changing  # of such a run, what comes before the steps that are equal stays before the loop
-    first = [] if changing else FirstSteps(nodes, start, end, lag, are_alike, same_value).among(ops)
+    known = FirstSteps(nodes[after:], start - after, end - after, lag, alike, same_value) if not changing else None
+    first = [] if known is None else known.among(ops)
     carried = _carried_bytes(sequence, start, end, lag)
     at = -len(first) % lag
     # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
@@ -152,11 +193,9 @@ def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, e
     moves = [r for r in np.flatnonzero(few).tolist() if changing and not nodes[start + r].op.axes.pointwise]
     late = moves[0] if moves else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
     own = set(first)
-    alone = [node for node in nodes[:start] if node not in own]
+    alone = [node for node in nodes[after:start] if node not in own]
     steps = (len(first) - late + end - start) // lag
-    every, begin = [*alone, *first, *nodes[start:]], len(alone) + late
-    longer = None if changing or steps < FEWEST_STEPS else LastStep(every, begin, begin + steps * lag, lag).among()
-    return Period(longer or every, begin, lag, steps + (longer is not None), changing)
+    return [*alone, *first, *nodes[start:end]], len(alone) + late, steps
 
 
 def _joins_early(sequence: NodeSequence, start: int, end: int, lag: int) -> list[Node] | None:
@@ -188,7 +227,7 @@ def _joins_early(sequence: NodeSequence, start: int, end: int, lag: int) -> list
     return [*nodes[: start - lag], *[nodes[i] for i in places], *nodes[stop:]]
 
 
-def _guesses(kinds: Places, middle: int) -> list[int]:
+def guesses(kinds: Places, middle: int) -> list[int]:
     """Return how far from a place what stands there is found again."""
     places = np.arange(middle + 1, len(kinds) - WINDOW)
     for ahead in range(WINDOW):
@@ -199,7 +238,7 @@ def _guesses(kinds: Places, middle: int) -> list[int]:
     return found
 
 
-def _extent(sequence: NodeSequence, middle: int, lag: int) -> tuple[int, int]:
+def extent(sequence: NodeSequence, middle: int, lag: int) -> tuple[int, int]:
     """Return where the run around a place begins and ends in which nodes match those a period before."""
     start = end = middle + lag
     start -= sequence.count_equal(start - 1, lag - 1, lag, middle)
@@ -228,7 +267,8 @@ def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Pl
     used = np.flatnonzero(last >= 0)
     begin, stop = np.maximum(used + 1, first), np.minimum(last[used], first + lag - 1)
     crosses = begin <= stop
-    sizes = np.array([sequence.nodes[i].type.nbytes for i in used[crosses].tolist()], np.int64)
+    types = [sequence.nodes[i].type for i in used[crosses].tolist()]
+    sizes = np.array([SEVERAL_RESULTS if isinstance(type, TupleType) else type.nbytes for type in types], np.int64)
     crossing = np.zeros(lag + 1, np.int64)
     np.add.at(crossing, begin[crosses] - first, sizes)
     np.subtract.at(crossing, stop[crosses] - first + 1, sizes)

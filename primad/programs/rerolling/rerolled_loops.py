@@ -7,46 +7,21 @@ anything is derived: so derivatives, batches and plans are those of a loop. Each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from primad import ops
-from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
-from primad.ir.program import Program, carry_lines, subprogram
+from primad.ir.node import Node, Trace
+from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
-from primad.ir.walks import dependents
-from primad.ops.record.primitive import as_tuple
-from primad.programs.loops.closed_bodies import with_scalars
-from primad.programs.loops.scan import Form
-from primad.programs.loops.scan import scan as scan_
-from primad.programs.rerolling.frames import Frames, NoFrames
 from primad.programs.rerolling.grown_arrays import one_by_one
-from primad.programs.rerolling.joined_carries import JoinedCarries
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
-from primad.programs.rerolling.moved_parts import lengthened
-from primad.programs.rerolling.node_sequences import is_one_number, same_value
+from primad.programs.rerolling.loop_of_run import LoopOfRun
 from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, period_of
-from primad.programs.rerolling.stacked_rows import concatenated
-from primad.programs.rerolling.taken_elements import is_repeated
-from primad.recording.traced_array import TracedArray, lift
+from primad.programs.rerolling.runs_in_rows import runs_in_rows
+from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.runtime.failure import nearest_line
-from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
-from primad.system.quantities import several, size
-from primad.transforms.lowering import lower
+from primad.system.quantities import several
 
 MOST_ROLLED = 4
 """Loops, one after the other, that are found in a program. Chosen: each is looked for in what the others leave."""
-
-SMALL = 4096
-"""Bytes that steps carry, above which a run of up to `MOST_OPS` ops stays unrolled if some axis is only mapped over.
-Chosen: it can be cut into tiles along that axis then, and a Jacobian takes one pullback; a loop would hide both."""
-
-MOST_PRODUCTS = 0.5
-"""Flops of matrix products for each byte that a step computes, above which a run is a loop whatever it carries. Tuned:
-recurrent cells on 16 to 256 rows (0.6 to 4 flops) take a quarter of to 1.4 times the time in a loop as in tiles,
-and their first call a fifth or less; a network of 16 on 1000 rows (0.3) takes two times as long in a loop."""
 
 
 def rolled(program: Program) -> Program:
@@ -58,280 +33,78 @@ def rolled(program: Program) -> Program:
     refused: dict[str, str] = {}
     for _ in range(MOST_ROLLED):
         source, period = program, period_of(program)
+        rows = [] if period is not None and period.is_most else _loops(program, runs_in_rows(program))
+        rows = [loop for loop in rows if not loop.refused]
+        if len(rows) >= FEWEST_STEPS:
+            notes.append(f"{len(rows)} times {_said(program, rows[0].period)} are one scan each")
+            program = _with_loops(program, rows)
+            continue
         if period is None:
             source = one_by_one(program)
             period = period_of(source, changing=True)
         if period is None:
             break
-        line = nearest_line(source.lines, period.nodes[period.start])
-        at = f" ({line})" if line else ""
-        lengths = " on arrays of other lengths" if period.changing else ""
-        steps = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{lengths}"
-        run = f"{steps}{at}, which Python unrolled,"
-        rolling = _Rolling(source, period, [bool(node.params) for node in program.inputs])
-        made = rolling.program()
-        if made is None and period.changing:
-            refused[line or ""] = rolling.refused
+        (loop,) = _loops(source, [period])
+        if loop.refused and period.changing:
+            refused[nearest_line(source.lines, period.nodes[period.start]) or ""] = loop.refused
             break
-        if made is None:
-            program.notes = (*notes, f"{run} stay so: {rolling.refused}")
+        if loop.refused:
+            program.notes = (*notes, f"{_said(source, period)} stay so: {loop.refused}")
             return program
-        notes.append(f"{run} are one scan")
-        program = made
+        notes.append(f"{_said(source, period)} are one scan")
+        program = _with_loops(source, [loop])
     program.notes = (*notes, *unrolled_loops(program, refused))
     return program
 
 
-class _Rolling:
-    """A program that is being built again, with a loop.
-
-    Unrolled steps on large arrays that are only mapped over run in tiles, which stay in a cache through all of them, as
-    steps of a loop do not. So they stay, unless there are so many that compiling them takes long.
-
-    Values that a step takes from the steps before are carried: a node of the step and how many steps ago it was
-    computed.
-
-    Args:
-        program: the program.
-        period: the run.
-        weak: which inputs were Python numbers.
-
-    Attributes:
-        refused: why there is no loop.
-    """
-
-    def __init__(self, program: Program, period: Period, weak: Sequence[bool]) -> None:
-        self.source = program
-        self.weak = weak
-        self.period = period
-        self.refused = ""
-        self.place = {node: i for i, node in enumerate(period.nodes)}
-        self.first = range(period.start, period.start + period.length)
-        # of a node of the step, and how many steps ago it was computed, what stands for that before the first step
-        self.carried: dict[tuple[int, int], Node | None] = {}
-        self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
-        self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
-        self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
-        self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
-
-    def program(self) -> Program | None:
-        """Return the program with the loop; None if it has to stay as it is, or had better."""
-        self._find_operands()
-        users = self._used_outside()
-        try:
-            self.frames = Frames(self.period, {r for _, r, _ in users})
-        except NoFrames as why:
-            self.refused = str(why)
-            return None
-        carried = [self.period.nodes[self.first[r]] for r, _ in self.carried]
-        stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
-        if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
-            self.refused = "a step takes what an op with several results computed in the one before"
-            return None
-        large = sum(node.type.nbytes for node in carried) > SMALL
-        if (
-            large
-            and not self.period.changing
-            and self.period.length * self.period.steps <= MOST_OPS
-            and self._run_in_tiles()
-        ):
-            self.refused = f"they carry more than {size(SMALL)}, and up to {MOST_OPS} ops run in tiles"
-            return None
-        source = self.source
-        trace = Trace(origin=source.trace.origin)
-        mapping = {x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, self.weak, strict=True)}
-        inputs = list(mapping.values())
-        try:
-            before = [node for node in source.nodes if self.place.get(node, -1) < self.period.start]
-            replay(before, mapping, trace, copy=True)
-            found = self._loop(mapping, trace)
-            self._hand_over(found, users, mapping)
-            self._replay_after(mapping, trace)
-            carry_lines(source, mapping, trace)
-            outputs = [mapping.get(node, node) for node in source.outputs]
-            made = Program(trace, inputs, outputs, source.in_tree, source.out_tree, source.names, source.label)
-            made.lines = trace.lines
-            return made
-        finally:
-            trace.close()
-
-    def _run_in_tiles(self) -> bool:
-        """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values.
-
-        Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then. And what
-        a cache saves is little beside large products, which tiles make narrow.
-        """
-        steps = self.period.nodes[self.period.start : self.period.start + 2 * self.period.length]
-        flops = sum([node.op.cost(node).matmul_flops for node in steps])
-        if flops > MOST_PRODUCTS * sum([node.type.nbytes for node in steps]):
-            return False
-        given = dict.fromkeys(x for node in steps for x in node.inputs)
-        given = {x: None for x in given if x not in set(steps)}
-        second = [steps[self.period.length + r] for r, _ in self.carried]
-        large = [node for node in second if node.type.nbytes * len(second) > SMALL]
-        two = lower(subprogram(self.source, list(given), large))
-        return any(
-            all(node in axis.axis for node in two.outputs)
-            and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
-            for axis in tileable_dimensions(two)
-        )
-
-    def _replay_after(self, mapping: dict[Node, Node], trace: Trace) -> None:
-        """Build again what comes after the run; what is joined of many steps' results are parts of one array."""
-        for node in self.source.nodes:
-            if self.place.get(node, -1) >= self.period.end:
-                if node.op.indexing.joins and len(node.inputs) > FEWEST_STEPS:
-                    pieces = [mapping.get(x, x) for x in node.inputs]
-                    mapping[node] = concatenated(pieces, trace=trace, **dict(node.params))
-                else:
-                    mapping[node] = rebuild(node, mapping, trace)
-
-    def _find_operands(self) -> None:
-        """Find out what a step takes from the steps before it, and from outside, as the last step says."""
-        ahead = self.period.length * (self.period.steps - 1)
-        for i in self.first:
-            for k, x in enumerate(self.period.nodes[i + ahead].inputs):
-                self._find_operand(i, k, x, ahead)
-
-    def _find_operand(self, i: int, k: int, x: Node, ahead: int) -> None:
-        """Find out what an operand is: a row from outside, or what a step before carries; of others nothing is noted.
-
-        Args:
-            i: place of the node in the first step.
-            k: which of its operands.
-            x: that operand in the last step.
-            ahead: how far the last step is from the first.
-        """
-        nodes, period = self.period.nodes, self.period
-        at = self.place.get(x, -1)
-        if at < period.start:
-            each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
-            same = is_one_number if period.changing else same_value
-            if not all(x is other or same(x, other) for other in each):
-                self.rows[each] = None
-                self.row_of[i - period.start, k] = each
-        elif at < period.start + ahead:
-            back, r = divmod(at - period.start - ahead, period.length)
-            for step in range(-back):
-                given = nodes[i + step * period.length].inputs[k]
-                before = self.carried.setdefault((r, -back - step), given)
-                assert before is not None and same_value(before, given), "one value is carried from before the run"
-            self.carry_of[i - period.start, k] = r, -back
-
-    def _used_outside(self) -> list[tuple[Node, int, int]]:
-        """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
-        nodes, period = self.period.nodes, self.period
-        used = dict.fromkeys(self.source.outputs)
-        for node in nodes[period.end :]:
-            used.update(dict.fromkeys(node.inputs))
-        found = []
-        for node in used:
-            at = self.place.get(node, -1)
-            if period.start <= at < period.end:
-                found.append((node, *divmod(at - period.start, period.length)[::-1]))
-        for _, r, step in found:
-            if step < period.steps - 1 and (r, period.steps - step) not in self.carried:
-                self.stacked[r] = None
-        for _, r, step in found:
-            if step == period.steps - 1 and r not in self.stacked:
-                self.carried.setdefault((r, 1), None)
-        return found
-
-    def _loop(self, mapping: dict[Node, Node], trace: Trace) -> list[TracedArray]:
-        """Build the loop, and return its results."""
-        period = self.period
-        frames = self.frames
-        users: dict[tuple[Node, ...], list[Node]] = {}
-        for (r, _), each in self.row_of.items():
-            users.setdefault(each, []).append(period.nodes[self.first[r]])
-        body = Trace(origin=trace.origin)
-        alike = {each: frames.fixed(each, used, mapping, trace, body) for each, used in users.items()}
-        fixed = {each: node for each, node in alike.items() if node is not None}
-        several = [each for each in self.rows if each not in fixed]
-        rows = [frames.rows(each, mapping, trace) for each in several]
-        rows += [lift(np.array(each), trace) for each in frames.numbers]
-        types = [frames.type(r) for r, _ in self.carried]
-        carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
-        each_row = zip((*several, *frames.numbers), rows, strict=True)
-        row = {each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in each_row}
-        inputs = [*carry.values(), *row.values()]
-        own = self._step(mapping, body, carry, {**fixed, **row})
-        after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
-        program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
-        program.lines = body.lines
-        start = [
-            self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
-        ]
-        joined = JoinedCarries(program, start, trace)
-        of, sources = with_scalars(joined.program())
-        body.close()
-        start = joined.joined(start, trace)
-        given = [TracedArray(x) for x in (*start, *rows)]
-        closed = [TracedArray(rebuild(node, {}, trace) if node.op in (LITERAL, CAPTURED) else node) for node in sources]
-        form = Form(len(start), len(rows), period.steps, False, False)
-        found = list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
-        parts = joined.parts([x.node for x in found[: len(start)]])
-        return [*map(TracedArray, parts), *found[len(start) :]]
-
-    @staticmethod
-    def _given(node: Node | None, type: Any, mapping: dict[Node, Node], trace: Trace) -> Node:
-        """Return what is carried into the first step: zeros where no step takes it."""
-        if node is None:
-            return _filled(trace.literal(type.dtype.type(0).item(), ArrayType((), type.dtype)), type)
-        given = rebuild(node, {}, trace) if node.op is LITERAL else mapping.get(node, node)
-        return lengthened(TracedArray(given), type).node
-
-    def _step(
-        self, mapping: dict[Node, Node], body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
-    ) -> list[Node]:
-        """Build a step's nodes."""
-        source = self.source
-        own: list[Node] = []
-
-        def operand(i: int, k: int, x: Node) -> Node:
-            at, start = self.place.get(x, -1), self.period.start
-            if (i - start, k) in self.row_of:
-                each = self.row_of[i - start, k]
-                type = self.frames.type_of(each)
-                return row[each] if row[each].type == type else _filled(row[each], type)
-            if (i - start, k) in self.carry_of:
-                return carry[self.carry_of[i - start, k]]
-            if at >= start:
-                return own[at - start]
-            if x.op is not LITERAL:
-                given = mapping.get(x, x)
-                return body.build(given.op, given.inputs, given.params) if is_repeated(given) else given
-            steps = self.period.nodes[i : self.period.end : self.period.length]
-            return body.literal(literal_value(x), self.frames.type_of([node.inputs[k] for node in steps]))
-
-        for i in self.first:
-            node = self.period.nodes[i]
-            operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
-            made = self.frames.computed(i - self.period.start, operands, body, row)
-            own.append(made)
-            if node in source.lines:
-                body.lines.setdefault(made, source.lines[node])
-        return own
-
-    def _hand_over(self, found: Sequence[TracedArray], users: Sequence[Any], mapping: dict[Node, Node]) -> None:
-        """Say what became of the nodes of the run that are used outside."""
-        after = dict(zip(self.carried, found, strict=False))
-        stacked = dict(zip(self.stacked, found[len(after) :], strict=True))
-        for node, r, step in users:
-            ago = self.period.steps - step
-            value = after[r, ago] if (r, ago) in after else _row(stacked[r], step)
-            mapping[node] = self.frames.cut(value, node.type).node
+def _said(program: Program, period: Period) -> str:
+    """Return how many steps a run has, and where it is written."""
+    line = nearest_line(program.lines, period.nodes[period.start])
+    at = f" ({line})" if line else ""
+    lengths = " on arrays of other lengths" if period.changing else ""
+    steps = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{lengths}"
+    return f"{steps}{at}, which Python unrolled,"
 
 
-def _row(stack: TracedArray, step: int) -> TracedArray:
-    """Return a row of an array, as indexing does in three times the time."""
-    rest = stack.shape[1:]
-    start, stop = (step, *[0] * len(rest)), (step + 1, *rest)
-    found: TracedArray = ops.reshape(ops.slice_(stack, start=start, stop=stop, step=(1,) * stack.ndim), shape=rest)
-    return found
+def _loops(program: Program, runs: Sequence[Period]) -> list[LoopOfRun]:
+    """Return the loops that runs become, which have their nodes in one order."""
+    if not runs:
+        return []
+    nodes = runs[0].nodes
+    place = {node: i for i, node in enumerate(nodes)}
+    last = {x: i for i, node in enumerate(nodes) for x in node.inputs}
+    last.update(dict.fromkeys(program.outputs, len(nodes)))
+    return [LoopOfRun(program, period, place, last) for period in runs]
 
 
-def _filled(number: Node, type: ArrayType) -> Node:
-    """Return an array of one number."""
-    found: TracedArray = ops.broadcast(TracedArray(number), shape=type.shape, axes=tuple(range(type.ndim)))
-    return found.node
+def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
+    """Return a program in which runs are loops: what comes before the first, what lies between, and what follows."""
+    trace = Trace(origin=source.trace.origin)
+    weak = [bool(node.params) for node in source.inputs]
+    mapping = Rebuilt({x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, weak, strict=True)})
+    inputs = list(mapping.values())
+    nodes, place, begin = loops[0].period.nodes, loops[0].place, loops[0].period.start
+    try:
+        replay([node for node in source.nodes if place.get(node, -1) < begin], mapping, trace, copy=True)
+        for loop in loops:
+            _replay_after(nodes[begin : loop.period.start], mapping, trace)
+            loop.add(mapping, trace)
+            begin = loop.period.end
+        _replay_after([node for node in source.nodes if place.get(node, -1) >= begin], mapping, trace)
+        outputs = [mapping.get(node, node) for node in source.outputs]
+        carry_lines(source, dict(mapping), trace)
+        made = Program(trace, inputs, outputs, source.in_tree, source.out_tree, source.names, source.label)
+        made.lines = trace.lines
+        return made
+    finally:
+        trace.close()
+
+
+def _replay_after(nodes: Sequence[Node], mapping: Rebuilt, trace: Trace) -> None:
+    """Build again what comes after a run; what is joined of many steps' results are parts of one array."""
+    for node in nodes:
+        if node.op.indexing.joins and len(node.inputs) > FEWEST_STEPS:
+            pieces = [mapping.get(x, x) for x in node.inputs]
+            mapping[node] = concatenated(pieces, trace=trace, **dict(node.params))
+        else:
+            mapping[node] = rebuild(node, mapping, trace)

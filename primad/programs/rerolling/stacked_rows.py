@@ -8,7 +8,7 @@ they are gathered, and neither makes a node for each step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,69 @@ Array = np.ndarray[Any, Any]
 
 MOST_TURNS = 16
 """Arrays of which parts are joined by turns. Chosen: a state of so many numbers, each computed alone."""
+
+
+class Rebuilt(dict[Node, Node]):
+    """What became of the nodes of a program; a row that a loop leaves is taken out of its array when it is asked for.
+
+    Attributes:
+        rows: of nodes that are such rows, in which array, and which row.
+    """
+
+    def __init__(self, known: Mapping[Node, Node]) -> None:
+        super().__init__(known)
+        self.rows: dict[Node, tuple[Node, int]] = {}
+
+    def get(self, node: Node, default: Any = None) -> Any:
+        """Return what became of a node."""
+        found = super().get(node)
+        if found is None and node in self.rows:
+            stack, place = self.rows[node]
+            found = self[node] = row_of(TracedArray(stack), place).node
+        return default if found is None else found
+
+    def stacked(self, each: Sequence[Node], trace: Trace) -> Node | None:
+        """Return nodes one behind the other, if many follow one another in arrays that loops leave."""
+        pieces: list[list[Node]] = []
+        before, jump = None, 0
+        for node in each:
+            here = self.rows.get(node)
+            if here and before and here[0] is before[0] and (len(pieces[-1]) == 1 or here[1] - before[1] == jump):
+                jump = here[1] - before[1]
+                pieces[-1].append(node)
+            else:
+                pieces.append([node])
+            before = here
+        if 2 * len(pieces) > len(each):
+            return None
+        return lift(ops.concatenate(*[self._piece(piece) for piece in pieces], axis=0), trace)
+
+    def _piece(self, each: Sequence[Node]) -> TracedArray:
+        """Return nodes one behind the other: one node, or rows of one array that are equally far apart."""
+        found: TracedArray
+        if len(each) == 1:
+            found = reshape(TracedArray(self.get(each[0], each[0])), (1, *each[0].type.shape))
+            return found
+        stack, begin = self.rows[each[0]]
+        end = self.rows[each[-1]][1]
+        jump = (end - begin) // (len(each) - 1)
+        if jump == 0:
+            row = row_of(TracedArray(stack), begin)
+            found = ops.broadcast(row, shape=(len(each), *each[0].type.shape), axes=(0,))
+            return found
+        rest = stack.type.shape[1:]
+        start, stop = (min(begin, end), *[0] * len(rest)), (max(begin, end) + 1, *rest)
+        found = ops.slice_(TracedArray(stack), start=start, stop=stop, step=(abs(jump), *[1] * len(rest)))
+        found = ops.flip(found, axes=(0,)) if jump < 0 else found
+        return found
+
+
+def row_of(stack: TracedArray, step: int) -> TracedArray:
+    """Return a row of an array, as indexing does in three times the time."""
+    rest = stack.shape[1:]
+    start, stop = (step, *[0] * len(rest)), (step + 1, *rest)
+    found: TracedArray = ops.reshape(ops.slice_(stack, start=start, stop=stop, step=(1,) * stack.ndim), shape=rest)
+    return found
 
 
 def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:

@@ -1,0 +1,258 @@
+"""One loop of the program that a run of equal steps becomes.
+
+Values that a step takes from the steps before are carried: a node of the step and how many steps ago it was computed.
+What differs from step to step and comes from outside are rows of arrays; what is used outside is stacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primad import ops
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
+from primad.ir.program import Program, subprogram
+from primad.ir.replay import rebuild
+from primad.ir.walks import dependents
+from primad.ops.record.primitive import as_tuple
+from primad.programs.loops.closed_bodies import with_scalars
+from primad.programs.loops.scan import Form
+from primad.programs.loops.scan import scan as scan_
+from primad.programs.rerolling.frames import Frames, NoFrames
+from primad.programs.rerolling.joined_carries import JoinedCarries
+from primad.programs.rerolling.moved_parts import lengthened
+from primad.programs.rerolling.node_sequences import is_one_number, same_value
+from primad.programs.rerolling.repeated_runs import Period
+from primad.programs.rerolling.stacked_rows import Rebuilt, row_of
+from primad.programs.rerolling.taken_elements import is_repeated
+from primad.recording.traced_array import TracedArray, lift
+from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
+from primad.system.quantities import size
+from primad.transforms.lowering import lower
+
+SMALL = 4096
+"""Bytes that steps carry, above which a run of up to `MOST_OPS` ops stays unrolled if some axis is only mapped over.
+Chosen: it can be cut into tiles along that axis then, and a Jacobian takes one pullback; a loop would hide both."""
+
+MOST_PRODUCTS = 0.5
+"""Flops of matrix products for each byte that a step computes, above which a run is a loop whatever it carries. Tuned:
+recurrent cells on 16 to 256 rows (0.6 to 4 flops) take a quarter of to 1.4 times the time in a loop as in tiles,
+and their first call a fifth or less; a network of 16 on 1000 rows (0.3) takes two times as long in a loop."""
+
+
+class LoopOfRun:
+    """The loop that a run of equal steps of a program becomes.
+
+    Unrolled steps on large arrays that are only mapped over run in tiles, which stay in a cache through all of them, as
+    steps of a loop do not. So they stay, unless there are so many that compiling them takes long.
+
+    Args:
+        source: the program.
+        period: the run.
+        place: where each of its nodes stands.
+        last: where what uses each node stands, the last of it; behind all nodes if the program returns it.
+
+    Attributes:
+        period: the same.
+        refused: why there is no loop; empty if there is one.
+    """
+
+    def __init__(self, source: Program, period: Period, place: Mapping[Node, int], last: Mapping[Node, int]) -> None:
+        self.source, self.period, self.place, self.last = source, period, place, last
+        self.first = range(period.start, period.start + period.length)
+        # of a node of the step, and how many steps ago it was computed, what stands for that before the first step
+        self.carried: dict[tuple[int, int], Node | None] = {}
+        self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
+        self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
+        self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
+        self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
+        self._find_operands()
+        self.users = self._used_outside()
+        self.refused = self._hindrance()
+
+    def _hindrance(self) -> str:
+        """Return why the run has to stay as it is, or had better."""
+        try:
+            self.frames = Frames(self.period, {r for _, r, _ in self.users})
+        except NoFrames as why:
+            return str(why)
+        carried = [self.period.nodes[self.first[r]] for r, _ in self.carried]
+        stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
+        if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
+            return "a step takes what an op with several results computed in the one before"
+        large = sum(node.type.nbytes for node in carried) > SMALL
+        few = self.period.length * self.period.steps <= MOST_OPS
+        if large and few and not self.period.changing and self._run_in_tiles():
+            return f"they carry more than {size(SMALL)}, and up to {MOST_OPS} ops run in tiles"
+        return ""
+
+    def add(self, mapping: Rebuilt, trace: Trace) -> None:
+        """Build the loop, of what became of the nodes before it, and say what became of its own that are used."""
+        self._hand_over(self._loop(mapping, trace), mapping)
+
+    def _run_in_tiles(self) -> bool:
+        """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values.
+
+        Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then. And what
+        a cache saves is little beside large products, which tiles make narrow.
+        """
+        steps = self.period.nodes[self.period.start : self.period.start + 2 * self.period.length]
+        flops = sum([node.op.cost(node).matmul_flops for node in steps])
+        if flops > MOST_PRODUCTS * sum([node.type.nbytes for node in steps]):
+            return False
+        given = dict.fromkeys(x for node in steps for x in node.inputs)
+        given = {x: None for x in given if x not in set(steps)}
+        second = [steps[self.period.length + r] for r, _ in self.carried]
+        large = [node for node in second if node.type.nbytes * len(second) > SMALL]
+        two = lower(subprogram(self.source, list(given), large))
+        return any(
+            all(node in axis.axis for node in two.outputs)
+            and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
+            for axis in tileable_dimensions(two)
+        )
+
+    def _find_operands(self) -> None:
+        """Find out what a step takes from the steps before it, and from outside, as the last step says."""
+        ahead = self.period.length * (self.period.steps - 1)
+        for i in self.first:
+            for k, x in enumerate(self.period.nodes[i + ahead].inputs):
+                self._find_operand(i, k, x, ahead)
+
+    def _find_operand(self, i: int, k: int, x: Node, ahead: int) -> None:
+        """Find out what an operand is: a row from outside, or what a step before carries; of others nothing is noted.
+
+        Args:
+            i: place of the node in the first step.
+            k: which of its operands.
+            x: that operand in the last step.
+            ahead: how far the last step is from the first.
+        """
+        nodes, period = self.period.nodes, self.period
+        at = self.place.get(x, -1)
+        if at < period.start:
+            each = tuple([node.inputs[k] for node in nodes[i : i + ahead + 1 : period.length]])
+            same = is_one_number if period.changing else same_value
+            if not all(x is other or same(x, other) for other in each):
+                self.rows[each] = None
+                self.row_of[i - period.start, k] = each
+        elif at < period.start + ahead:
+            back, r = divmod(at - period.start - ahead, period.length)
+            for step in range(-back):
+                given = nodes[i + step * period.length].inputs[k]
+                before = self.carried.setdefault((r, -back - step), given)
+                assert before is not None and same_value(before, given), "one value is carried from before the run"
+            self.carry_of[i - period.start, k] = r, -back
+
+    def _used_outside(self) -> list[tuple[Node, int, int]]:
+        """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
+        period = self.period
+        found = []
+        for at in range(period.start, period.end):
+            node = period.nodes[at]
+            if self.last.get(node, -1) >= period.end:
+                found.append((node, *divmod(at - period.start, period.length)[::-1]))
+        for _, r, step in found:
+            if step < period.steps - 1 and (r, period.steps - step) not in self.carried:
+                self.stacked[r] = None
+        for _, r, step in found:
+            if step == period.steps - 1 and r not in self.stacked:
+                self.carried.setdefault((r, 1), None)
+        return found
+
+    def _loop(self, mapping: Rebuilt, trace: Trace) -> list[TracedArray]:
+        """Build the loop, and return its results."""
+        period = self.period
+        frames = self.frames
+        users: dict[tuple[Node, ...], list[Node]] = {}
+        for (r, _), each in self.row_of.items():
+            users.setdefault(each, []).append(period.nodes[self.first[r]])
+        body = Trace(origin=trace.origin)
+        alike = {each: frames.fixed(each, used, mapping, trace, body) for each, used in users.items()}
+        fixed = {each: node for each, node in alike.items() if node is not None}
+        several = [each for each in self.rows if each not in fixed]
+        rows = [frames.rows(each, mapping, trace) for each in several]
+        rows += [lift(np.array(each), trace) for each in frames.numbers]
+        types = [frames.type(r) for r, _ in self.carried]
+        carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
+        each_row = zip((*several, *frames.numbers), rows, strict=True)
+        row = {each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in each_row}
+        inputs = [*carry.values(), *row.values()]
+        own = self._step(mapping, body, carry, {**fixed, **row})
+        after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
+        program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
+        program.lines = body.lines
+        start = [
+            self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
+        ]
+        joined = JoinedCarries(program, start, trace)
+        of, sources = with_scalars(joined.program())
+        body.close()
+        start = joined.joined(start, trace)
+        given = [TracedArray(x) for x in (*start, *rows)]
+        closed = [TracedArray(rebuild(node, {}, trace) if node.op in (LITERAL, CAPTURED) else node) for node in sources]
+        form = Form(len(start), len(rows), period.steps, False, False)
+        found = list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+        parts = joined.parts([x.node for x in found[: len(start)]])
+        return [*map(TracedArray, parts), *found[len(start) :]]
+
+    @staticmethod
+    def _given(node: Node | None, type: Any, mapping: Rebuilt, trace: Trace) -> Node:
+        """Return what is carried into the first step: zeros where no step takes it."""
+        if node is None:
+            return _filled(trace.literal(type.dtype.type(0).item(), ArrayType((), type.dtype)), type)
+        given = rebuild(node, {}, trace) if node.op is LITERAL else mapping.get(node, node)
+        return lengthened(TracedArray(given), type).node
+
+    def _step(
+        self, mapping: Rebuilt, body: Trace, carry: dict[tuple[int, int], Node], row: dict[Any, Node]
+    ) -> list[Node]:
+        """Build a step's nodes."""
+        source = self.source
+        own: list[Node] = []
+
+        def operand(i: int, k: int, x: Node) -> Node:
+            at, start = self.place.get(x, -1), self.period.start
+            if (i - start, k) in self.row_of:
+                each = self.row_of[i - start, k]
+                type = self.frames.type_of(each)
+                return row[each] if row[each].type == type else _filled(row[each], type)
+            if (i - start, k) in self.carry_of:
+                return carry[self.carry_of[i - start, k]]
+            if at >= start:
+                return own[at - start]
+            if x.op is not LITERAL:
+                given = mapping.get(x, x)
+                return body.build(given.op, given.inputs, given.params) if is_repeated(given) else given
+            steps = self.period.nodes[i : self.period.end : self.period.length]
+            return body.literal(literal_value(x), self.frames.type_of([node.inputs[k] for node in steps]))
+
+        for i in self.first:
+            node = self.period.nodes[i]
+            operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
+            made = self.frames.computed(i - self.period.start, operands, body, row)
+            own.append(made)
+            if node in source.lines:
+                body.lines.setdefault(made, source.lines[node])
+        return own
+
+    def _hand_over(self, found: Sequence[TracedArray], mapping: Rebuilt) -> None:
+        """Say what became of the nodes of the run that are used outside."""
+        after = dict(zip(self.carried, found, strict=False))
+        stacked = dict(zip(self.stacked, found[len(after) :], strict=True))
+        for node, r, step in self.users:
+            ago = self.period.steps - step
+            if (r, ago) in after:
+                mapping[node] = self.frames.cut(after[r, ago], node.type).node
+            elif stacked[r].shape[1:] == node.type.shape:
+                mapping.rows[node] = stacked[r].node, step
+            else:
+                mapping[node] = self.frames.cut(row_of(stacked[r], step), node.type).node
+
+
+def _filled(number: Node, type: ArrayType) -> Node:
+    """Return an array of one number."""
+    found: TracedArray = ops.broadcast(TracedArray(number), shape=type.shape, axes=tuple(range(type.ndim)))
+    return found.node

@@ -1,0 +1,112 @@
+"""Loops inside of loops that take what the rows before computed become loops in loops, with the unrolled values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import primad
+from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.rerolled_loops import rolled
+from tests.programs.rerolling.test_rerolled_loops import scans, unrolled
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short loops count, and steps of outer ones are not guessed before those of inner ones."""
+    monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 40)
+    monkeypatch.setattr(repeated_runs, "MOST_GUESSES", 4)
+
+
+def table(x: Any, y: Any) -> Any:
+    """Return the cost of aligning two series, cell by cell."""
+    rows, columns = len(x), len(y)
+    cost = (x[:, None] - y[None]) ** 2
+    total = [[1e3] * (columns + 1) for _ in range(rows + 1)]
+    total[0][0] = 0.0
+    for i in range(rows):
+        for j in range(columns):
+            before = np.minimum(np.minimum(total[i][j + 1], total[i + 1][j]), total[i][j])
+            total[i + 1][j + 1] = cost[i, j] + before
+    return total[rows][columns]
+
+
+def test_cells_of_a_table() -> None:
+    """Rows are one loop each, and one loop altogether: nothing of the table is left cell by cell."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=14), rng.normal(size=28)
+    found = rolled(primad.trace(table)(x, y))
+    assert any("times" in note and "one scan each" in note for note in found.notes), found.notes
+    (outer,) = [params for params in scans(found) if params["length"] >= 9 and scans(params["of"].program)]
+    assert len(found.nodes) < 150 and [inner["length"] for inner in scans(outer["of"].program)] == [27]
+    for n in (0, 1):
+        got, wanted = primad.jit(primad.grad(table, n))(x, y), unrolled(primad.grad(table, n))(x, y)
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+CELLS = [
+    lambda c: np.tanh(c["left"]) + c["cost"],
+    lambda c: 0.3 * c["left"] + 0.5 * c["up"] * c["corner"],
+    lambda c: np.sin(c["left"] - c["up"]) + 0.1 * c["cost"],
+    lambda c: np.where(c["corner"] > c["left"], c["left"], 0.5 * c["up"]) + c["weight"],
+    lambda c: 0.4 * c["left"] + np.cos(c["later"]) * c["cost"] + 0.01 * c["j"],
+    lambda c: 0.4 * c["left"] * c["data"] + np.cos(c["back"]),
+]
+"""What a cell of a table is computed of: cells left of it, above, between and further on above, and its place."""
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(draws=st.data())
+def test_random_tables(draws: st.DataObject) -> None:
+    """Any cells, in rows of equal or growing lengths, with borders of numbers or values, and uses of each row."""
+    cell = draws.draw(st.sampled_from(CELLS))
+    more = draws.draw(st.sampled_from([None, *CELLS]))
+    rows, columns = draws.draw(st.integers(8, 14)), draws.draw(st.integers(16, 30))
+    shape = draws.draw(st.sampled_from([(), (2,)]))
+    border = draws.draw(st.sampled_from(["number", "value", "row"]))
+    after = draws.draw(st.sampled_from(["nothing", "sum", "joined", "some"]))
+    growing, turned = draws.draw(st.booleans()), draws.draw(st.booleans())
+    rng = np.random.default_rng(draws.draw(st.integers(0, 99)))
+    data = rng.normal(size=(rows, columns, *shape))
+
+    def f(a: Any, w: Any) -> Any:
+        cost = np.cos(a)
+        above = [0.5 * w if border != "number" else 0.25 * np.ones(shape)] * (columns + 1)
+        found, total = [], 0.0
+        for i in range(rows):
+            first = {"number": 0.3 * np.ones(shape), "value": np.tanh(w), "row": np.sin(a[i, 0])}[border]
+            line, count = [first], columns - rows + i if growing else columns
+            for j in range(count):
+                at = count - 1 - j if turned else j
+                known = {"left": line[j], "up": above[j + 1], "corner": above[j], "cost": cost[i, at], "weight": w}
+                known |= {"later": above[min(j + 2, columns)], "j": float(j), "data": data[i, at]}
+                known["back"] = cost[i, columns - 1 - at]
+                line.append(cell(known))
+                if more is not None:
+                    line[-1] = line[-1] + 0.1 * more({**known, "left": line[-1]})
+            above = [*line, *above[len(line) :]]
+            if after == "sum":
+                total = total + np.sin(line[-1])
+            elif after == "joined":
+                found.append(np.sum(np.stack(line), axis=0))
+            elif after == "some":
+                found += line[2::5]
+        return above[-1], total, found
+
+    arguments = rng.normal(size=(rows, columns, *shape)), rng.normal(size=shape)
+    plain = primad.trace(f)(*arguments)
+    found = rolled(plain).check()
+    leaves = primad.recording.tree.leaves
+    for x, y in zip(leaves(found(*arguments)), leaves(plain(*arguments)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+
+    def loss(*arguments: Any) -> Any:
+        return sum(np.sum(np.sin(leaf)) for leaf in leaves(f(*arguments)))
+
+    got, wanted = primad.grad(loss, (0, 1))(*arguments), unrolled(primad.grad(loss, (0, 1)))(*arguments)
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
