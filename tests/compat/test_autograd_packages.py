@@ -151,7 +151,7 @@ def test_rules_of_functions_that_no_primitive_made() -> None:
         with pytest.raises(primad.TracingError, match=f"(?s){kind}: 'sin' was not made by primitive.*say otherwise"):
             getattr(autograd, kind)(autograd.numpy.sin, rule)
     with pytest.raises(primad.TracingError, match="cannot be compared"):
-        autograd.defvjp(autograd.numpy.linalg.inv, lambda ans, x: lambda g: -ans.T @ g @ ans.T)
+        autograd.defvjp(autograd.numpy.sin, lambda ans, x: lambda g: [].pop())
     with pytest.raises(primad.TracingError, match="was not made by primitive"):
         autograd.extend.defvjp_argnum(autograd.numpy.sin, lambda *args: lambda g: g)
 
@@ -160,6 +160,37 @@ def test_rules_of_functions_that_no_primitive_made() -> None:
 
     autograd.defvjp(square, lambda ans, x: lambda g: 5.0 * g)  # it is recorded, as in autograd
     assert autograd.grad(square)(3.0) == 6.0 and autograd.grad(special.expit)(0.0) == 0.25
+
+
+def _of_matrices() -> dict[str, tuple[Any, dict[str, Any]]]:
+    linalg, transposed = autograd.numpy.linalg, lambda a: a.swapaxes(-1, -2)
+
+    def through_blocks(ans: Any, x: Any) -> Any:  # geomstats' rule of expm
+        def pull(g: Any) -> Any:
+            return autograd.scipy.linalg.expm(np.block([[x.T, g], [np.zeros_like(x), x.T]]))[: len(x), len(x) :]
+
+        return pull
+
+    return {
+        "inv": (linalg.inv, {"defvjp": lambda ans, x: lambda g: -ans.T @ g @ ans.T}),
+        "expm": (autograd.scipy.linalg.expm, {"defvjp": through_blocks}),
+        "det": (linalg.det, {"defvjp": lambda ans, x: lambda g: g * ans * transposed(np.linalg.inv(x))}),
+        "solve": (linalg.solve, {"defjvp": lambda g, ans, a, b: -np.linalg.solve(a, g @ ans)}),
+    }
+
+
+@pytest.mark.parametrize("name", _of_matrices())
+def test_rules_of_functions_of_matrices_are_compared_at_matrices(name: str) -> None:
+    function, rules = _of_matrices()[name]
+    for kind, rule in rules.items():
+        getattr(autograd.extend, kind)(function, rule)
+        for slip in (-1.0, 1.0 + 1e-6):
+            wrong = {
+                "defvjp": lambda ans, *args, rule=rule, slip=slip: lambda g: slip * rule(ans, *args)(g),
+                "defjvp": lambda g, ans, *args, rule=rule, slip=slip: slip * rule(g, ans, *args),
+            }[kind]
+            with pytest.raises(primad.TracingError, match="say otherwise"):
+                getattr(autograd.extend, kind)(function, wrong)
 
 
 def test_of_real_numbers_rules_give_real_derivatives() -> None:

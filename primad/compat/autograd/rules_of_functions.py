@@ -10,11 +10,17 @@ import numpy as np
 from primad import numpy as pn
 from primad.compat.autograd.util import subval
 from primad.errors import NotDifferentiableError
-from primad.functional.derivatives.first_order import jvp
+from primad.functional.derivatives.first_order import jvp, vjp
 from primad.recording.protocols import FUNCTIONS, UFUNCS, recorded_by
 
-_SAMPLES = (0.31, 0.42, 0.57, 0.68)
+_NUMBERS = (0.31, 0.42, 0.57, 0.68)
 """Arguments at which rules are compared, in the domain of most functions: the first ones, and these reversed."""
+
+_MATRICES = tuple(
+    np.diag([0.5, 0.8, 1.1]) + shift * np.array([[0.2, 0.1, -0.3], [0.3, 0.1, 0.2], [-0.1, 0.4, 0.3]])
+    for shift in _NUMBERS
+)
+"""Such arguments of functions of matrices: neither symmetric nor near to singular, with eigenvalues apart."""
 
 
 class NoRuleError(NotDifferentiableError, NotImplementedError):
@@ -63,34 +69,40 @@ def is_own(function: Any) -> bool:
 
 
 def has_already(function: Callable[..., Any], rules: Mapping[int, Any], forward: bool) -> bool:
-    """Say whether a function of numbers has the derivatives that rules say; False where they cannot be compared.
+    """Say whether a function of numbers or matrices has the derivatives that rules say; False if nobody can tell.
 
     Args:
         function: one of primad's.
         rules: what is given to `defvjp`, or to `defjvp`, by the number of the argument.
         forward: whether it is given to `defjvp`.
     """
-    for count in range(max(rules, default=0) + 1, len(_SAMPLES) + 1):
-        try:
-            return all(
-                _agrees(function, place, rule, args, forward)
-                for place, rule in rules.items()
-                for args in (_SAMPLES[:count], _SAMPLES[::-1][:count])
-            )
-        except Exception:  # of functions of anything else than this many numbers, and of rules of any users
-            continue
+    for samples in (_NUMBERS, _MATRICES):
+        for count in range(max(rules, default=0) + 1, len(samples) + 1):
+            try:
+                return all(
+                    _agrees(function, place, rule, args, forward)
+                    for place, rule in rules.items()
+                    for args in (samples[:count], samples[::-1][:count])
+                )
+            except Exception:  # of functions of anything else than this many, and of rules of any users
+                continue
     return False
 
 
-def _agrees(function: Callable[..., Any], place: int, rule: Any, args: tuple[float, ...], forward: bool) -> bool:
-    ans, slope = jvp(lambda x: function(*subval(args, place, x)), (args[place],), (1.0,))
-    if rule is None:
-        said = 0.0
-    elif rule == "same":
-        said = function(*subval(args, place, 1.0))
+def _agrees(function: Callable[..., Any], place: int, rule: Any, args: tuple[Any, ...], forward: bool) -> bool:
+    def along(x: Any) -> Any:
+        return function(*subval(args, place, x))
+
+    if forward or rule == "same":
+        tangent = np.ones_like(args[place])
+        ans, own = jvp(along, (args[place],), (tangent,))
+        said = along(tangent) if rule == "same" else rule and rule(tangent, ans, *args)
     else:
-        said = rule(1.0, ans, *args) if forward else rule(ans, *args)(1.0)
-    return bool(np.allclose(said, slope, rtol=1e-10, atol=0.0))
+        ans, pull = vjp(along, args[place])
+        cotangent = np.cos(np.arange(float(np.size(ans)))).reshape(np.shape(ans))[()]
+        (own,) = pull(cotangent)
+        said = rule and rule(ans, *args)(cotangent)
+    return bool(np.allclose(0.0 if rule is None else said, own, rtol=1e-10, atol=1e-12 * np.max(np.abs(own))))
 
 
 def as_real(derivative: Any, of: Any) -> Any:
