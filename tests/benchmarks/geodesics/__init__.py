@@ -1,0 +1,1 @@
+"""Geomstats' geodesics by Runge-Kutta steps, differentiated with several of its backends."""

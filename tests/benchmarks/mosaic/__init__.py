@@ -1,0 +1,1 @@
+"""Mosaic's heat and structural problems, solved with primad by the Tesseract interface."""
