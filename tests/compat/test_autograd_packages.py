@@ -193,6 +193,37 @@ def test_rules_of_functions_of_matrices_are_compared_at_matrices(name: str) -> N
                 getattr(autograd.extend, kind)(function, wrong)
 
 
+def test_rules_by_the_names_that_autograd_had_before() -> None:
+    def product() -> Any:
+        return autograd.primitive(lambda x, y: x * y)
+
+    made = [product() for _ in range(3)]
+    with pytest.warns(UserWarning, match="is deprecated"):
+        made[0].defgrad(lambda ans, x, y: lambda g: y * g)
+        made[0].defgrad(lambda ans, x, y: lambda g: x * g, argnum=1)
+        made[1].defvjp(lambda g, ans, vs, gvs, x, y: y * g + 0.0 * vs.zeros() + 0.0 * gvs.zeros())
+        made[1].defvjp(lambda g, ans, vs, gvs, x, y: x * g, argnum=1)
+        made[2].defvjp_is_zero([0, 1])
+    for function, factor in zip(made, (1.0, 1.0, 0.0), strict=True):
+        assert autograd.grad(function, 0)(3.0, 5.0) == 5.0 * factor
+        assert autograd.grad(function, 1)(3.0, 5.0) == 3.0 * factor
+    with pytest.warns(UserWarning, match="quick_grad_check is deprecated"):
+        autograd.util.quick_grad_check(made[0], 1.5, (2.0,))
+    with pytest.warns(UserWarning), pytest.raises(AssertionError):
+        autograd.util.quick_grad_check(made[2], 1.5, (2.0,))
+
+
+def test_where_of_plain_numbers_gives_them_back_plain() -> None:
+    where = autograd.numpy.where
+    assert type(where(True, 1, 2)) is int and type(where(False, 1, 2.0)) is float
+    assert where([True, False], [1, 2], [3, 4]) == [1, 4] and where(np.array([True, False]))[0] == [0]
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(where(condition=x > 1.5, y=x, x=-x), [1.0, -2.0])
+    np.testing.assert_array_equal(autograd.grad(lambda x: np.sum(where(x > 1.5, x, y=3.0 * x)))(x), [3.0, 1.0])
+    with pytest.raises(ValueError, match="both or neither"):
+        where(x > 1.5, x)
+
+
 def test_of_real_numbers_rules_give_real_derivatives() -> None:
     turn = 0.6 + 0.8j
     spun = autograd.primitive(lambda x: x * turn)

@@ -19,6 +19,7 @@ from primad.compat.autograd.extend import (
 )
 from primad.compat.autograd.importing import missing
 from primad.compat.autograd.tape import JVPNode, VJPNode, backward_pass
+from primad.compat.autograd.util import toposort
 from primad.functional.derivatives.first_order import jvp, vjp
 
 Function = Callable[..., Any]
@@ -37,7 +38,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
 
 __all__ = [
     "JVPNode", "VJPNode", "VSpace", "backward_pass", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
-    "defvjp", "defvjp_argnum", "defvjp_argnums", "make_jvp", "make_vjp", "primitive", "vspace",
+    "defvjp", "defvjp_argnum", "defvjp_argnums", "make_jvp", "make_vjp", "primitive", "toposort", "vspace",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.compat.autograd.former_rules import FormerRules
 from primad.compat.autograd.importing import missing
 from primad.compat.autograd.rules_of_functions import NoRuleError, Rules, as_real, has_already, is_own
 from primad.compat.autograd.tape import JVPNode
@@ -130,7 +131,7 @@ def _plainly(rule: Function, result: Function, name: str, owner: primitive) -> F
     )
 
 
-class primitive(Readable):
+class primitive(FormerRules, Readable):
     """A function that is called with plain arrays, never recorded; `defvjp` and `defjvp` say how it is differentiated.
 
     Where all moving arguments have a rule by `defvjp`, these serve reverse mode; where all have one by `defjvp`, those

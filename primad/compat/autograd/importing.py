@@ -19,10 +19,9 @@ HERE = __name__.rpartition(".")[0]
 _TAPE = "it is a part of autograd's tape; make_vjp, make_jvp, primitive, defvjp and defjvp do what programs need of it."
 _PARTS_OF_THE_TAPE = """
     SparseBox SparseObject add_outgrads box_types find_top_boxed_args primitive_jvps primitive_vjps sparse_add
-    sum_outgrads toposort"""
+    sum_outgrads"""
 _INSTEAD = {
     **dict.fromkeys(_PARTS_OF_THE_TAPE.split(), _TAPE),
-    "quick_grad_check": "use autograd.test_util.check_grads.",
 }
 """What to write for names that programs know."""
 

@@ -59,6 +59,13 @@ class Node:
     def initialize_root(self, *args: Any) -> None:
         """Take what a root of its kind holds: of `VJPNode` nothing."""
 
+    @cached_property
+    def parents(self) -> list[Node]:
+        """The nodes of the operands that depend on the root, as often as they stand there; none of the root itself."""
+        if self.tape is None or self.recorded is None:
+            return []
+        return [self.tape.node(operand) for operand in self.recorded.inputs if self.tape.leads_to(operand)]
+
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(
             f"a {type(self).__name__}", name, dir(self), "backward_pass(g, node) walks back from a node to its root."
@@ -112,10 +119,22 @@ class _Tape:
         self.trace.noted[_Tape] = self
         root.tape, root.recorded = self, self.input
         self.nodes: dict[Recorded, Node] = {self.input: root}
+        self._leads = {self.input: True}
 
     def program(self, recorded: Recorded) -> Program:
         """Return the program from the root to a value."""
         return Program(self.trace, [self.input], [recorded], label="new_box")
+
+    def leads_to(self, recorded: Recorded) -> bool:
+        """Say whether a value depends on the root."""
+        unknown = [] if recorded in self._leads else [recorded]
+        while unknown:
+            node = unknown[-1]
+            if before := [operand for operand in node.inputs if operand not in self._leads]:
+                unknown += before
+            else:
+                self._leads[unknown.pop()] = any(self._leads[operand] for operand in node.inputs)
+        return self._leads[recorded]
 
     def node(self, recorded: Recorded) -> Node:
         """Return the node of a value, of the root's kind; the same one every time."""

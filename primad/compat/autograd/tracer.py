@@ -7,10 +7,12 @@ from typing import Any
 from primad.compat.autograd.extend import Box, notrace_primitive, primitive
 from primad.compat.autograd.importing import missing
 from primad.compat.autograd.tape import Node, TraceStack, new_box, trace, trace_stack
+from primad.compat.autograd.util import toposort
 from primad.compat.autograd.values import getval, isbox
 
 __all__ = [
-    "Box", "Node", "TraceStack", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "trace", "trace_stack",
+    "Box", "Node", "TraceStack", "getval", "isbox", "new_box", "notrace_primitive", "primitive", "toposort", "trace",
+    "trace_stack",
 ]  # fmt: skip
 
 

@@ -13,8 +13,6 @@ _AUTOGRADS_TESTS = (
     "misc", "numpy", "scalar_ops", "scipy", "systematic", "tests", "truediv", "tuple", "ufunc_dispatch", "vspaces",
     "wrappers",
 )  # fmt: skip
-_OLD = "names that autograd itself has only to say that they are gone"
-_TYPES = "autograd's where of plain numbers gives Python's types, and takes keywords"
 _AUTOGRADS_FAILURES = {
     "tests.test_fft.test_rfftn_odd_not_implemented": "it wants an error where primad has the derivative",
     "tests.test_linalg.test_pinv": "it tests autograd's own helper _dot",
@@ -26,16 +24,7 @@ _AUTOGRADS_FAILURES = {
     "tests.test_scipy.test_mvn_sing_cov": "no density of a singular covariance",
     "tests.test_systematic.test_max": "no largest complex number",
     "tests.test_systematic.test_min": "no smallest complex number",
-    "tests.test_wrappers.test_deprecated_defgrad_wrapper": _OLD,
-    "tests.test_wrappers.test_deprecated_defvjp_wrapper": _OLD,
-    "tests.test_wrappers.test_deprecated_defvjp_is_zero_wrapper": _OLD,
-    "tests.test_wrappers.test_deprecated_quick_grad_check_wrapper": _OLD,
     "tests.test_wrappers.test_dtypes": "no derivatives in long double",
-    "tests.test_wrappers.test_custom_where": _TYPES,
-    "tests.test_wrappers.test_custom_where_dtypes[int-True-1-2]": _TYPES,
-    "tests.test_wrappers.test_custom_where_dtypes[float-True-3.0-4.0]": _TYPES,
-    "tests.test_wrappers.test_custom_where_dtypes[float-False-1-2.0]": _TYPES,
-    "tests.test_wrappers.test_custom_where_dtypes[list-True-x3-y3]": _TYPES,
     "tests.test_wrappers.test_wrapped_name_and_docs": "it compares autograd's documentation",
 }
 """Why tests of autograd's fail. Those of its tape (test_logic) do not import."""

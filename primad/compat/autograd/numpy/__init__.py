@@ -10,6 +10,7 @@ import numpy as _np
 
 from primad import numpy as _numpy
 from primad.compat.autograd.importing import missing, specification
+from primad.compat.autograd.numpy import choices as _choices
 from primad.compat.autograd.numpy import fft as _fft
 from primad.compat.autograd.numpy import linalg as _linalg
 from primad.compat.autograd.numpy import numpy_boxes, numpy_vjps  # noqa: F401
@@ -17,7 +18,8 @@ from primad.compat.autograd.numpy import random as _random
 from primad.numpy import *
 from primad.recording.traced_array import TracedArray
 
-# These three over what primad.numpy has under the names.
+# These four over what primad.numpy has under the names.
+where = _choices.where
 fft: ModuleType = _fft  # type: ignore[no-redef]
 linalg: ModuleType = _linalg  # type: ignore[no-redef]
 random: ModuleType = _random
