@@ -5,6 +5,10 @@ blocks, a block of attention on short sequences have no such axis: what is outsi
 step reads and writes whole arrays, and small products go to BLAS one by one. As long as the values fit into twice the
 memory that a plan keeps, native functions of all steps, with NumPy's between them where something has no native code,
 take less.
+
+A loop runs as it does alone, and is no reason to run what stands beside it step by step: fifty steps of a transport
+problem of 200 points are too much for one native function that Python calls, and take less time than the passes over
+its matrix before and after them, unless these are native.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from primad.native.schedule.storage import VIEWS
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.plan.compiled_program import work_of
 from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
@@ -41,9 +46,11 @@ from primad.runtime.tiling.tileable_axes import (
     tileable_dimensions,
 )
 from primad.runtime.tiling.tiled_plan import needs_stages
+from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.simplify.barriers import without_barriers
 from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS, WORTHWHILE_BYTES
 from primad.transforms.axis_split import SplitAxes, split_axes
+from primad.transforms.lowering import calls, without_calls
 
 MOST_WORK = 16 * ALONE_WORK
 """Ops on elements, up to which a program is of middle size: some twenty milliseconds on one thread. Chosen: threads
@@ -115,7 +122,7 @@ def _is_one_pass(boxed: Partition) -> bool:
 
 def _with_less_memory(program: Program, boxed: Partition | None) -> Partition:
     """Return the parts of a program, in boxes if less lies in memory then: else boxes only make more loops."""
-    parts = Partition(program)
+    parts = Partition(program, loops=False)
     return boxed if boxed and boxed.scratch < parts.scratch else parts
 
 
@@ -125,9 +132,10 @@ def _is_of_middle_size(program: Program) -> bool:
     One large product is BLAS's, on threads: what native functions save is passes over memory and calls beside products.
     Weighing neighbours is none: copies of all windows take BLAS many times as long as the sums.
     """
-    steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    every = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    steps = _beside_loops(program)
     slid = {node for node in steps if _is_slid(node)}
-    if any(has_body(application(x)[0]) or (x.op.cost(x).flops >= SHARED_FLOPS and x not in slid) for x in steps):
+    if any(x.op.cost(x).flops >= SHARED_FLOPS and x not in slid for x in steps):
         return False
     work = {node: _work(node) for node in steps}
     products = {node for node in steps if node.op.cost(node).matmul_flops} - slid
@@ -135,7 +143,15 @@ def _is_of_middle_size(program: Program) -> bool:
     total, held = sum(work.values()), sum(node.op.cost(node).bytes for node in steps)
     if (len(passes) < FEWEST_STEPS and not slid) or 2 * max([work[node] for node in products], default=0) > total:
         return False
-    return (total <= MOST_WORK or bool(slid)) and (total > ALONE_WORK or held > WORTHWHILE_BYTES)
+    large = total > ALONE_WORK or held > WORTHWHILE_BYTES
+    if len(steps) < len(every):
+        large = total > BUDGET.worth_a_region * CALL_ELEMENTS and work_of(every) is None
+    return (total <= MOST_WORK or bool(slid)) and large
+
+
+def _beside_loops(program: Program) -> list[Node]:
+    """Return the steps that are neither loops nor calls, nor results of such."""
+    return [node for node in program.nodes if not isinstance(node.op, Leaf) and not has_body(application(node)[0])]
 
 
 def _is_of_many_small(program: Program) -> bool:
@@ -176,6 +192,9 @@ def _is_large(node: Node) -> bool:
 def _tiles_hold(program: Program) -> bool:
     """Say whether tiles along some axis do most of a program's work, and fit into a cache."""
     held = any(_holds(program, dimension) for dimension in tileable_dimensions(program))
+    if calls(program):
+        through = with_loops_unrolled(without_calls(program)) or without_calls(program)
+        held = held or any(_holds(through, dimension) for dimension in tileable_dimensions(through))
     return held or _comes_apart(program) or _is_mixed_last(program)
 
 

@@ -308,3 +308,43 @@ def test_differences_of_neighbours_are_native_however_large(monkeypatch):
         middle_programs, "BUDGET", replace(BUDGET, uninterrupted=1)
     )  # it would not be interrupted in time
     assert middle_plan(program) is None
+
+
+def scaled(x, steps):
+    """Sinkhorn's scaling: a matrix of all pairs, steps on it, and passes over it and its transpose around them."""
+    cost = np.sum((x[:, None] - x[None]) ** 2, 2)
+    kernel = np.exp(-cost)
+    v = primad.scan(lambda v, _: (1.0 / (kernel.T @ (1.0 / (kernel @ v))), None), x[:, 0] ** 2, length=steps)[0]
+    return np.sum((1.0 / (kernel @ v))[:, None] * kernel * cost * v[None])
+
+
+@pytest.mark.parametrize(("dtype", "n"), [(np.float64, 160), (np.float32, 200), (np.float64, 240)])
+def test_what_stands_around_loops_is_native(dtype, n):
+    """Loops that make a program too long for one function run alone, and nothing else runs step by step on arrays."""
+    x = RNG.normal(size=(n, 2)).astype(dtype)
+    f = primad.value_and_grad(lambda x: scaled(x, 60))
+    program = lowered(f, x)
+    plan = NATIVE.prepare(program, PLAIN)
+    alone = [unit for unit in plan.units if not isinstance(unit, NativePart) and not unit.op.memory.views]
+    assert {unit.op.name for unit in alone} <= {"scan", "project"} and len(plan.units) > len(alone)
+    expected = Plan(program).run([x])
+    for found, wanted in zip(plan.run([x]), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype is np.float32 else 1e-10)
+
+
+def test_loops_that_tiles_go_through_stay_in_them(monkeypatch):
+    """A step apart for each point is cut along the points, and little beside a loop is not worth a part."""
+    x = RNG.normal(size=(100_000, 4))
+
+    def moved(x):
+        def step(c, _):
+            return np.sin(c) * np.sum(c, axis=1, keepdims=True), None
+
+        return np.sum(primad.scan(step, np.cos(x) * x, length=4)[0] ** 2)
+
+    through = lowered(primad.grad(moved), x)
+    beside = lowered(primad.grad(lambda x: scaled(x, 60)), x[:240, :2])
+    assert middle_plan(through) is None and middle_plan(beside) is not None
+    assert middle_plan(lowered(primad.grad(lambda x: scaled(x, 60)), x[:40, :2])) is None
+    monkeypatch.setattr(middle_programs, "MOST_WORK", 1000)
+    assert middle_plan(beside) is None
