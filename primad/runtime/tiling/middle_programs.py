@@ -24,6 +24,7 @@ from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
+from primad.native.schedule.row_panels import in_panels
 from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.stencil_split import GAIN, PASS, in_boxes_along_all
 from primad.native.schedule.storage import VIEWS
@@ -88,6 +89,7 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
         parts = _with_less_memory(program, boxed)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
+    parts = _in_panels(parts)
     around = sum(node.type.nbytes for node in (*program.inputs, *program.outputs)) if large else 0
     most = MOST_WORKSPACES * max(around, SPARE_WORKSPACES.largest)
     if parts.scratch > most and not any(map(_is_slid, program.nodes)):
@@ -124,6 +126,15 @@ def _with_less_memory(program: Program, boxed: Partition | None) -> Partition:
     """Return the parts of a program, in boxes if less lies in memory then: else boxes only make more loops."""
     parts = Partition(program, loops=False)
     return boxed if boxed and boxed.scratch < parts.scratch else parts
+
+
+def _in_panels(parts: Partition) -> Partition:
+    """Return the parts of a program in panels of rows, if these need much less memory; else the parts as they are."""
+    program = in_panels(parts.program, parts.scratch) if parts.is_one_part else None
+    if program is None:
+        return parts
+    found = Partition(program)
+    return found if 2 * found.scratch < parts.scratch and found.length <= BUDGET.tile_text else parts
 
 
 def _is_of_middle_size(program: Program) -> bool:
