@@ -1,9 +1,8 @@
 """Programs in panels of rows: each element has the same bits, and little lies in memory at a time."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
 import primad.numpy as pnp
