@@ -16,7 +16,7 @@ from primad.native.llvm.persistent_cache import key_of, native_cache
 from primad.runtime.executors.executor import Executable, Options
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan_form import packed_plan, unpacked_plan
-from primad.runtime.tiling.tile_choice import blas_is_as_wide
+from primad.runtime.tiling.tile_choice import blas_is_as_wide, blas_that_counts
 from primad.system.disk_cache import DiskCache
 
 _MISFITS = (
@@ -87,7 +87,9 @@ class Kept:
         if self._cache is None or self._keys is None:
             return
         try:
-            said = json.dumps([is_function, is_function or blas_is_as_wide(), *packed_plan(plan, self._known)])
+            said = json.dumps(
+                [is_function, None if is_function else blas_that_counts(), *packed_plan(plan, self._known)]
+            )
         except NotSerializableError:
             derived = None if self._derived is None else packed(self._derived, self._known)
             if derived is not None:
@@ -98,7 +100,7 @@ class Kept:
 
     def _fitting(self, said: Any, signature: Signature | None) -> tuple[bool, Executable]:
         is_function, blas, programs, how = said
-        if not is_function and blas is not blas_is_as_wide():
+        if blas is not None and blas is not blas_is_as_wide():
             raise ValueError("the plan is for another BLAS")
         found = unpacked_plan((programs, how), self._known, signature)
         if found.program.in_types != self._source.in_types or found.program.out_types != self._source.out_types:

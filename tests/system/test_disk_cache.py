@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import time
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from primad.runtime import program_cache
 from primad.runtime.executors.dispatch import NATIVE, prepare
 from primad.runtime.executors.executor import PLAIN, Options
 from primad.runtime.program_cache import Kept
+from primad.runtime.tiling import tile_choice
 from primad.system import disk_cache
 from primad.system.disk_cache import DiskCache
 
@@ -266,18 +268,38 @@ def test_what_a_plan_is_found_by(cache: DiskCache, monkeypatch: pytest.MonkeyPat
     asked = [Asked(here), Asked(there), Asked(primad.trace(lambda x: np.sum(np.cos(x)))(np.ones(3)))]
     asked += [Asked(both, options) for options in (PLAIN, Options(memory=10**9), Options(donated=((0, 0),)))]
     asked += [Asked(both, Options(inner=1))]
+    blas = program_cache.blas_is_as_wide()
+    monkeypatch.setattr(program_cache, "blas_that_counts", lambda: blas)
     for _ in range(2):
         for each in asked:
             each.plan()
     assert [each.made for each in asked] == [["planned", "derived"]] * len(asked)
-    blas = not program_cache.blas_is_as_wide()
-    monkeypatch.setattr(program_cache, "blas_is_as_wide", lambda: blas)
+    monkeypatch.setattr(program_cache, "blas_is_as_wide", lambda: not blas)
     for each in asked:
         each.plan()
     assert [len(each.made) for each in asked] == [2, 2, 2, 4, 4, 4, 4]
     with without(LOCAL):
         asked[0].plan()
     assert asked[0].made[2:] == ["planned", "derived"]
+
+
+@needs_native
+def test_plans_that_are_chosen_without_blas_are_for_any(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody looks at the libraries for them, neither who makes nor who finds one."""
+    monkeypatch.setattr(program_cache, "native_cache", lambda: cache)
+    monkeypatch.setattr(tile_choice, "WIDTH_BYTES", 64)
+    looked = lru_cache(lambda: pytest.fail("BLAS was looked at"))
+    monkeypatch.setattr(tile_choice, "blas_has_long_vectors", looked)
+    x = np.linspace(0.0, 1.0, 200_000)
+    asked = Asked(primad.trace(lambda x: (np.sort(np.sin(x) * x), np.exp(x)))(x))
+    asked.plan()
+    asked.plan()
+    assert asked.made == ["planned", "derived"]
+    for wide in (True, False):
+        looked = lru_cache(lambda wide=wide: wide)
+        looked()
+        monkeypatch.setattr(tile_choice, "blas_has_long_vectors", looked)
+        assert tile_choice.blas_that_counts() is wide
 
 
 @needs_native

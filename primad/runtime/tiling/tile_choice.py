@@ -153,6 +153,14 @@ def blas_is_as_wide() -> bool:
     return WIDTH_BYTES < 64 or blas_has_long_vectors()
 
 
+def blas_that_counts() -> bool | None:
+    """Return `blas_is_as_wide()`, or None where no plan of this process has asked, so that none depends on it.
+
+    To look at the loaded libraries takes a tenth of a short program's first call.
+    """
+    return blas_is_as_wide() if blas_has_long_vectors.cache_info().currsize else None
+
+
 def _matrix_bytes(partition: TilePartition, node: Node) -> int:
     """Return the size of the largest matrix that a product reads again and again: of a stack, each has its turn."""
     axis, length = partition.dimension.axis, partition.dimension.length
