@@ -189,6 +189,11 @@ def _by_module(now: Doing, module: str, name: str) -> str:
         )
     if module.startswith("numpy.testing"):
         return "compare what the function returns, or primad.value(x), a plain array."
+    if module.startswith("numpy.polynomial"):
+        assert isinstance(now.node, ast.Call)
+        if isinstance(now.node.func, ast.Call) or hasattr(now.value(now.node.func), "coef"):
+            return f"call primad.vmap({ast.unparse(now.node.func)}): at one number at a time it is recorded; {READ}."
+        return f"np.polyval(c[::-1], x), and np.polyadd, np.polymul, np.polyder of traced coefficients; {READ}."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     if module.startswith("scipy.stats") and (known := of_distribution(now, name)):

@@ -178,7 +178,9 @@ def _given_to_a_transform(now: Doing) -> ast.Call | None:
     """Return the call of a library's function that a transform was given, as in `grad(scipy.special.exp1)(x)`."""
     if not isinstance(now.node, ast.Call) or not isinstance(now.node.func, ast.Call):
         return None
-    names = [part for part in ast.walk(now.node.func) if isinstance(part, (ast.Name, ast.Attribute))]
+    transform = now.node.func
+    owner = transform.func.value if isinstance(transform.func, ast.Attribute) else None  # of a method: it is not given
+    names = [part for part in ast.walk(transform) if isinstance(part, (ast.Name, ast.Attribute)) and part is not owner]
     given = [part for part in names if callable(now.value(part)) and _module_of(now, part).startswith(_LIBRARIES)]
     return ast.Call(given[0], now.node.args, now.node.keywords) if given else None
 

@@ -18,6 +18,7 @@ from primad.scipy.sparse.linalg import spsolve
 
 X, A = np.array([0.25, 0.5, 0.75]), np.arange(6.0).reshape(2, 3)
 IDENTITY = scipy.sparse.eye_array(3, format="csc")
+SERIES = np.polynomial.Chebyshev.interpolate(np.cos, 5, domain=[0.0, 2.0])
 Call = Callable[[], Any]
 
 
@@ -36,6 +37,26 @@ PAIRS: dict[str, tuple[Call, str, Call]] = {
     "broadcast": (of(lambda x: x + np.ones(2)), "x[:, None]", of(lambda x: x[:, None] + np.ones(2))),
     "an axis": (of(lambda x: np.sum(x, axis=3), A), "from 0 to 1", of(lambda x: np.sum(x, axis=1), A)),
     "two open lengths": (of(lambda x: np.reshape(x, (-1, -1)), A), "-1 once", of(lambda x: np.reshape(x, (-1, 2)), A)),
+    "a series at several numbers": (
+        of(lambda x: SERIES(x)),
+        "primad.vmap(SERIES)",
+        of(lambda x: primad.vmap(SERIES)(x)),
+    ),
+    "a derivative of a series": (
+        of(lambda x: SERIES.deriv()(x)),
+        "primad.vmap(SERIES.deriv())",
+        of(lambda x: primad.vmap(SERIES.deriv())(x)),
+    ),
+    "coefficients of a series": (
+        of(lambda x: np.polynomial.polynomial.polyval(0.3, x)),
+        "np.polyval(c[::-1], x)",
+        of(lambda x: np.polyval(x[::-1], 0.3)),
+    ),
+    "a series of coefficients": (
+        of(lambda x: np.polynomial.Polynomial(x)(0.3)),
+        "np.polyval(c[::-1], x)",
+        of(lambda x: np.polyval(x[::-1], 0.3)),
+    ),
     "parts": (of(lambda x: np.split(x, 2)), "np.array_split", of(lambda x: np.array_split(x, 2))),
     "stacks": (
         of(lambda x: np.stack([x, x[:1]])),

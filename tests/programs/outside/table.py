@@ -59,6 +59,7 @@ class Program:
 
 _PLAIN = "it converts its argument by np.asarray(x, dtype=float)"
 _WRITES = "it writes into a result of its argument's, which a traced array refuses"
+_SPLINES = "SciPy's splines are compiled; those of primad.scipy.interpolate are recorded"
 _MATH = "it calls Python's math, which takes plain numbers only"
 
 PROGRAMS = (
@@ -109,6 +110,22 @@ PROGRAMS = (
         ),
     ),
     Program(
+        "containers",
+        ("pint==0.25.3", "xarray==2026.9.0", "pandas==2.3.3", "scikit-learn==1.9.1"),
+        "24 short programs with pint, xarray, pandas, series, splines and scikit-learn",
+        written_for="numpy",
+        rtol=1e-6,
+        known={
+            "xarray_interpolation": "xarray interpolates by SciPy's compiled functions",
+            "pandas_series_meet_the_argument": "a Series holds no traced values: its column by to_numpy() does",
+            "polynomial_object_at_several_numbers": "NumPy's series convert arrays; primad.vmap of one is recorded",
+            "interpolation_by_scipys_objects": _SPLINES,
+            "sklearn_scores": "its scores are converted by float()",
+            "sklearn_scaling": _WRITES,
+            "sklearn_prediction": "what was fitted to NumPy's arrays refuses other namespaces",
+        },
+    ),
+    Program(
         "numpy_functions",
         ("sympy==1.14.0",),
         "SymPy's lambdify, NumPy's polynomials, SciPy's splines",
@@ -116,7 +133,7 @@ PROGRAMS = (
         rtol=1e-6,
         known={
             "coefficients_of_polynomials": "numpy.polynomial converts coefficients by np.array",
-            "fitted_splines": "SciPy's splines are compiled; those of primad.scipy.interpolate are recorded",
+            "fitted_splines": _SPLINES,
         },
     ),
 )
