@@ -39,7 +39,7 @@ def toposort(end_node: Any, parents: Callable[[Any], Iterable[Any]] = attrgetter
 
     Example:
         >>> list(toposort("abc", lambda word: [word[1:], word[:-1]] if len(word) > 1 else []))
-        ['abc', 'ab', 'a', 'bc', 'c', 'b']
+        ['abc', 'ab', 'a', 'bc', 'b', 'c']
     """
     before = {end_node: tuple(parents(end_node))}
     unseen = [end_node]
