@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.node import LITERAL, Trace, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
 from primad.programs.rerolling.repeated_runs import FEWEST_NODES
@@ -25,10 +25,28 @@ def compact(program: Program) -> Program:
     """
     from primad.programs.rerolling.rerolled_loops import rolled  # its loops are made of programs that are packed
 
-    made = packed(program)
-    if made is not program and len(made.nodes) < FEWEST_NODES:
-        return made
+    if not _is_long_chain(program):
+        made = packed(program)
+        if made is not program and len(made.nodes) < FEWEST_NODES:
+            return made
     return packed(rolled(program))
+
+
+def _is_long_chain(program: Program) -> bool:
+    """Say whether so many ops follow on each other that no ops on arrays make them few.
+
+    Sums do not count, of which a chain may be one op.
+    """
+    if len(program.nodes) < FEWEST_NODES:
+        return False
+    length: dict[Node, int] = {}
+    for node in program.nodes:
+        before = max([length[x] for x in node.inputs if x in length], default=0)
+        counts = not isinstance(node.op, Leaf) and node.op.kind != "linear"
+        length[node] = before + counts
+        if length[node] >= FEWEST_NODES:
+            return True
+    return False
 
 
 def packed(program: Program) -> Program:

@@ -145,17 +145,16 @@ class Frames:
 
     def rows(self, each: Sequence[Node], mapping: Rebuilt, trace: Trace) -> Node:
         """Return an array of what the steps take from outside, a row for each."""
-        left = None if changing_axes(each) else mapping.stacked(each, trace)
+        left = None if changing_axes(each) else mapping.stacked(each)
         if left is not None:
             return left
         parts = taken_elements(each, self.type_of(each))
         if parts is not None:
             return parts.taken(parts.places, mapping, trace)
-        given = [mapping.get(x, x) for x in each]
-        if each[0].op is not LITERAL and changing_axes(each):
-            type = self.type_of(each)
-            given = [lengthened(TracedArray(x), type).node for x in given]
-        return stacked_rows(given, trace)
+        if each[0].op is LITERAL or not changing_axes(each):
+            return stacked_rows(each, trace, mapping)
+        type = self.type_of(each)
+        return stacked_rows([lengthened(TracedArray(mapping.get(x, x)), type).node for x in each], trace)
 
     def cut(self, value: TracedArray, type: ArrayType) -> TracedArray:
         """Return what a frame holds of a type."""

@@ -150,7 +150,7 @@ def _longest_run(program: Program, sources: Collection[Node], changing: bool) ->
 
 def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, end: int, lag: int) -> Period:
     """Return a run with the first and last steps that belong to it, and begun where little is carried."""
-    every, begin, steps = begun(sequence, ops, 0, start, end, lag, are_alike)
+    every, begin, steps = begun(sequence, ops, range(len(sequence.nodes)), start, end, lag, are_alike)
     every += sequence.nodes[end:]
     few = sequence.changing or steps < FEWEST_STEPS
     longer = None if few else LastStep(every, begin, begin + steps * lag, lag).among()
@@ -160,7 +160,7 @@ def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, e
 def begun(
     sequence: NodeSequence,
     ops: Sequence[Node],
-    after: int,
+    among: range,
     start: int,
     end: int,
     lag: int,
@@ -170,20 +170,25 @@ def begun(
 
     Args:
         sequence: the nodes.
-        ops: those of the program from `after` on in order, with rows of inputs and captured arrays.
-        after: where its steps may begin.
+        ops: those of the program `among` these in order, with rows of inputs and captured arrays.
+        among: places of the nodes among which first steps are looked for, which end with or behind the run.
         start: where steps begin that are known to be equal.
         end: where they end.
         lag: nodes of a step.
         alike: whether two values from outside can be rows of one array.
 
     Returns:
-        The nodes from `after` to `end`, those of the first steps behind the others; which of them the run begins with;
-        and how many steps it has.
+        The nodes from the first of these to `end`, those of the first steps behind the others; which of them begins
+        the run; and how many steps it has.
     """
     nodes = sequence.nodes
     changing = sequence.changing  # of such a run, what comes before the steps that are equal stays before the loop
-    known = FirstSteps(nodes[after:], start - after, end - after, lag, alike, same_value) if not changing else None
+    after = among.start
+    known = (
+        FirstSteps(nodes[after : among.stop], start - after, end - after, lag, alike, same_value)
+        if not changing
+        else None
+    )
     first = [] if known is None else known.among(ops)
     carried = _carried_bytes(sequence, start, end, lag)
     at = -len(first) % lag

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from primad.ir.node import Node, Trace
+from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.grown_arrays import one_by_one
@@ -81,11 +81,14 @@ def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
     """Return a program in which runs are loops: what comes before the first, what lies between, and what follows."""
     trace = Trace(origin=source.trace.origin)
     weak = [bool(node.params) for node in source.inputs]
-    mapping = Rebuilt({x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, weak, strict=True)})
-    inputs = list(mapping.values())
+    given = {x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, weak, strict=True)}
+    inputs = list(given.values())
     nodes, place, begin = loops[0].period.nodes, loops[0].place, loops[0].period.start
+    before = [node for node in source.nodes if place.get(node, -1) < begin]
+    views = [node for node in before if node not in place and not isinstance(node.op, Leaf)]
+    mapping = Rebuilt(given, trace, views)
     try:
-        replay([node for node in source.nodes if place.get(node, -1) < begin], mapping, trace, copy=True)
+        replay([node for node in before if node in place or isinstance(node.op, Leaf)], mapping, trace, copy=True)
         for loop in loops:
             _replay_after(nodes[begin : loop.period.start], mapping, trace)
             loop.add(mapping, trace)

@@ -63,7 +63,7 @@ def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
             bisect_left(places, sequence.nodes[done].index) : 1 + bisect_left(places, sequence.nodes[end - 1].index)
         ]
         alike = _Alike(sequence, done, lag)
-        own, begin, steps = begun(sequence, between, done, start, end, lag, alike)
+        own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, alike)
         nodes += own
         if steps >= FEWEST_STEPS:
             runs.append((done + begin, steps))

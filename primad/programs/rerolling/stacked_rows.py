@@ -8,7 +8,7 @@ they are gathered, and neither makes a node for each step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from primad import ops
 from primad.ir.array_types import TupleType
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_value
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_value, named
+from primad.ir.replay import rebuild
 from primad.numpy.promotion import expand
 from primad.numpy.shapes.shaping import moveaxis, reshape, stack
 from primad.recording.traced_array import TracedArray, lift
@@ -29,14 +30,20 @@ MOST_TURNS = 16
 
 
 class Rebuilt(dict[Node, Node]):
-    """What became of the nodes of a program; a row that a loop leaves is taken out of its array when it is asked for.
+    """What became of the nodes of a program; rows that loops take or leave are built when they are asked for alone.
+
+    Args:
+        known: what has been built.
+        trace: where others are.
+        later: views of what has been, or will be, that are built when they are asked for.
 
     Attributes:
-        rows: of nodes that are such rows, in which array, and which row.
+        rows: of nodes that are rows which a loop leaves, in which array, and which row.
     """
 
-    def __init__(self, known: Mapping[Node, Node]) -> None:
+    def __init__(self, known: Mapping[Node, Node], trace: Trace, later: Collection[Node] = ()) -> None:
         super().__init__(known)
+        self._trace, self._later = trace, set(later)
         self.rows: dict[Node, tuple[Node, int]] = {}
 
     def get(self, node: Node, default: Any = None) -> Any:
@@ -44,10 +51,12 @@ class Rebuilt(dict[Node, Node]):
         found = super().get(node)
         if found is None and node in self.rows:
             stack, place = self.rows[node]
-            found = self[node] = row_of(TracedArray(stack), place).node
+            found = self[node] = _row(stack, place)
+        elif found is None and node in self._later:
+            found = self[node] = rebuild(node, self, self._trace, copy=True)
         return default if found is None else found
 
-    def stacked(self, each: Sequence[Node], trace: Trace) -> Node | None:
+    def stacked(self, each: Sequence[Node]) -> Node | None:
         """Return nodes one behind the other, if many follow one another in arrays that loops leave."""
         pieces: list[list[Node]] = []
         before, jump = None, 0
@@ -61,7 +70,7 @@ class Rebuilt(dict[Node, Node]):
             before = here
         if 2 * len(pieces) > len(each):
             return None
-        return lift(ops.concatenate(*[self._piece(piece) for piece in pieces], axis=0), trace)
+        return lift(ops.concatenate(*[self._piece(piece) for piece in pieces], axis=0), self._trace)
 
     def _piece(self, each: Sequence[Node]) -> TracedArray:
         """Return nodes one behind the other: one node, or rows of one array that are equally far apart."""
@@ -73,8 +82,7 @@ class Rebuilt(dict[Node, Node]):
         end = self.rows[each[-1]][1]
         jump = (end - begin) // (len(each) - 1)
         if jump == 0:
-            row = row_of(TracedArray(stack), begin)
-            found = ops.broadcast(row, shape=(len(each), *each[0].type.shape), axes=(0,))
+            found = ops.broadcast(TracedArray(_row(stack, begin)), shape=(len(each), *each[0].type.shape), axes=(0,))
             return found
         rest = stack.type.shape[1:]
         start, stop = (min(begin, end), *[0] * len(rest)), (max(begin, end) + 1, *rest)
@@ -83,24 +91,32 @@ class Rebuilt(dict[Node, Node]):
         return found
 
 
-def row_of(stack: TracedArray, step: int) -> TracedArray:
-    """Return a row of an array, as indexing does in three times the time."""
-    rest = stack.shape[1:]
-    start, stop = (step, *[0] * len(rest)), (step + 1, *rest)
-    found: TracedArray = ops.reshape(ops.slice_(stack, start=start, stop=stop, step=(1,) * stack.ndim), shape=rest)
-    return found
+def _row(stack: Node, place: int) -> Node:
+    """Return a row of an array that a loop leaves, as indexing does in five times the time."""
+    rest = stack.type.shape[1:]
+    params = named({"start": (place, *[0] * len(rest)), "stop": (place + 1, *rest), "step": (1,) * (1 + len(rest))})
+    return stack.trace.place(ops.reshape, (stack.trace.place(ops.slice_, (stack,), params),), (("shape", rest),))
 
 
-def stacked_rows(each: Sequence[Node], trace: Trace) -> Node:
-    """Return an array whose rows are values of equal types: numbers, captured arrays, or computed ones."""
+def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node] | None = None) -> Node:
+    """Return an array whose rows are values of equal types: numbers, captured arrays, or computed ones.
+
+    Args:
+        each: the values.
+        trace: where the array is made.
+        mapping: what became of them; they stand for themselves if it is not given.
+    """
     if each[0].op is LITERAL:
         return lift(np.array([literal_value(node) for node in each], each[0].type.dtype), trace)
     if all(node.op is CAPTURED for node in each):
         return lift(np.stack([leaf_value(node) for node in each]), trace)
+    known = {} if mapping is None else mapping
     parts = _parts_of(each)
-    found: TracedArray | None = None if parts is None else parts.joined(trace)
+    found: TracedArray | None = None
+    if parts is not None:
+        found = replace(parts, source=known.get(parts.source, parts.source)).joined(trace)
     if found is None:
-        found = stack([TracedArray(node) for node in each])
+        found = stack([TracedArray(known.get(node, node)) for node in each])
     return found.node
 
 
