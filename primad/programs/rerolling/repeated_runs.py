@@ -65,9 +65,9 @@ class Period(Struct, frozen=True):
         return self.start + self.length * self.steps
 
     @property
-    def is_most(self) -> bool:
-        """Whether its steps are most of the nodes."""
-        return 2 * self.length * self.steps > len(self.nodes)
+    def is_all(self) -> bool:
+        """Whether its steps are most of the nodes, and short enough for no loops inside."""
+        return self.length <= FEWEST_NODES and 2 * self.length * self.steps > len(self.nodes)
 
 
 def own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
@@ -81,13 +81,19 @@ def own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
     return found
 
 
-def period_of(program: Program, changing: bool = False) -> Period | None:
-    """Return the longest run of equal steps of a program, or of changing ones; None if there is none worth a loop."""
-    if len(program.nodes) < FEWEST_NODES:
+def period_of(program: Program, changing: bool = False, of_loops: bool = False) -> Period | None:
+    """Return the longest run of equal steps of a program; None if there is none worth a loop.
+
+    Args:
+        program: the program.
+        changing: whether lengths and params of integers may change from step to step.
+        of_loops: whether steps that have loops of their own are worth one however few nodes they are.
+    """
+    if len(program.nodes) < FEWEST_NODES and not of_loops:
         return None
     outside = sources(program)
     while True:
-        found = _longest_run(program, outside, changing)
+        found = _longest_run(program, outside, changing, of_loops)
         if not outside:
             return found
         if found is None:
@@ -117,7 +123,7 @@ def sources(program: Program) -> set[Node]:
     return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
-def _longest_run(program: Program, sources: Collection[Node], changing: bool) -> Period | None:
+def _longest_run(program: Program, sources: Collection[Node], changing: bool, of_loops: bool) -> Period | None:
     sequence = NodeSequence(own_nodes(program, sources), changing)
     nodes = sequence.nodes
     best = 0, 0, 1
@@ -127,7 +133,10 @@ def _longest_run(program: Program, sources: Collection[Node], changing: bool) ->
         for lag in guesses(sequence.kinds, middle):
             start, end = extent(sequence, middle, lag)
             steps = (end - start) // lag
-            if steps > FEWEST_STEPS and steps * lag >= FEWEST_NODES and end - start > best[1] - best[0]:
+            short = steps * lag < FEWEST_NODES
+            if short and of_loops:
+                short = not any(node.op.programs.called for node in nodes[start : start + lag])
+            if steps > FEWEST_STEPS and not short and end - start > best[1] - best[0]:
                 best = start, end, lag
                 break
     start, end, lag = best
@@ -234,8 +243,9 @@ def _joins_early(sequence: NodeSequence, start: int, end: int, lag: int) -> list
 
 def guesses(kinds: Places, middle: int) -> list[int]:
     """Return how far from a place what stands there is found again."""
-    places = np.arange(middle + 1, len(kinds) - WINDOW)
-    for ahead in range(WINDOW):
+    window = min(WINDOW, len(kinds) // 4)
+    places = np.arange(middle + 1, len(kinds) - window)
+    for ahead in range(window):
         if not places.size:
             break
         places = places[kinds[places + ahead] == kinds[middle + ahead]]

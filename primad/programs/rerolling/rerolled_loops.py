@@ -31,13 +31,14 @@ def rolled(program: Program) -> Program:
     """
     notes: list[str] = []
     refused: dict[str, str] = {}
+    nested = False  # whether there are many loops now, which may be steps of another one
     for _ in range(MOST_ROLLED):
-        source, period = program, period_of(program)
-        rows = [] if period is not None and period.is_most else _loops(program, runs_in_rows(program))
+        source, period = program, period_of(program, of_loops=nested)
+        rows = [] if period is not None and period.is_all else _loops(program, runs_in_rows(program))
         rows = [loop for loop in rows if not loop.refused]
         if len(rows) >= FEWEST_STEPS:
             notes.append(f"{len(rows)} times {_said(program, rows[0].period)} are one scan each")
-            program = _with_loops(program, rows)
+            program, nested = _with_loops(program, rows), True
             continue
         if period is None:
             source = one_by_one(program)

@@ -45,7 +45,7 @@ def runs_in_rows(program: Program) -> list[Period]:
 
 
 def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
-    """Return the runs if computed arrays are what rows are taken of."""
+    """Return the runs if computed arrays are what rows are taken of; none if they are not most of the nodes."""
     sequence = NodeSequence(own_nodes(program, outside), False)
     lag = _shortest(sequence)
     if lag is None:
@@ -68,7 +68,7 @@ def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
         if steps >= FEWEST_STEPS:
             runs.append((done + begin, steps))
     total = sum(steps for _, steps in runs) * lag
-    if len(runs) < FEWEST_STEPS or total < repeated_runs.FEWEST_NODES:
+    if len(runs) < FEWEST_STEPS or total < max(repeated_runs.FEWEST_NODES, len(sequence.nodes) // 2):
         return []
     nodes += sequence.nodes[len(nodes) :]
     return [Period(nodes, start, lag, steps) for start, steps in runs]
@@ -77,12 +77,14 @@ def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
 def _shortest(sequence: NodeSequence) -> int | None:
     """Return the length of the shortest steps that are found around some places."""
     nodes = sequence.nodes
-    for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):
+    found = []
+    for middle in range(0, len(nodes), max(1, len(nodes) // ANCHORS)):
         for lag in guesses(sequence.kinds, middle):
             start, end = extent(sequence, middle, lag)
             if end - start > FEWEST_STEPS * lag:
-                return lag
-    return None
+                found.append(lag)
+                break
+    return min(found, default=None)
 
 
 def _equal(sequence: NodeSequence, lag: int) -> list[tuple[int, int]]:

@@ -110,3 +110,21 @@ def test_random_tables(draws: st.DataObject) -> None:
     got, wanted = primad.grad(loss, (0, 1))(*arguments), unrolled(primad.grad(loss, (0, 1)))(*arguments)
     for x, y in zip(got, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+def test_loops_that_differ_in_a_number_only() -> None:
+    """Turns of a solver in each step are a loop in a loop, however few nodes are left when they are loops."""
+
+    def solved(a: Any) -> Any:
+        x, total = a, 0.0
+        for n in range(12):
+            for _ in range(30):
+                x = x - (x**3 + x - a - 0.01 * n) / (3.0 * x**2 + 1.0)
+            total = total + np.sum(x)
+        return total
+
+    a = np.linspace(-1.0, 1.0, 5)
+    found = rolled(primad.trace(solved)(a))
+    assert any(params["length"] >= 10 and scans(params["of"].program) for params in scans(found)), found.notes
+    got, wanted = primad.jit(primad.grad(solved))(a), unrolled(primad.grad(solved))(a)
+    np.testing.assert_allclose(got, wanted, rtol=1e-10)
