@@ -17,8 +17,9 @@ from primad.native.complex_numbers.realify import in_parts, reason_in_parts
 from primad.native.cpython.object_layout import data_address
 from primad.native.emit.op_table import failing_in, short_length
 from primad.native.llvm.compiler import Kernel, compiled, compiler
-from primad.native.loops.body_programs import step_program
+from primad.native.loops.body_programs import most_work, step_program
 from primad.native.loops.step_driver import driver_text
+from primad.native.module.outlined_text import text_of
 from primad.native.unrolled.straight_line import loop_text
 from primad.parallel.threads import thread_count
 from primad.runtime.cache import EXECUTABLES
@@ -30,7 +31,8 @@ from primad.runtime.loops.loops_ahead import AHEAD
 from primad.runtime.loops.needed_parts import needed_part
 from primad.runtime.loops.shared_loops import shared_loop
 from primad.runtime.plan.compiled_program import CompiledProgram
-from primad.runtime.plan.interpreter import wanted_of
+from primad.runtime.plan.interpreter import Plan, wanted_of
+from primad.runtime.plan.native_steps import NativePart
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
@@ -180,4 +182,21 @@ def _made(of: ClosedProgram, shape: Shape, memory: int | None) -> Steps:
 def _whole(of: ClosedProgram, shape: Shape, memory: int | None = None) -> Steps:
     """Return what takes the steps of all members of a loop together."""
     executable = prepared_call(of, memory)
-    return DrivenLoop(executable, shape) if isinstance(executable, CompiledProgram) else _OneByOne(executable, shape)
+    function = _one_function(executable) if memory is None else None
+    return _OneByOne(executable, shape) if function is None else DrivenLoop(function, shape)
+
+
+def _one_function(executable: Executable) -> CompiledProgram | None:
+    """Return what runs a step as a function that a native loop calls; None where it is no such function.
+
+    A step that is too large for a function that Python calls may be one native part all the same.
+    """
+    if isinstance(executable, CompiledProgram):
+        return executable
+    if not isinstance(executable, Plan) or [type(unit) for unit in executable.units] != [NativePart]:
+        return None
+    program = executable.program
+    text = None if any(node.type.is_complex for node in program.nodes) else text_of(program)
+    if text is None:
+        return None
+    return compiled("a step", lambda: CompiledProgram(program, program, None, text, most_work(program)))
