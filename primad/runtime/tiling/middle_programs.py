@@ -74,7 +74,7 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     """
     if compiler() is None or options.along is not None or options.memory is not None or options.inner:
         return None
-    program = without_barriers(program)
+    program = without_barriers(_through_loops(program))
     many = _is_of_many_small(program)
     large = not many and not _is_of_middle_size(program)
     if not many and ((large and not _is_of_differences(program)) or is_pointwise(program.nodes)):
@@ -100,6 +100,17 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     plan = Plan(parts.program, donated=options.donated, units=units)
     check_memory(plan)
     return plan
+
+
+def _through_loops(program: Program) -> Program:
+    """Return a program with its loops step after step, if no tiles hold it that could go through them.
+
+    So it runs as the same steps do that Python takes one after the other.
+    """
+    unrolled = with_loops_unrolled(without_calls(program)) if calls(program) else None
+    if unrolled is None or not (_is_of_middle_size(unrolled) or _is_of_differences(unrolled)):
+        return program
+    return program if _tiles_hold(unrolled) else unrolled
 
 
 def _in_boxes(program: Program) -> Partition | None:

@@ -348,3 +348,29 @@ def test_loops_that_tiles_go_through_stay_in_them(monkeypatch):
     assert middle_plan(lowered(primad.grad(lambda x: scaled(x, 60)), x[:40, :2])) is None
     monkeypatch.setattr(middle_programs, "MOST_WORK", 1000)
     assert middle_plan(beside) is None
+
+
+def heated(u):
+    """A step of heat on a cube whose sides are kept at 0."""
+    c = u[1:-1, 1:-1, 1:-1]
+    near = u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1] + u[1:-1, 2:, 1:-1] + u[1:-1, :-2, 1:-1] + u[1:-1, 1:-1, 2:]
+    return np.pad(c + 0.1 * (near + u[1:-1, 1:-1, :-2] - 6.0 * c), 1)
+
+
+def test_loops_that_no_tiles_hold_run_as_the_same_steps_without_a_loop(monkeypatch):
+    """Where tiles would go through the steps of a stencil, and each array that is shifted would be whole in memory."""
+    monkeypatch.setattr(middle_programs, "MOST_WORK", 1 << 20)
+    u = RNG.normal(size=(64, 64, 64))
+
+    def looped(u):
+        return np.sum(primad.scan(lambda u, _: (heated(u), None), u, length=6)[0] ** 2)
+
+    def stepped(u):
+        for _ in range(6):
+            u = heated(u)
+        return np.sum(u**2)
+
+    plans = [NATIVE.prepare(lowered(primad.value_and_grad(f), u), PLAIN) for f in (looped, stepped)]
+    assert [[type(unit) for unit in plan.units] for plan in plans] == [[NativePart]] * 2
+    for found, wanted in zip(*[plan.run([u]) for plan in plans], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
