@@ -31,6 +31,7 @@ from primad.native.schedule.storage import VIEWS
 from primad.ops.arrays.contraction import split
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import PLAIN, Options
+from primad.runtime.loops.row_streams import budget_of, streams_of
 from primad.runtime.plan.compiled_program import work_of
 from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
@@ -167,7 +168,9 @@ def _is_of_middle_size(program: Program) -> bool:
         return False
     large = total > ALONE_WORK or held > WORTHWHILE_BYTES
     if len(steps) < len(every):
-        large = total > BUDGET.worth_a_region * CALL_ELEMENTS and work_of(every) is None
+        rows = streams_of(every, program.outputs, 0).nbytes  # large ones are never in memory as a whole
+        large = total > BUDGET.worth_a_region * CALL_ELEMENTS and rows <= budget_of(None) // 4
+        large = large and work_of(every) is None
     return (total <= MOST_WORK or bool(slid)) and large
 
 

@@ -346,8 +346,10 @@ def test_loops_that_tiles_go_through_stay_in_them(monkeypatch):
     beside = lowered(primad.grad(lambda x: scaled(x, 60)), x[:240, :2])
     assert middle_plan(through) is None and middle_plan(beside) is not None
     assert middle_plan(lowered(primad.grad(lambda x: scaled(x, 60)), x[:40, :2])) is None
-    monkeypatch.setattr(middle_programs, "MOST_WORK", 1000)
-    assert middle_plan(beside) is None
+    for name, less in (("MOST_WORK", 1000), ("budget_of", lambda memory: 4000)):
+        with monkeypatch.context() as patch:
+            patch.setattr(middle_programs, name, less)
+            assert middle_plan(beside) is None
 
 
 def heated(u):
