@@ -20,7 +20,7 @@ from primad.ir.node import LITERAL, Leaf, Node, Operation, Params, Trace, litera
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import reapplied, rebuild
 from primad.native.emit.emit_context import Pointwise
-from primad.native.emit.op_table import way_of
+from primad.native.emit.op_table import failing_in, way_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.schedule.stencil_split import SHORTEST
 from primad.system.machine import SECOND_CACHE
@@ -34,6 +34,8 @@ NEAR = 11 / 4
 over whole arrays take 0.9 of the time of panels where 2.6 MB lie in memory, and 1.2 to 1.4 times as long at 3.1 MB."""
 FAR = 8
 """Times a second cache, from which on memory beside inputs and outputs is far: panels pay that lie in a third cache."""
+FEWEST_PANELS = 4
+"""Panels of a program, at least. Estimated: of fewer, one takes a large share of the memory that all would."""
 MOST_PANELS = 64
 """Panels of a program, at most. Chosen: each takes two milliseconds to write and compile. Of arrays too large for the
 panels to lie in a second cache, they take 0.6 of the time of whole arrays all the same (measured at 2.5 MB)."""
@@ -59,6 +61,8 @@ def in_panels(program: Program, held: int) -> Program | None:
     longest = max([node.type.shape[0] for node in ends if node.type.shape], default=0)
     moved = sum(node.type.nbytes for node in (*program.inputs, *program.outputs))
     if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex for node in program.nodes):
+        return None
+    if failing_in(program):  # an error tells the place in the whole array
         return None
     fit = SECOND_CACHE.share(*CACHE_SHARE) * longest // max(1, held + moved)
     if held <= NEAR * SECOND_CACHE.size or (fit < FEWEST_ROWS and held < FAR * SECOND_CACHE.size):
@@ -107,7 +111,7 @@ class _Panels:
         Raises:
             _NotInPanelsError: if panels are few, or compute too much twice.
         """
-        if self._count < 4:
+        if self._count < FEWEST_PANELS:
             raise _NotInPanelsError
         most = MOST_AGAIN * sum(node.type.size for node in self._cut if node.op is not ops.slice_)
         parts: dict[Node, list[Node]] = {node: [] for node in self._ends}

@@ -151,3 +151,11 @@ def test_where_panels_pay(monkeypatch):
     assert in_panels_of(program_of(steps, np.ones((300, 40))), 10) is None
     assert in_panels_of(program_of(steps, np.ones((300, 40))), 75) is not None
     assert in_panels_of(program_of(steps, np.ones((300, 40))), 101) is None  # fewer than four
+
+
+def test_what_can_fail_is_not_in_panels():
+    """An error tells the place in the whole array, and the line."""
+    given = np.ones((300, 40)), np.arange(3.0), np.array([1])
+    plain = program_of(lambda u, w, i: squares(u, w[1]), *given)
+    failing = program_of(lambda u, w, i: squares(u, w[i][0]), *given)
+    assert in_panels(plain, 10**9) is not None and in_panels(failing, 10**9) is None
