@@ -74,6 +74,10 @@ class Core(Struct, frozen=True):
         picked_apart: places between elements that are picked so, at most: farther ones take as long as loads of each.
         pieces: parts in which a row of at most half a vector is moved without a mask: one takes two thirds of the time
             of a mask, two as long or, where many arrays lie in a second cache, three quarters; three take longer.
+        near: times a second cache, up to which memory beside inputs and outputs is near: of grids of 256² numbers loops
+            over whole arrays take 0.9 of the time of panels where 2.6 MB lie in memory, and 1.2 to 1.4 times as long
+            at 3.1 MB.
+        again: times the work of a program that may be done so that values stay in a cache.
     """
 
     starts: int
@@ -90,6 +94,8 @@ class Core(Struct, frozen=True):
     picked_lanes: int
     picked_apart: int
     pieces: int
+    near: float
+    again: float
 
     @property
     def in_flight(self) -> int:
@@ -99,7 +105,7 @@ class Core(Struct, frozen=True):
 
 CORE = Core(
     starts=2, latency=4, chains=10, line=2, far_line=3, block=6, run=2, across=2, copy=1, flops_of_byte=4, function=8,
-    picked_lanes=8, picked_apart=4, pieces=2,
+    picked_lanes=8, picked_apart=4, pieces=2, near=2.75, again=1.5,
 )  # fmt: skip
 """What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are
 what their makers say of sums of products, the last three are measured, the others are estimates. Blocks of products,

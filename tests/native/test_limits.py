@@ -59,7 +59,7 @@ class Limit(NamedTuple):
         size: what is compared with it.
         admits: `limit -> whether so much is admitted`.
         equal: whether just as much is.
-        where: the module, and the name there, or `BUDGET.name`; '' where `admits` takes the limit itself.
+        where: the module, and the name there, `BUDGET.name` or `CORE.name`; '' where `admits` takes the limit itself.
         also: further ones, and what they are meanwhile.
     """
 
@@ -415,13 +415,13 @@ LIMITS = {
         lambda: isinstance(tiled_plan._tiled(NORMED, tileable_dimensions(NORMED), 4), Plan),
         False,
         f"{TILED_PLAN}.LARGE_BYTES",
-        {f"{TILED_PLAN}.WORTHWHILE_RECOMPUTATION": 0},
+        {f"{TILED_PLAN}.CORE.again": 0},
     ),
     "flops of stages": Limit(
         lambda: 1.5,
         lambda: tiled_plan._gains(SimpleNamespace(is_tiled=True, flops=30, program=PRICED)),
         True,
-        f"{TILED_PLAN}.WORTHWHILE_RECOMPUTATION",
+        f"{TILED_PLAN}.CORE.again",
     ),
     "stages around what mixes": Limit(
         lambda: 2, lambda stages: tiled_plan._around_mixers(MIXING, stages, (), None) is not None, True
@@ -493,12 +493,13 @@ def is_accepted(check: Callable[[], Any], error: type[Exception]) -> bool:
 
 
 def put(patch: pytest.MonkeyPatch, where: str, value: float) -> None:
-    module, _, field = f"primad.{where}".partition(".BUDGET.")
-    if field:
-        budget = importlib.import_module(module).BUDGET
-        patch.setattr(f"{module}.BUDGET", replace(budget, **{field: value}))
-    else:
-        patch.setattr(module, value)
+    for record in ("BUDGET", "CORE"):
+        module, _, field = f"primad.{where}".partition(f".{record}.")
+        if field:
+            known = getattr(importlib.import_module(module), record)
+            patch.setattr(f"{module}.{record}", replace(known, **{field: value}))
+            return
+    patch.setattr(f"primad.{where}", value)
 
 
 @pytest.fixture

@@ -23,27 +23,13 @@ from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import failing_in, way_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.schedule.stencil_split import SHORTEST
-from primad.system.machine import SECOND_CACHE
+from primad.system.machine import CORE, SECOND_CACHE
 
 Rows = tuple[int, int]
 """From which row to which."""
-FEWEST_ROWS = 8
-"""Rows of a panel, at least. Estimated: of fewer, those that are computed again are too many beside."""
-NEAR = 11 / 4
-"""Times a second cache, up to which memory beside inputs and outputs is near. Measured: of grids of 256² numbers loops
-over whole arrays take 0.9 of the time of panels where 2.6 MB lie in memory, and 1.2 to 1.4 times as long at 3.1 MB."""
-FAR = 8
-"""Times a second cache, from which on memory beside inputs and outputs is far: panels pay that lie in a third cache."""
-FEWEST_PANELS = 4
-"""Panels of a program, at least. Estimated: of fewer, one takes a large share of the memory that all would."""
-MOST_PANELS = 64
-"""Panels of a program, at most. Chosen: each takes two milliseconds to write and compile. Of arrays too large for the
-panels to lie in a second cache, they take 0.6 of the time of whole arrays all the same (measured at 2.5 MB)."""
 CACHE_SHARE = 3, 4
 """The share of a second cache that a panel's values may take. Measured: of grids of 256², 512² and 1024² numbers it is
 best between a half and nine tenths."""
-MOST_AGAIN = 1.5
-"""Times the elements of the whole arrays that panels may compute. Estimated: as much as passes over memory take."""
 
 
 class _NotInPanelsError(Exception):
@@ -64,10 +50,10 @@ def in_panels(program: Program, held: int) -> Program | None:
         return None
     if failing_in(program):  # an error tells the place in the whole array
         return None
-    fit = SECOND_CACHE.share(*CACHE_SHARE) * longest // max(1, held + moved)
-    if held <= NEAR * SECOND_CACHE.size or (fit < FEWEST_ROWS and held < FAR * SECOND_CACHE.size):
+    if held <= CORE.near * SECOND_CACHE.size:
         return None
-    return in_panels_of(program, max(fit, FEWEST_ROWS, -(-longest // MOST_PANELS)))
+    fit = SECOND_CACHE.share(*CACHE_SHARE) * longest // max(1, held + moved)
+    return in_panels_of(program, max(fit, 1, -(-longest // BUDGET.panels)))
 
 
 def in_panels_of(program: Program, rows: int) -> Program | None:
@@ -109,11 +95,9 @@ class _Panels:
         """Return it.
 
         Raises:
-            _NotInPanelsError: if panels are few, or compute too much twice.
+            _NotInPanelsError: if panels compute too much twice.
         """
-        if self._count < FEWEST_PANELS:
-            raise _NotInPanelsError
-        most = MOST_AGAIN * sum(node.type.size for node in self._cut if node.op is not ops.slice_)
+        most = CORE.again * sum(node.type.size for node in self._cut if node.op is not ops.slice_)
         parts: dict[Node, list[Node]] = {node: [] for node in self._ends}
         sums: dict[Node, list[Node]] = {node: [] for node in self._totals}
         for panel in range(self._count):

@@ -52,7 +52,7 @@ from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.runtime.tiling.whole_products import whole_plan
 from primad.simplify.barriers import without_barriers
 from primad.simplify.outer_products import outer_products
-from primad.system.machine import CALL_ELEMENTS, SECOND_CACHE, WORTHWHILE_BYTES
+from primad.system.machine import CALL_ELEMENTS, CORE, SECOND_CACHE, WORTHWHILE_BYTES
 from primad.transforms.axis_split import SplitAxes, split_axes
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import calls, without_calls
@@ -63,9 +63,6 @@ SHORTEST_TILE = 64
 """Rows of a tile, at least. Estimated: the calls of shorter ones cost more than tiles save. The last bits of results
 depend on it."""
 
-WORTHWHILE_RECOMPUTATION = 1.5
-"""Times the flops of the whole program that stages may cost which begin with the inputs. Estimated, as what values in a
-cache save. The last bits of results depend on it."""
 LARGE_BYTES = 512 * 1024 * 1024
 """Bytes of all arrays, from which such stages may cost more. Chosen: memory is short. The last bits depend on it."""
 MAX_STAGES = 4
@@ -192,7 +189,7 @@ def _tiled(
             first = [node for node in program.nodes if node in dimension.reductions and before[node] == 1]
             values = dimension.axis.keys() - dimension.sources
             staged = _staged(_stages(program, first, values, stages, donated, along))
-            if staged.flops > WORTHWHILE_RECOMPUTATION * program.cost().flops:
+            if staged.flops > CORE.again * program.cost().flops:
                 whole = Plan(program, CALL_ELEMENTS, donated)
                 return whole if whole.peak_bytes < LARGE_BYTES else staged
             return staged
@@ -231,7 +228,7 @@ def _bytes_of(program: Program) -> int:
 
 def _gains(plan: AnyPlan) -> bool:
     """Say whether a plan has tiles, and does not compute too much twice for them."""
-    return plan.is_tiled and plan.flops <= WORTHWHILE_RECOMPUTATION * plan.program.cost().flops
+    return plan.is_tiled and plan.flops <= CORE.again * plan.program.cost().flops
 
 
 class _Stages(NamedTuple):
