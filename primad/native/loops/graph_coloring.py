@@ -29,12 +29,15 @@ def star_colors(neighbours: Neighbours, order: Array) -> Array:
     """Return a star colouring: neighbours differ, and every path of four vertices has at least three colours.
 
     A vertex that has no colour yet lets its neighbours have different ones; one that has a colour lets none of them
-    have that of another which leads on to its own colour (Gebremedhin, Manne and Pothen 2005, algorithm 4.1).
+    have that of another which leads on to its own colour (Gebremedhin, Manne and Pothen 2005, algorithm 4.1). What
+    a colour leads on to that is taken already is not looked at, nor any of this where neighbours have all colours: of
+    graphs with nearly all edges there are as many such paths as the fourth power of the vertices.
     """
     host = compiler()
     if host is None:
         return _star_colors(neighbours, order)
-    return _run(host, _star_text(), len(neighbours[0]) - 1, order, as_whole_numbers(neighbours))
+    counts = np.zeros(2, np.int64)  # of all colours that vertices have, and of those of a vertex's neighbours
+    return _run(host, _star_text(), len(neighbours[0]) - 1, order, [*as_whole_numbers(neighbours), counts])
 
 
 def _run(host: Any, text: str, count: int, order: Array, lists: Sequence[Array]) -> Array:
@@ -83,39 +86,73 @@ def _first_text() -> str:
     return code.finished()
 
 
-def _star_text() -> str:
-    code = ColoringWalk()
-    colors, marks, order, first, second = code.addresses(5)
-    lists = first, second
+class _StarWalk(ColoringWalk):
+    """A function that colours vertices with stars."""
 
-    def vertex(i: str, _: list[str]) -> None:
-        v = code.at(order, i)
-        stamp = code.emit(f"add i64 {v}, 1")
+    def __init__(self) -> None:
+        super().__init__()
+        self.colors, self.marks, self.order, *lists, self.counts = self.addresses(6)
+        self.lists = (lists[0], lists[1])
+
+    def take_neighbours(self, v: str, stamp: str) -> None:
+        """Write that a vertex may not have a colour of its neighbours, and count these."""
+        self.put(self.counts, "1", "0")
 
         def near(w: str) -> None:
-            own = code.load("i64", colors, w)
-            code.mark(marks, own, stamp)
-            bare = code.emit(f"icmp eq i64 {own}, 0")
+            color = self.at(self.colors, w)
+            given = self.emit(f"icmp ne i64 {color}, 0")
+            with self.when(self.emit(f"and i1 {given}, {self.is_free(color, stamp)}")):
+                self.mark(self.marks, color, stamp)
+                self.put(self.counts, "1", self.emit(f"add i64 {self.at(self.counts, '1')}, 1"))
+
+        self.each(self.lists, v, near)
+
+    def take_beyond(self, v: str, stamp: str) -> None:
+        """Write that a vertex may not have a colour with which a path of four vertices would have two."""
+
+        def near(w: str) -> None:
+            own = self.at(self.colors, w)
+            bare = self.emit(f"icmp eq i64 {own}, 0")
 
             def behind(x: str) -> None:
-                color = code.load("i64", colors, x)
-                with code.when(code.emit(f"icmp ne i64 {color}, 0")):
-                    with code.when(bare):
-                        code.mark(marks, color, stamp)
+                color = self.at(self.colors, x)
+                given = self.emit(f"icmp ne i64 {color}, 0")
+                with self.when(self.emit(f"and i1 {given}, {self.is_free(color, stamp)}")):
+                    with self.when(bare):
+                        self.mark(self.marks, color, stamp)
 
                     def last(y: str) -> None:
-                        same = code.emit(f"icmp eq i64 {code.load('i64', colors, y)}, {own}")
-                        other = code.emit(f"icmp ne i64 {y}, {w}")
-                        with code.when(code.emit(f"and i1 {same}, {other}")):
-                            code.mark(marks, color, stamp)
+                        same = self.emit(f"icmp eq i64 {self.at(self.colors, y)}, {own}")
+                        other = self.emit(f"icmp ne i64 {y}, {w}")
+                        with self.when(self.emit(f"and i1 {same}, {other}")):
+                            self.mark(self.marks, color, stamp)
 
-                    with code.when(code.emit(f"xor i1 {bare}, true")):
-                        code.each(lists, x, last)
+                    with self.when(self.emit(f"xor i1 {bare}, true")):
+                        self.each(self.lists, x, last)
 
-            code.each(lists, w, behind)
+            self.each(self.lists, w, behind)
 
-        code.each(lists, v, near)
-        code.choose(colors, marks, v, stamp)
+        self.each(self.lists, v, near)
+
+    def is_free(self, color: str, stamp: str) -> str:
+        """Return whether nothing has said yet that a vertex may not have a colour."""
+        return self.emit(f"icmp ne i64 {self.at(self.marks, color)}, {stamp}")
+
+
+def _star_text() -> str:
+    code = _StarWalk()
+
+    def vertex(i: str, _: list[str]) -> None:
+        v = code.at(code.order, i)
+        stamp = code.emit(f"add i64 {v}, 1")
+        code.take_neighbours(v, stamp)
+        more = code.emit(f"icmp ult i64 {code.at(code.counts, '1')}, {code.at(code.counts, '0')}")
+        with code.when(more):
+            code.take_beyond(v, stamp)
+        code.choose(code.colors, code.marks, v, stamp)
+        found = code.at(code.colors, v)
+        with code.when(code.emit(f"icmp ugt i64 {found}, {code.at(code.counts, '0')}")):
+            code.put(code.counts, "0", found)
 
     code.loop("%count", vertex)
     return code.finished()
@@ -138,10 +175,12 @@ def _star_colors(neighbours: Neighbours, order: Array) -> Array:
     near = [to[first[v] : first[v + 1]] for v in range(len(first) - 1)]
     colors = [0] * len(near)
     for v in order.tolist():
-        taken = {colors[w] for w in near[v]}
-        for w in near[v]:
+        taken = {0, *[colors[w] for w in near[v]]}
+        for w in near[v] if len(taken) <= max(colors) else ():
             for x in near[w]:
-                if colors[x] and (not colors[w] or any(y != w and colors[y] == colors[w] for y in near[x])):
+                if colors[x] in taken:
+                    continue
+                if not colors[w] or any(y != w and colors[y] == colors[w] for y in near[x]):
                     taken.add(colors[x])
         colors[v] = next(c for c in range(1, len(colors) + 2) if c not in taken)
     return np.array(colors, np.int64)

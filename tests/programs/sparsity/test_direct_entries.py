@@ -10,6 +10,7 @@ import pytest
 
 import primad
 from primad.programs.sparsity.compressed import Compressed, SumsKey
+from primad.programs.sparsity.direct import block_programs
 
 RNG = np.random.default_rng(0)
 
@@ -186,3 +187,20 @@ def test_two_threads_that_ask_first_get_the_same_blocks() -> None:
     found = form._found
     late = type(found).blocks.func(found)  # as a thread does that found nothing kept, and was overtaken
     assert late is not None and late is found.blocks
+
+
+@pytest.mark.parametrize("count", [20, 40, 81])
+def test_products_of_many_pieces_are_looked_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of blocks for each of the pieces, which are far too many, would take the square of their number."""
+    made: list[None] = []
+    looked_at = block_programs.Dimensions
+
+    def counted(program: Any) -> Any:
+        made.append(None)
+        return looked_at(program)
+
+    monkeypatch.setattr(block_programs, "Dimensions", counted)
+    x = np.linspace(0.5, 1.5, 5 * count)
+    hessian = primad.hessian(lambda x: sum([np.prod(piece) for piece in np.array_split(x, count)]))(x)
+    np.testing.assert_allclose(hessian.sparse().toarray(), np.asarray(hessian[:, :]), rtol=1e-12)
+    assert len(made) <= 2 * block_programs.MOST_BLOCKS

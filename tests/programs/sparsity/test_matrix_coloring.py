@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,53 @@ def test_colours_and_orders_are_the_same_where_nothing_is_compiled(seed: int, mo
         monkeypatch.setattr(module, "compiler", lambda: None)
     for way, found in zip(ways, compiled, strict=True):
         np.testing.assert_array_equal(way(), found)
+
+
+def first_star_colors(near: Any, order: Any) -> Any:
+    """Return the first colour that each vertex may have by the definition, of all paths that lead away from it."""
+    colors = np.zeros(len(near), int)
+    for v in order:
+        taken = set(colors[near[v]])
+        for w, x in itertools.product(np.flatnonzero(near[v]), range(len(near))):
+            if near[w, x] and x != v:
+                leads = near[x] & (colors == colors[w]) & (np.arange(len(near)) != w)
+                taken |= {colors[x]} if not colors[w] or leads.any() else set()
+        colors[v] = next(c for c in itertools.count(1) if c not in taken)
+    return colors
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_star_colours_are_the_first_that_paths_leave(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    near = rng.random((14, 14)) < rng.choice([0.1, 0.3, 0.6, 0.95, 1.0])
+    near = np.triu(near, 1) | np.triu(near, 1).T
+    order = rng.permutation(14)
+    np.testing.assert_array_equal(graph_coloring.star_colors(lists_of(near), order), first_star_colors(near, order))
+
+
+FULL = {
+    "all": lambda n: np.ones((n, n), np.bool_),
+    "nearly all": lambda n: drawn_symmetric(n, 0.95),
+    "two blocks": lambda n: np.kron(np.eye(2, dtype=np.bool_), np.ones((n // 2, n // 2), np.bool_)),
+    "all but a band": lambda n: np.abs(np.subtract.outer(np.arange(n), np.arange(n))) != 1,
+    "bipartite": lambda n: np.kron(~np.eye(2, dtype=np.bool_), np.ones((n // 2, n // 2), np.bool_)),
+}
+
+
+def drawn_symmetric(n: int, share: float) -> Any:
+    drawn = np.triu(np.random.default_rng(0).random((n, n)) < share)
+    return drawn | drawn.T
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_colours_of_nearly_full_matrices_take_little_time(name: str) -> None:
+    """A step for each path of four vertices would take 10¹⁰ steps here."""
+    matrix = FULL[name](300)
+    sweeps(entries_of(FULL[name](4)), True)  # loads what a process loads once
+    start = time.process_time()
+    found = sweeps(entries_of(matrix), True)
+    assert time.process_time() - start < 1.0
+    assert sum(sweep.count for sweep in found) <= 300
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -13,7 +13,7 @@ from primad.errors import NotDifferentiableError
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program
 from primad.ir.replay import reapplied, replay
-from primad.ir.walks import dependents
+from primad.ir.walks import dependents, needed_between
 from primad.programs.sparsity.direct.late_reshapes import with_late_reshapes
 from primad.programs.sparsity.direct.linear_parts import DirectionProgram, LinearParts, taken_apart
 from primad.programs.sparsity.labels import Array
@@ -91,13 +91,15 @@ class _Seeded(NamedTuple):
     def apart(self) -> Program:
         """Return the program of the blocks, one after the other."""
         of, given = self.of, len(self.of.inputs) - self.linear
+        dimensions = Dimensions(of)
 
         def blocks(*xs: TracedArray) -> list[TracedArray]:
             found = []
             for source in dict.fromkeys(block.source for block in self.blocks):
                 own = [block for block in self.blocks if block.source == source]
                 alone = _alone(of, given, given + source, [block.result for block in own])
-                found += _by_seeds(alone, own[0], _cells(of, given + source), xs, xs[0].node.trace)
+                cells = _cells(of, dimensions, of.inputs[given + source])
+                found += _by_seeds(alone, own[0], cells, xs, xs[0].node.trace)
             return found
 
         return program_of([x.type for x in of.inputs[:given]], blocks)
@@ -142,9 +144,8 @@ def _seeded(parts: LinearParts, pulled: bool, most: int) -> _Seeded | None:
     return None if not blocks else _Seeded(between, len(between.inputs) - given, blocks)
 
 
-def _cells(of: Program, position: int) -> list[int]:
+def _cells(of: Program, dimensions: Dimensions, node: Node) -> list[int]:
     """Return the axes of an input along which something happens to what depends on it: there points are not apart."""
-    node, dimensions = of.inputs[position], Dimensions(of)
     behind = dependents(of.nodes, [node])
     return [i for i in range(node.type.ndim) if dimensions.of(node, i).happens(behind)]
 
@@ -155,8 +156,11 @@ def _apart(of: Program, given: int, most: int) -> list[_Block]:
     Returns:
         none where an output lacks an axis of an input along which points are apart, or where none are.
     """
-    dimensions, linear = Dimensions(of), of.inputs[given:]
-    cells = [_cells(of, given + i) for i in range(len(linear))]
+    linear = of.inputs[given:]
+    if _is_above(MOST_BLOCKS, of, linear):
+        return []
+    dimensions = Dimensions(of)
+    cells = [_cells(of, dimensions, x) for x in linear]
     seeds = [math.prod([x.type.shape[i] for i in own]) for x, own in zip(linear, cells, strict=True)]
     behind = [dependents(of.nodes, [x]) for x in linear]
     full = [(i, j) for i, x in enumerate(linear) for j, y in enumerate(of.outputs) if x.type.size and y.type.size]
@@ -182,6 +186,14 @@ def _apart(of: Program, given: int, most: int) -> list[_Block]:
             places = places + (steps[axis] * np.arange(shape[axis])).reshape(along)
         found.append(_Block(i, j, seeds[i], np.broadcast_to(places, (seeds[i], *output.type.shape))))
     return found
+
+
+def _is_above(most: int, of: Program, linear: Sequence[Node]) -> bool:
+    """Say whether more inputs than so many have blocks, or more outputs do, in a time that grows with the program."""
+    results = [y for y in of.outputs if y.type.size]
+    behind = dependents(of.nodes, [x for x in linear if x.type.size])
+    before = needed_between((), results)
+    return max(sum([x in before for x in linear if x.type.size]), sum([y in behind for y in results])) > most
 
 
 def _alone(of: Program, given: int, position: int, results: Sequence[int]) -> Program:
