@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.errors import ShapeError, TracingError
 from primad.functional.control.replaying import Replayed
 from primad.functional.recorded_values import stop_gradient
 from primad.integrate.adaptive import Piece, SolutionPath, adaptive, equal, values, values_by_pieces
@@ -31,6 +31,7 @@ from primad.integrate.mass_matrices import check_consistent, checked_mass, with_
 from primad.integrate.method_steps import Method
 from primad.integrate.methods import METHODS
 from primad.integrate.run_checks import reached, stopped
+from primad.integrate.unknown_steps import UnknownSteps
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import check_function
@@ -82,7 +83,8 @@ def solve_ivp(
         method: "RK45", "DOP853" (with SciPy's tableaux); "ROS23" or, of order 4, "RODAS4" (by Hairer and Wanner) for
             stiff systems, both L-stable and with an exact Jacobian; or "RK4": the classical method in `steps` steps of
             equal length.
-        t_eval: times at which values are wanted. Inside of a transform it has to be given.
+        t_eval: times at which values are wanted. Without them, inside of a transform only `y[:, -1]` is
+            there.
         dense_output: whether `sol` of the result is a function of time.
         events: a function `(t, y, *args) -> number`, or several: the times are found at which it changes its sign. It
             may have SciPy's attributes: `direction`, and `terminal`: True if the first such time is the end of the
@@ -279,11 +281,8 @@ def _result(
         if not traced and path.status == 1:
             times, y = times[inside], y[:, inside]
     elif traced:
-        raise NotDifferentiableError(
-            "solve_ivp: t_eval has to be given inside of a transform",
-            why="How many steps are taken depends on values, and the shape of the result with it.",
-            fix="pass t_eval=np.linspace(t0, t1, 100), or [t1] for the end.",
-        )
+        ends = pnp.reshape(stop if end is None else np.where(np.isnan(end), stop, end), (1,))
+        times, y = UnknownSteps(lambda: ends[0], 0), UnknownSteps(lambda: known(ends)[0][0], 1)
     else:
         times, y = _steps(path, method, start, end, direction)
     result = _reached(t=times, y=y, sol=sol if dense_output else None, status=path.status)

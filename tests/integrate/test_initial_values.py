@@ -113,7 +113,7 @@ def test_what_cannot_be_reached_is_said() -> None:
     with pytest.raises(primad.StepsError, match="max_steps=5"):
         solve_ivp(predators, (0.0, 5.0), [1.0, 0.5], max_steps=5)
     for call, message in (
-        (lambda: primad.grad(lambda y: solve_ivp(predators, (0.0, 1.0), y).y[0, -1])(np.ones(2)), "t_eval"),
+        (lambda: primad.grad(lambda y: solve_ivp(predators, (0.0, 1.0), y).y[0, 1])(np.ones(2)), "t_eval"),
         (lambda: solve_ivp(predators, (0.0, 1.0), [1.0, 0.5], "RK54"), "RK45"),
         (lambda: solve_ivp(predators, (0.0, 1.0), [1.0, 0.5], "RK4"), "steps"),
         (lambda: solve_ivp(predators, (0.0, 1.0), 1.0), "one axis"),

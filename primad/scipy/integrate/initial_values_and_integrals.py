@@ -47,7 +47,7 @@ def solve_ivp(
         t_span: the times at which to begin and to end.
         y0: the value at the beginning.
         method: as SciPy's.
-        t_eval: times at which values are wanted; they have to be given where something is traced.
+        t_eval: times at which values are wanted; where something is traced only the last value is there without.
         dense_output: as SciPy's.
         events: as SciPy's.
         vectorized: as SciPy's.
