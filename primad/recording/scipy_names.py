@@ -36,8 +36,8 @@ RECORDED = {
     )),
     "scipy.optimize": frozenset((
         "bisect", "brenth", "brentq", "curve_fit", "fixed_point", "fsolve", "isotonic_regression",
-        "least_squares", "linprog", "lsq_linear", "minimize", "minimize_scalar", "newton", "nnls", "ridder", "root",
-        "root_scalar", "toms748",
+        "least_squares", "linprog", "lsq_linear", "minimize", "minimize_scalar", "newton", "newton_krylov", "nnls",
+        "ridder", "root", "root_scalar", "toms748",
     )),
     "scipy.signal": frozenset((
         "bessel", "butter", "cheby1", "cheby2", "coherence", "convolve", "convolve2d", "correlate", "correlate2d",
@@ -77,7 +77,7 @@ DERIVATIVE = {
 }
 """What there is to say of the derivative of a module's functions."""
 SOLVED = {
-    **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"), "root"),
+    **dict.fromkeys(("anderson", "broyden1", "broyden2", "diagbroyden"), "root"),
     **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_powell", "fmin_tnc"), "minimize"),
     "leastsq": "least_squares",
 }

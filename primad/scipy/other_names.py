@@ -156,7 +156,7 @@ UNRECORDED = {
             r"fmin\w*|brent|golden|bracket|basinhopping|brute|differential_evolution|direct|dual_annealing|shgo"
         ),
         "It is another way to a root: root is recorded.": (
-            r"anderson|broyden[12]|diagbroyden|excitingmixing|linearmixing|newton_krylov|\w+(Jacobian|First)"
+            r"anderson|broyden[12]|diagbroyden|excitingmixing|linearmixing|\w+(Jacobian|First)"
         ),
         "It is least squares by another name: least_squares is recorded.": r"leastsq",
         "Its result jumps: it chooses, or has whole numbers.": r"milp|linear_sum_assignment|quadratic_assignment",

@@ -52,6 +52,9 @@ SQUARE_ROOTS: dict[str, Callable[[Any], Any]] = {
     "root": lambda a: mirror.root(lambda x: [x[0] ** 2 - a, x[1] - x[0]], [1, 1]).x[1],
     "root, lm": lambda a: mirror.root(lambda x: [x[0] ** 2 - a, x[1] - x[0]], [1, 1], method="lm").x[1],
     "root, krylov": lambda a: mirror.root(lambda x: x**2 - a, np.ones(3), method="krylov", tol=1e-8).x[2],
+    "newton_krylov": lambda a: mirror.newton_krylov(lambda x: x**2 - a, np.ones((2, 3)), f_tol=1e-8)[1, 2],
+    "newton_krylov, preconditioned": lambda a: mirror.newton_krylov(
+        lambda x: x**2 - a, np.ones(3), inner_M=np.eye(3) / 3, method="gmres", f_tol=1e-8, maxiter=30)[0],
     "root, pair": lambda a: mirror.root(lambda x: (x**2 - a, np.diag(2 * x)), np.ones(2), jac=True).x[0],
     "minimize_scalar": lambda a: mirror.minimize_scalar(lambda x: x**3 / 3 - a * x, bracket=(0.5, 1.0)).x,
     "minimize_scalar, bounded": lambda a: mirror.minimize_scalar(lambda x: x**3 / 3 - a * x, bounds=(0, 9)).x,

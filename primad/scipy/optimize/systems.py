@@ -13,7 +13,7 @@ from primad.scipy.optimize.solver_calls import solution_of
 from primad.scipy.traced_calls import Function, as_args, is_recorded, refuse
 from primad.system.tracebacks import entrance
 
-__all__ = ["fsolve", "root"]
+__all__ = ["fsolve", "newton_krylov", "root"]
 
 
 def unknown_row(x0: Any) -> Any:
@@ -139,3 +139,79 @@ def fsolve(
     refuse("optimize.fsolve", full_output=full_output)
     options = {"xtol": xtol, "maxfev": maxfev, "band": band, "epsfcn": epsfcn, "factor": factor, "diag": diag}
     return solution_of(lambda x: (func(x, *args),), start, _by_fsolve, "fsolve", **options)
+
+
+def _by_newton_krylov(function: Function, x0: Any, **options: Any) -> Any:
+    from scipy import optimize  # loads when it is called
+
+    return optimize.newton_krylov(function, x0, **options)
+
+
+@entrance
+def newton_krylov(
+    F: Function,
+    xin: Any,
+    iter: int | None = None,
+    rdiff: float | None = None,
+    method: Any = "lgmres",
+    inner_maxiter: int = 20,
+    inner_M: Any = None,
+    outer_k: int = 10,
+    verbose: bool = False,
+    maxiter: int | None = None,
+    f_tol: float | None = None,
+    f_rtol: float | None = None,
+    x_tol: float | None = None,
+    x_rtol: float | None = None,
+    tol_norm: Callable[..., Any] | None = None,
+    line_search: str | None = "armijo",
+    callback: Callable[..., Any] | None = None,
+    **kw: Any,
+) -> Any:
+    """Return the solution of a large system of equations, as a function of what they depend on (see `root`).
+
+    Args:
+        F: a function x -> an array of the shape of x, written with NumPy.
+        xin: where to start, an array of any shape.
+        iter: as SciPy's, as all that follow.
+        rdiff: the step of differences, a share.
+        method: by which the linear systems are solved.
+        inner_maxiter: its iterations, at most.
+        inner_M: a preconditioner, which goes to SciPy's solver as it is.
+        outer_k: vectors that it keeps.
+        verbose: whether each step prints a line.
+        maxiter: steps, at most.
+        f_tol: how large the residual may be.
+        f_rtol: the same as a share of that at the start.
+        x_tol: how large the last step may be.
+        x_rtol: the same as a share of the solution.
+        tol_norm: what measures both.
+        line_search: how long a step is.
+        callback: called after each step, with SciPy's numbers.
+        **kw: further options.
+
+    Returns:
+        the solution, an array of the shape of `xin`.
+
+    Raises:
+        DomainError: if what was found is no solution.
+        MatrixError: where a derivative is asked for and the Jacobian is singular.
+
+    Example:
+        >>> import numpy as np, primad, primad.scipy.optimize
+        >>> def mean(heat):
+        ...     balance = lambda u: np.diff(np.pad(u, 1), 2) - 0.01 * u**3 + heat
+        ...     return np.mean(primad.scipy.optimize.newton_krylov(balance, np.ones(20)))
+        >>> print(f"{primad.grad(mean)(0.1):.4f}")
+        7.5544
+    """
+    options = {
+        "iter": iter, "rdiff": rdiff, "method": method, "inner_maxiter": inner_maxiter, "inner_M": inner_M,
+        "outer_k": outer_k, "verbose": verbose, "maxiter": maxiter, "f_tol": f_tol, "f_rtol": f_rtol, "x_tol": x_tol,
+        "x_rtol": x_rtol, "tol_norm": tol_norm, "line_search": line_search, "callback": callback, **kw,
+    }  # fmt: skip
+    start = settled(pnp.array(xin))
+    if not is_recorded(start, lambda: F(start)):
+        return _by_newton_krylov(F, xin, **options)
+    start = start if start.dtype.kind in "fc" else start.astype(np.float64)
+    return solution_of(lambda x: (F(x),), start, _by_newton_krylov, "newton_krylov", **options)
