@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import NotDifferentiableError
 from primad.ir.array_types import ArrayType, Linear
 from primad.ir.axes import is_name, result_types
 from primad.ir.node import Leaf, Node
@@ -33,6 +34,7 @@ from primad.programs.sparsity.labels import (
     widened,
 )
 from primad.recording.tracing import program_of
+from primad.transforms.batching import vmap
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import lower
 
@@ -293,11 +295,37 @@ def _through_loop(
     given.update({x: reduced(given[x], range(1, inputs[x].type.ndim), size) for x in stacks})
     carried, found = _settled(body, form, given, carried, constants.within(fixed), size)
     behind = form.carry + int(form.ends)
+    if any(operands[i] for i in rows):
+        reached = [*carried, *operands[first + form.carry :]]
+        try:
+            return [*head, *carried, *_in_rows(node, form, body, reached, constants, size)]
+        except NotDifferentiableError:  # an op of the body takes no further axis
+            pass
     results = [
         _spread(x, range(1, type.ndim), type)
         for x, type in zip(found[behind:], result_types(node.type)[behind:], strict=True)
     ]
     return [*head, *carried, *results]
+
+
+def _in_rows(
+    node: Node, form: LoopForm, body: Program, reached: Sequence[Reached], constants: Constants, size: int
+) -> list[Reached]:
+    """Return what reaches the stacked results of a loop, of which a row is reached by the same rows of its stacks.
+
+    Args:
+        node: the loop.
+        form: of it.
+        body: a step.
+        reached: what reaches its inputs: of what is carried at any step, of stacks in each row.
+        constants: values that are known outside of the loop.
+        size: how many elements the argument has.
+    """
+    first, rows = int(form.lead), form.row_operands
+    at_once = lower(vmap(body, [i + first in rows for i in range(len(body.inputs))], form.length))
+    same = dict(zip(at_once.inputs[form.carry :], node.inputs[first + form.carry :], strict=True))
+    found = follow(at_once, dict(zip(at_once.inputs, reached, strict=True)), constants.within(same), size)
+    return found[form.carry + int(form.ends) :]
 
 
 def _steps_taken(node: Node, form: LoopForm, constants: Constants) -> int | None:
