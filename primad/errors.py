@@ -48,8 +48,9 @@ def is_users(filename: str) -> bool:
 
 
 def _is_made(frame: FrameType) -> bool:
-    """Say whether a frame is of a function that a dataclass of primad's made for itself."""
-    return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("primad.")
+    """Say whether a frame is of a function that primad or a library made from text, as SciPy does its solvers."""
+    module = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return frame.f_code.co_filename == "<string>" and module in ("primad", *_LIBRARIES)
 
 
 def users_frame(depth: int = 1) -> FrameType | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 from scipy import special
 
 import primad
@@ -498,3 +499,11 @@ def test_no_message_names_a_file_of_the_documents() -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
                 named += [f"{path}:{node.lineno}"] if re.search(r"\bdocs/|\w\.md\b", node.value) else []
     assert not named
+
+
+@pytest.mark.parametrize("name", ["anderson", "broyden1", "diagbroyden", "newton_krylov"])
+def test_what_a_library_made_from_text_is_not_the_users_line(name: str) -> None:
+    solver = getattr(scipy.optimize, name)
+    with pytest.raises(primad.TracingError, match=r"primad\.(scipy\.optimize|implicit)\.\w+") as caught:
+        primad.grad(lambda a: np.sum(solver(lambda x: x**2 - a, np.ones(2))))(2.0)
+    assert f"in {__file__}:" in str(caught.value) and "<string>" not in str(caught.value)
