@@ -84,7 +84,7 @@ MESSAGES = {
     "a setting without a name": (lambda: problem().solve(100), "write solve(steps=100)"),
     "an optimiser's name": (lambda: problem().solve(optimizer="adam"), "optimize.Descent(nn.Adam(1e-3))"),
     "a list of weights": (lambda: problem().solve(weights=[1, 2]), 'write weights={"data": 10.0}'),
-    "a picture of a derivative": (lambda: solution().plot("u.x"), "the unknowns are u"),
+    "a picture of a derivative": (lambda: solution().plot("u_x"), 'a derivative is written "u.x"'),
     "data without names": (lambda: pde.Data(ROWS, X), "Data(x=points[:, 0], …, u=values)"),
     "data in a column": (lambda: pde.Data(x=X, u=X), "pass x.ravel()"),
     "a function without a name on a part": (lambda: pde.Dirichlet(lambda x: 0 * x, on="x-"), "(u=0, on='x-')"),

@@ -58,11 +58,12 @@ class Grid:
         found: Array = np.where(self.inside, np.broadcast_to(numbers(values), self.inside.shape), np.nan)
         return found
 
-    def of(self, solution: Answers, unknown: str) -> Array:
-        """Return an unknown, with NaN outside the domain."""
+    def of(self, solution: Answers, name: str) -> Array:
+        """Return an unknown, or its derivative ("u.xx"), with NaN outside the domain."""
+        unknown, _, derivative = name.partition(".")
         at = np.stack([column.ravel() for column in self.columns.values()], axis=1)
         inside = self.inside.ravel()
-        values = solution.at(at[inside], unknown)
+        values = solution.at(at[inside], unknown, derivative)
         found = np.full(len(at), np.nan, values.dtype)
         found[inside] = values
         return found.reshape(self.inside.shape)

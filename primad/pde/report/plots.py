@@ -39,12 +39,19 @@ def _pyplot() -> Any:
 
 
 def chosen(solution: Answers, unknown: str | None) -> str:
-    """Return the unknown to show: the first, if none is named."""
+    """Return the unknown to show, or the derivative of one, as "u.x": the first unknown, if none is named."""
     names = solution.problem.unknowns
-    if unknown is not None and unknown not in names:
-        fix = suggestion(unknown, names) or f"the unknowns are {', '.join(names)}; draw derivatives with matplotlib."
-        raise ProblemError(f"there is no unknown {unknown!r}", fix=fix)
-    return unknown or names[0]
+    if unknown is None:
+        return names[0]
+    of, dot, along = unknown.partition(".")
+    if of not in names or bool(dot) != bool(along):
+        example = f"{names[0]}.{solution.problem.domain.names[0]}"
+        raise ProblemError(
+            f"there is no unknown {unknown!r}",
+            why=suggestion(unknown, names),
+            fix=f'the unknowns are {", ".join(names)}; a derivative is written "{example}".',
+        )
+    return unknown
 
 
 def plot(
@@ -63,7 +70,7 @@ def plot(
 
     Args:
         solution: what to draw.
-        unknown: which unknown; the first by default.
+        unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
         axes: matplotlib's axes to draw on, of a complex unknown two; by default those of a new figure.
         along: names of one or two coordinates; by default two, if there are.
         exact: a function of coordinates by name, drawn beside a line.
@@ -133,7 +140,7 @@ def plot_error(
     check_exact(function, name, solution.problem.domain.names)
     where = grid(solution, along, fixed)
     wrong = np.abs(where.of(solution, name) - where.exact(function))
-    return _size(given_axes(axes), where, wrong, f"|{name} − exact|", log)
+    return draw_size(axes, where, wrong, f"|{name} − exact|", log)
 
 
 def plot_residual(
@@ -172,11 +179,12 @@ def plot_residual(
     where = grid(solution, along, fixed)
     at = np.stack([column.ravel() for column in where.columns.values()], axis=1)
     values = solution.residual_at(at, term)[:, place]
-    return _size(given_axes(axes), where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
+    return draw_size(axes, where, where.masked(np.abs(values).reshape(where.inside.shape)), f"|{label}|", log)
 
 
-def _size(axes: Any, where: Grid, values: Array, label: str, log: bool) -> Any:
-    """Draw what is not negative."""
+def draw_size(axes: Any, where: Grid, values: Array, label: str, log: bool) -> Any:
+    """Draw what is not negative, on axes or those of a new figure."""
+    axes = given_axes(axes)
     top = float(np.nanmax(values))
     log = log and top > 0
     if log:
@@ -209,7 +217,7 @@ def plot_slices(
         solution: what to draw.
         across: the coordinate with several values.
         at: these values; five by default.
-        unknown: which unknown; the first by default.
+        unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
         axes: matplotlib's axes to draw on; by default those of a new figure.
         along: the coordinate of the horizontal axis; by default the first other one.
         exact: a function of coordinates by name, drawn as wide lines.
@@ -262,7 +270,7 @@ def plot_surface(
 
     Args:
         solution: what to draw.
-        unknown: which unknown; the first by default.
+        unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
         axes: matplotlib's 3-D axes to draw on; by default those of a new figure.
         along: names of two coordinates.
         **fixed: values of other coordinates; those that are missing are in the middle.
@@ -297,7 +305,7 @@ def animate(
     Args:
         solution: what to draw.
         along: the coordinate that moves.
-        unknown: which unknown; the first by default.
+        unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
         frames: how many pictures.
         exact: a function of coordinates by name, drawn beside a line.
         **fixed: values of other coordinates; those that are missing are in the middle.

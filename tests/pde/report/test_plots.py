@@ -462,3 +462,23 @@ def test_a_parameter_is_shown_where_nothing_else_is_left() -> None:
     solution = pde.Solution(problem, problem.init(), None, problem.points(9), pde.History(()))
     assert picture_grids.grid(solution, None, {}).axes == ("x",)
     assert picture_grids.grid(solution, None, {"x": 0.5}).axes == ("k",)
+
+
+@pytest.mark.parametrize("name", ["u.x", "u.xt"])
+def test_a_derivative_is_drawn_by_its_name(flat: pde.Solution, name: str) -> None:
+    """Every picture that takes an unknown takes a derivative of one; measured values of the unknown are left out."""
+    axes = flat.plot(name, along=["x"], t=0.5)
+    x, y = axes.lines[0].get_data()
+    np.testing.assert_allclose(y, flat.u.d(name[2:])(x, 0.5))
+    assert axes.get_ylabel() == name and len(axes.lines) == 1
+    assert name in flat.plot(name).get_title() and flat.plot_surface(name).get_zlabel() == name
+    assert flat.plot_slices(unknown=name, at=[0.5]).get_ylabel() == name
+    movie = flat.animate("t", name, frames=2)
+    movie._draw_was_started = True  # nothing is to be written
+    np.testing.assert_allclose(movie._func(1)[0].get_ydata(), flat.u.d(name[2:])(x, 1.0))
+
+
+@pytest.mark.parametrize("name", ["u.", "w.x", "v"])
+def test_what_is_no_derivative_of_an_unknown_is_an_error(flat: pde.Solution, name: str) -> None:
+    with pytest.raises(ProblemError, match=r"(?s)there is no unknown.*a derivative is written \"u\.x\""):
+        flat.plot(name)
