@@ -17,7 +17,8 @@ from primad.pde.report import html_report as report
 from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import results
 from primad.pde.solve.answers import Answers
-from primad.pde.solve.certificate import FACTOR, MOST, Certificate, certified
+from primad.pde.solve.certified.error_bounds import SLABS, CertifiedError, certified_error
+from primad.pde.solve.certified.residual_bounds import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
 from primad.pde.solve.solution_files import save_parameters
@@ -219,6 +220,45 @@ class Solution(Answers):
             True
         """
         return certified(self, self._inputs()[0], factor, order, most)
+
+    def certify_error(
+        self, factor: float = FACTOR, order: int = 2, most: int = MOST, slabs: int = SLABS
+    ) -> CertifiedError:
+        """Return a proven upper bound of the error of the solution, of one unknown on an interval or a box.
+
+        Where values are given on the whole boundary, and hold by construction, the error obeys an equation whose right
+        side is the residual; comparison with a function that is known bounds it (the maximum principle, and Grönwall's
+        inequality in time). The equation is
+
+        - in time, ∂u/∂t = A(x, u)∇∇u + b(x, u, ∇u), with A ≥ 0. The bound grows at the largest rate at which an error
+          feeds itself: for heat that is 0, for Burgers' equation that of the steepest fall of the solution;
+        - without time, linear: −A∇∇u + b·∇u + c u = f with A positive and c ≥ 0; or c a little below, and b = 0.
+
+        Factors are derivatives of the equation as it is written, and proven bounds of them and of the residual come
+        from interval arithmetic, as in `certify`.
+
+        Args:
+            factor: how far the residual's bound may be above values that are taken, as a part of the largest one.
+            order: of the Taylor models on a box.
+            most: how many boxes are looked at for each bound.
+            slabs: in how many pieces of time bounds are computed one by one: with more they are closer.
+
+        Returns:
+            the bound: `most` of it, `at` points, and its picture, `plot`.
+
+        Raises:
+            ProblemError: if the problem is another one; the message says why.
+            EnclosureError: if errors may grow too fast for a bound, or an op of the equation has no bounds.
+
+        Example:
+            >>> from primad import pde
+            >>> p = pde.Problem(lambda u: u.xx + 2, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(4, 1))
+            >>> solution = p.solve(steps=20, points=40, progress=False)
+            >>> bound = solution.certify_error()
+            >>> bool(abs(solution.u(0.5) - 0.25) <= bound.at([[0.5]])[0] <= bound.most)
+            True
+        """
+        return certified_error(self, factor, order, most, slabs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.

@@ -1,0 +1,204 @@
+"""The equation that the error of a solution obeys, and what a comparison principle asks of it.
+
+With R(x, u, ∇u, ∇²u) = 0 for the true solution u, R(û, …) = r for the one that was found, and e = u − û
+
+    −r = R(u, ∇u, ∇²u) − R(u, ∇û, ∇²û)  +  R(u, ∇û, ∇²û) − R(û, ∇û, ∇²û).
+
+R is linear in second derivatives, with factors A that have no first ones, so the first difference is A : ∇²e + b·∇e
+with some b. R does not jump with u, so the second is e times ∂R/∂u at ∇û, ∇²û and values between û and u. Derivatives
+of R are those of the equation as the user wrote it; whether they depend on anything is read off their programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from primad import numpy as pnp
+from primad.errors import ProblemError
+from primad.functional.derivatives.first_order import jvp
+from primad.pde.elements.weak_forms import WeakForm
+from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
+from primad.pde.networks.hard_constraints import as_function
+from primad.pde.problem.conditions import Dirichlet, Initial
+from primad.pde.problem.used_arguments import depends, may_jump_with
+
+if TYPE_CHECKING:
+    from primad.pde.problem.pde_problem import Problem
+
+Array = Any
+VALUE, SLOPES, CURVES = 1, 2, 3
+"""Places of the arguments of an equation: points, the value, first and second derivatives."""
+
+
+class ErrorEquation:
+    """The equation of the error of a solution, as functions of one point, a vector.
+
+    Args:
+        problem: with one equation for one unknown, and values given on the whole boundary of a box.
+        params: the parameters that were found.
+
+    Attributes:
+        time: the place of time among the coordinates; None where there is none.
+        space: the places of those of space.
+        rate: the factor of the derivative in time.
+        varies: whether factors of the error depend on its size.
+
+    Raises:
+        ProblemError: if the problem has no error bound here, with the reason.
+    """
+
+    def __init__(self, problem: Problem, params: Any) -> None:
+        self.problem, self.params = problem, params
+        _check_statement(problem)
+        names, (self.unknown,) = problem.domain.names, problem.unknowns
+        (equation,), time = problem.statement.equations, time_of(problem.domain)
+        self.time = None if time is None else names.index(time)
+        self.space = tuple([names.index(name) for name in space_of(problem.domain)])
+        self._form = WeakForm(equation.function, self.unknown, problem.domain, equation.name)
+        self._numbers = {**problem.statement.constants, **params["coefficients"]}
+        asked = {tuple(sorted(names.index(name) for name in one)) for one in problem.asked[equation.name][self.unknown]}
+        self._first = [(i,) in asked for i in range(len(names))]
+        self._second = [pair in asked for pair in self._form.pairs]
+        if max(map(len, asked), default=0) > 2 or (
+            self.time is not None and any(self.time in one and len(one) > 1 for one in asked)
+        ):
+            refuse("derivatives of an order above two in space, or one in time", "those up to these")
+        (self.term,) = problem.terms.values()
+        self._check_factors()
+
+    # -- functions of one point ----------------------------------------------------------------------------------------
+
+    def residual(self, at: Array) -> Any:
+        """Return r."""
+        at, (u,), slopes, curves = self._found(at)
+        return pnp.reshape(self._strong(at, (u,), slopes, curves), ())
+
+    def reaction(self, at: Array, error: Any = 0.0) -> Any:
+        """Return ∂R/∂u at û plus an error."""
+        at, (u,), slopes, curves = self._found(at)
+        return self._parts(VALUE, at, (u + error,), slopes, curves)[0]
+
+    def drift(self, at: Array) -> list[Any]:
+        """Return the factor of each first derivative."""
+        return self._parts(SLOPES, *self._found(at))
+
+    def second(self, at: Array, error: Any = 0.0) -> list[list[Any]]:
+        """Return the symmetric matrix A of the coordinates of space, at û plus an error."""
+        at, (u,), slopes, curves = self._found(at)
+        parts = dict(zip(self._form.pairs, self._parts(CURVES, at, (u + error,), slopes, curves), strict=True))
+        return [[parts[min(i, j), max(i, j)] * (1.0 if i == j else 0.5) for j in self.space] for i in self.space]
+
+    def mismatch(self, part: str) -> Callable[[Array], Any]:
+        """Return by how much the value on a part of the boundary is off, as a function of a point on it."""
+        given = next(
+            condition.values[self.unknown]
+            for condition in self.problem.statement.conditions
+            if isinstance(condition, (Dirichlet, Initial)) and part in condition.parts(self.problem.domain)
+        )
+        names, value = self.problem.domain.names, as_function(given)
+
+        def off(at: Array) -> Any:
+            (u,) = self._found(at)[VALUE]
+            return u[0] - value({name: at[i] for i, name in enumerate(names)})
+
+        return off
+
+    def _found(self, at: Array) -> tuple[Any, tuple[Any], tuple[Any, ...], tuple[Any, ...]]:
+        """Return a point as a row, and û there with those derivatives that the equation has."""
+        rows = pnp.reshape(at, (1, -1))
+        names = self.problem.domain.names
+        u = self.problem.fields(self.params, rows)[self.unknown]
+        zero = 0.0 * u.value
+        slopes = [u.d(names[i]) if used else zero for i, used in enumerate(self._first)]
+        pairs = zip(self._form.pairs, self._second, strict=True)
+        curves = [u.d(f"{names[i]} {names[j]}") if used else zero for (i, j), used in pairs]
+        return rows, (u.value,), tuple(slopes), tuple(curves)
+
+    def _strong(self, at: Any, value: Any, slopes: Any, curves: Any) -> Any:
+        return self._form.strong(at, value[0], slopes, curves, self._numbers)
+
+    def _parts(self, place: int, *given: Any) -> list[Any]:
+        """Return the derivative of the residual by each of the arrays in one of its arguments, at one point."""
+        return [pnp.reshape(part, ()) for part in _partial(self._strong, given, place)]
+
+    # -- what is asked of the equation ---------------------------------------------------------------------------------
+
+    def _check_factors(self) -> None:
+        at = self.problem.domain.interior(2).at
+        u = np.linspace(0.3, 0.7, 2)
+        given = at, (u,), (u,) * at.shape[1], tuple([u + i for i in range(len(self._form.pairs))])
+
+        def by(place: int) -> Callable[..., Any]:
+            return lambda *given: _partial(self._strong, given, place)
+
+        if any(depends(by(CURVES), given, CURVES) + depends(by(CURVES), given, SLOPES)):
+            refuse("second derivatives whose factors have derivatives of the unknown in them", "A(x, u) : ∇²u + …")
+        if may_jump_with(self._strong, given, VALUE):
+            refuse(f"a term that jumps where {self.unknown} takes some value", "what is continuous in the unknown")
+        self.varies = any(depends(by(VALUE), given, VALUE) + depends(by(CURVES), given, VALUE))
+        if self.time is not None:
+            time = self.time
+
+            def rate(*given: Any) -> Any:
+                return by(SLOPES)(*given)[time]
+
+            if any(any(depends(rate, given, place)) for place in range(len(given))):
+                refuse("a derivative in time whose factor varies", "a constant one")
+            self.rate = float(np.asarray(rate(*given))[0])
+            if not self.rate:
+                refuse("no derivative in time", "∂u/∂t, or a domain without time")
+            return
+        linear = [depends(by(of), given, place) for of in (VALUE, SLOPES, CURVES) for place in (VALUE, SLOPES, CURVES)]
+        if any(any(one) for one in linear):
+            refuse("a nonlinear equation without time", "linear ones, which have one solution")
+
+
+def _check_statement(problem: Problem) -> None:
+    domain, equations = problem.domain, problem.statement.equations
+    factors = factors_of(domain)
+    if problem.complex or problem.family:
+        refuse("a complex unknown or a family", "one real problem at a time: solution.given(…)")
+    if len(problem.unknowns) != 1 or len(equations) != 1 or len(next(iter(problem.labels.values()))) != 1:
+        refuse("several unknowns or equations", "one equation for one unknown, to which the principle applies")
+    if not space_of(domain) or not all(type(factor) in (Interval, Time) for factor in factors):
+        refuse(f"the domain {domain!r}", "intervals and boxes, times an interval of time")
+    if equations[0].domain is not domain:
+        refuse("an equation in a part of the domain", "one that holds in all of it")
+    faces = {f"{name}{end}" for name in space_of(domain) for end in "-+"} | ({"initial"} if time_of(domain) else set())
+    if set(domain.parts) != faces:
+        refuse(f"the parts {', '.join(domain.parts)} of the boundary", "whole faces")
+    for condition in problem.statement.conditions:
+        if condition.kind not in ("Dirichlet condition", "initial condition"):
+            refuse(f"a condition of the kind {condition.kind!r}", "values given on the whole boundary and at the start")
+    fitted = [name for name, term in problem.terms.items() if term.kind != "equation"]
+    if fitted:
+        refuse(f"conditions that are fitted at points ({', '.join(fitted)})", "those that hold by construction")
+
+
+def refuse(what: str, taken: str) -> NoReturn:
+    """Raise for a problem that has no error bound here.
+
+    Raises:
+        ProblemError: always.
+    """
+    raise ProblemError(
+        f"certify_error: the problem has {what}",
+        why=f"The comparison principle that bounds the error is applied to {taken}.",
+        fix="solution.certify() bounds the residuals of any problem.",
+    )
+
+
+def _partial(function: Callable[..., Any], given: Sequence[Any], place: int) -> list[Any]:
+    """Return the derivative of a function by each of the arrays in one of its arguments, point by point."""
+    found = []
+    for k, array in enumerate(given[place]):
+
+        def moved(array: Any, k: int = k) -> Any:
+            row = tuple([array if i == k else one for i, one in enumerate(given[place])])
+            return function(*[row if i == place else one for i, one in enumerate(given)])
+
+        found.append(jvp(moved, (array,), (pnp.ones_like(array),))[1])
+    return found

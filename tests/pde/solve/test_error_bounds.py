@@ -1,0 +1,226 @@
+"""Proven bounds are above true errors, of good solutions and bad ones, and what has none is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad.numpy as pnp
+from primad import pde
+from primad.errors import EnclosureError, ProblemError
+from primad.pde.solve.certified.comparison_bounds import Barrier, grown
+from tests.sweeps import chosen
+
+LINE, TIME = pde.Interval(0, 1), pde.Time(0, 0.5)
+SQUARE = pde.Box(x=(0, 1), y=(0, 1))
+START = pde.Initial(u=lambda x: pnp.sin(np.pi * x))
+ZERO = pde.Dirichlet(u=0)
+WAVE = pde.Interval(-1, 1) * pde.Time(0, 0.3)
+SMALL = pde.MLP(4, 1)
+POINTS = 500
+
+
+def decaying(x, t):
+    return np.exp(-0.1 * np.pi**2 * t) * np.sin(np.pi * x)
+
+
+def bump(x, y):
+    return np.sin(np.pi * x) * np.sin(np.pi * y)
+
+
+EXACT: dict[str, tuple[Callable[..., Any], Any, list[Any], Callable[..., Any]]] = {
+    "Poisson": (lambda u: u.xx + 2, LINE, [ZERO], lambda x: x * (1 - x)),
+    "the other sign": (lambda u: -3.0 * u.xx - 6, LINE, [ZERO], lambda x: x * (1 - x)),
+    "drift": (
+        lambda u: 0.5 * u.xx - u.x,
+        LINE,
+        [pde.Dirichlet(u=0, on="x-"), pde.Dirichlet(u=1, on="x+")],
+        lambda x: np.expm1(2 * x) / np.expm1(2.0),
+    ),
+    "feeding": (
+        lambda u, x: u.xx + 4 * u + (np.pi**2 - 4) * pnp.sin(np.pi * x),
+        LINE,
+        [ZERO],
+        lambda x: np.sin(np.pi * x),
+    ),
+    "Poisson on a square": (
+        lambda u, x, y: pde.laplacian(u) + 2 * np.pi**2 * pnp.sin(np.pi * x) * pnp.sin(np.pi * y),
+        SQUARE,
+        [ZERO],
+        bump,
+    ),
+    "heat": (lambda u: 2.0 * u.t - 0.2 * u.xx, LINE * TIME, [ZERO, START], decaying),
+}
+
+
+def solved(name: str, steps: int) -> tuple[pde.Solution, Callable[..., Any]]:
+    equation, domain, conditions, exact = EXACT[name]
+    problem = pde.Problem(equation, domain, conditions, network=SMALL)
+    return problem.solve(steps=steps, points=80, progress=False), exact
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("steps", [1, pytest.param(8, marks=pytest.mark.exhaustive)])
+def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
+    """It holds whatever the parameters are, so also of a network that is hardly trained."""
+    solution, exact = solved(name, steps)
+    bound = solution.certify_error(factor=1.0, slabs=2, most=2000)
+    at = solution.problem.domain.interior(POINTS).at
+    wrong = np.abs(solution.at(at, "u") - exact(*at.T))
+    assert np.all(wrong <= bound.at(at)) and np.max(bound.at(at)) <= bound.most
+    assert f"{bound.most:.3g}" in str(bound)
+
+
+def test_without_drift_the_bound_is_that_of_the_parabola() -> None:
+    solution, _ = solved("Poisson", 2)
+    bound = solution.certify_error()
+    residual = solution.certify().residuals[0]
+    np.testing.assert_allclose(bound.most, bound.residual / 8 + bound.mismatch, rtol=1e-12)
+    assert residual.sampled <= bound.residual <= 2 * residual.sampled
+
+
+EVOLVING = {
+    "Burgers": (lambda u: u.t + u * u.x - 0.1 * u.xx, WAVE, pde.Initial(u=lambda x: -pnp.sin(np.pi * x))),
+    "Allen and Cahn": (lambda u: u.t - 0.05 * u.xx - u + u**3, LINE * TIME, START),
+    "diffusion that depends on the unknown": (lambda u: u.t - 0.1 * ((1 + u**2) * u.xx), LINE * TIME, START),
+}
+
+
+@pytest.mark.parametrize("name", chosen(EVOLVING, {"Burgers", "Allen and Cahn"}))
+def test_bounds_of_nonlinear_equations_are_above_what_differences_say(name: str) -> None:
+    equation, domain, start = EVOLVING[name]
+    problem = pde.Problem(equation, domain, [ZERO, start], network=SMALL)
+    solution = problem.solve(steps=12, points=100, progress=False)
+    bound = solution.certify_error(factor=2.0, slabs=1, most=2000)
+    reference = problem.solve(method="differences", points=101, order=4)
+    x = np.linspace(*domain.bounds[0], 41)
+    at = np.stack([x, np.full(41, domain.bounds[1][1])], axis=1)
+    wrong = np.abs(solution.at(at, "u") - reference.at(at, "u"))
+    assert np.all(wrong <= bound.at(at)) and bound.growth > 0
+    assert np.all(np.diff(bound.at(np.stack([np.full(9, 0.5), np.linspace(*domain.bounds[1], 9)], axis=1))) >= 0)
+
+
+def test_a_source_may_jump_in_space_and_a_term_may_have_kinks() -> None:
+    equation = lambda u, x: u.xx - pnp.where(x < 0.3, 1.0, 0.5)  # noqa: E731
+    solution = pde.Problem(equation, LINE, ZERO, network=SMALL).solve(steps=5, points=40, progress=False)
+    assert 0 < solution.certify_error(most=2000).most < 1
+    kinked = pde.Problem(lambda u: u.t - 0.1 * u.xx - abs(u), LINE * TIME, [ZERO, START], network=SMALL)
+    bound = kinked.solve(steps=5, points=40, progress=False).certify_error(factor=2.0, slabs=1, most=1000)
+    np.testing.assert_allclose(bound.growth, 1.0)
+
+
+def test_growth_depends_on_the_size_of_the_error() -> None:
+    """A size is a hypothesis; where what follows from it is always more, nothing is proven, and that is said."""
+    problem = pde.Problem(lambda u: u.t - 0.1 * u.xx - 8 * u**3, LINE * pde.Time(0, 1), [ZERO, START], network=SMALL)
+    with pytest.raises(EnclosureError, match="no bound of the error is proven"):
+        problem.solve(steps=1, points=40, progress=False).certify_error(slabs=1, most=500)
+
+
+def test_what_is_off_at_the_boundary_counts() -> None:
+    for name in ("Poisson", "heat"):
+        equation, domain, conditions, _ = EXACT[name]
+        zero = pde.Dirichlet(u=0)
+        problem = pde.Problem(equation, domain, [zero, *conditions[1:]], network=SMALL)
+        solution = problem.solve(steps=3, points=60, progress=False)
+        before = solution.certify_error(slabs=1, most=2000)
+        zero.values["u"] = 0.25  # what the network has is 0 still
+        after = solution.certify_error(slabs=1, most=2000)
+        assert before.mismatch < 0.01 and after.mismatch >= 0.25 and after.most >= before.most + 0.2
+
+
+@pytest.mark.parametrize(
+    ("drift", "growth"), [(0.0, 0.0), (1e-9, 0.0), (0.7, 0.0), (5.0, 0.0), (0.0, 1e-9), (0.0, 3.0), (0.0, 7.0)]
+)
+def test_barriers_obey_their_inequality(drift: float, growth: float) -> None:
+    """−a v″ − B|v′| − g v ≥ ρ inside, and v ≥ m at both ends; differences of v tell."""
+    low, high, a, residual, mismatch = -0.5, 1.5, 3.0, 0.3, 0.02
+    barrier = Barrier(0, low, high, a, drift, growth, residual, mismatch)
+    x = np.linspace(low, high, 401)
+    v, step = barrier.at(x[:, None]), x[1] - x[0]
+    second, first = np.diff(v, 2) / step**2, (v[2:] - v[:-2]) / (2 * step)
+    left = -a * second - drift * np.abs(first) - growth * v[1:-1]
+    assert np.all(left >= residual * (1 - 2e-3 * (1 + drift))) and np.max(left) <= residual * (1 + 2e-2 * (1 + drift))
+    assert min(v[0], v[-1]) >= mismatch and np.argmax(v) == 200
+
+
+def test_levels_grow_at_least_as_the_equation_says() -> None:
+    for rate in (0.0, 0.3, 5.0):
+        factor = np.expm1(0.5 * rate) / rate if rate else 0.5
+        exact = 0.1 * np.exp(0.5 * rate) + 2.0 * factor
+        assert exact <= grown(0.1, 2.0, rate, 1.0, 1.5) <= exact * np.exp(0.5 * rate) * (1 + 1e-12)
+
+
+REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
+    "a nonlinear one": (lambda: pde.Problem(lambda u: u.xx - u**3 + 1, LINE, ZERO), "nonlinear equation without time"),
+    "backward heat": (
+        lambda: pde.Problem(lambda u: u.t + 0.1 * u.xx, LINE * TIME, [ZERO, START], network=SMALL),
+        "to smooth in time",
+    ),
+    "a wave": (
+        lambda: pde.Problem(lambda u: u.tt - u.xx, LINE * TIME, [ZERO, START, pde.Initial(u=0, order=1)]),
+        "order above two in space, or one in time|initial velocity",
+    ),
+    "a beam": (lambda: pde.Problem(lambda u: u.xxxx - 1, LINE, [ZERO, pde.Neumann(u=0)]), "Neumann condition"),
+    "resonance": (lambda: pde.Problem(lambda u: u.xx + 10 * u + 1, LINE, ZERO, network=SMALL), "may feed itself"),
+    "a hyperbolic one": (
+        lambda: pde.Problem(lambda u: u.xx - u.yy + 1, SQUARE, ZERO, network=SMALL),
+        "proven to be elliptic",
+    ),
+    "a fully nonlinear one": (
+        lambda: pde.Problem(lambda u: u.t - u.xx - u.xx**3, LINE * TIME, [ZERO, START]),
+        "factors have derivatives",
+    ),
+    "a rate that varies": (
+        lambda: pde.Problem(lambda u, x: (2 + x) * u.t - u.xx, LINE * TIME, [ZERO, START]),
+        "factor varies",
+    ),
+    "a source that jumps": (
+        lambda: pde.Problem(lambda u: u.xx - pnp.where(u.value > 0.1, 1.0, 0.0), LINE, ZERO),
+        "a term that jumps",
+    ),
+    "a remainder": (
+        lambda: pde.Problem(lambda u: u.t - u.xx + pnp.remainder(u.value, 1.0), LINE * TIME, [ZERO, START]),
+        "a term that jumps",
+    ),
+    "periodic ends": (
+        lambda: pde.Problem(lambda u: u.t - u.xx, LINE * TIME, [pde.Periodic("x"), pde.Initial(u=1)]),
+        "periodic condition",
+    ),
+    "a fitted condition": (
+        lambda: pde.Problem(lambda u: u.xx + 1, LINE, pde.Dirichlet(u=0, hard=False)),
+        "fitted at points",
+    ),
+    "a disk": (lambda: pde.Problem(lambda u: pde.laplacian(u) + 1, pde.Disk((0, 0), 1), ZERO), "the domain"),
+    "two unknowns": (
+        lambda: pde.Problem([lambda u: u.xx + 1, lambda v: v.xx], LINE, pde.Dirichlet(u=0, v=0), unknowns="u v"),
+        "several unknowns",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:
+    problem, words = REFUSED[name]
+    solution = problem().solve(steps=1, points=20, progress=False)
+    with pytest.raises(ProblemError, match=words) as error:
+        solution.certify_error(slabs=1, most=500)
+    assert "certify()" in str(error.value)
+
+
+def test_the_bound_is_drawn_and_asked_inside() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    solution, _ = solved("Poisson", 1)
+    bound = solution.certify_error()
+    axes = bound.plot()
+    x, y = axes.lines[0].get_data()
+    assert abs(x[np.argmax(y)] - 0.5) < 0.01 and "proven" in axes.get_title()
+    np.testing.assert_allclose(y, bound.at(x[:, None]))
+    with pytest.raises(ProblemError, match="outside"):
+        bound.at([[1.5]])
+    matplotlib.pyplot.close("all")
+    with pytest.raises(ProblemError, match="0 slabs"):
+        solution.certify_error(slabs=0)
