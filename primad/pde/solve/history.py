@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +69,46 @@ class History:
             for key, trace in arrays.items()
             if key.startswith(prefix)
         }
+
+    def table(self) -> dict[str, Array]:
+        """Return all of it as columns, a row for each step: what `pandas.DataFrame` takes.
+
+        Returns:
+            `step`, `seconds`, `loss`, the mean square of each residual by its name, and each coefficient by its own, of
+            an array each element, `k[0]` say.
+
+        Example:
+            >>> from primad import pde
+            >>> p = pde.Problem(lambda u: u.xx + 2, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(4, 1))
+            >>> table = p.solve(steps=3, points=20, progress=False).history.table()
+            >>> list(table), table["loss"].shape
+            (['step', 'seconds', 'loss', 'equation'], (3,))
+        """
+        count = len(self)
+        losses = np.reshape(np.array(self.losses, float), (count, len(self.names)))
+        columns = {"step": np.arange(1, count + 1), "seconds": np.array(self.seconds), "loss": np.array(self.values)}
+        columns.update(zip(self.names, losses.T, strict=True))
+        for name, trace in self.coefficients.items():
+            values = np.array(trace)
+            for place in np.ndindex(values.shape[1:]):
+                label = f"{name}[{', '.join(map(str, place))}]" if place else name
+                columns[label] = values[(slice(None), *place)]
+        return columns
+
+    def save_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a file of comma-separated values, numbers with all their digits.
+
+        Args:
+            path: the file; one that is there is written over.
+
+        Raises:
+            OSError: if the file cannot be written, as where its folder is not there.
+        """
+        columns = self.table()
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*[column.tolist() for column in columns.values()], strict=True))
 
     def of(self, name: str) -> Array:
         """Return the mean squares of one residual."""
