@@ -34,8 +34,14 @@ def step_after_step(program: Program) -> Program:
     return lower(unrolled(program)) if calls(program) and _length_of(program) <= MOST_OPS else program
 
 
-def _length_of(program: Program) -> float:
-    """Return how many ops a program has with all steps of its loops; ∞ where their number is not known."""
+def _length_of(program: Program, known: dict[ClosedProgram, float] | None = None) -> float:
+    """Return how many ops a program has with all steps of its loops; ∞ where their number is not known.
+
+    Args:
+        program: the program.
+        known: what is found of the programs that it holds, each of which several may hold.
+    """
+    known = {} if known is None else known
     total = 0.0
     for node in program.nodes:
         if isinstance(node.op, Leaf):
@@ -44,7 +50,10 @@ def _length_of(program: Program) -> float:
         if form is not None and (form.ends or form.lead or form.separate):
             return float("inf")
         held: list[ClosedProgram] = node.op.held(node.params) if node.op.programs.called else []
-        total += 1 if not held else sum(_length_of(of.program) for of in held) * (1 if form is None else form.length)
+        for of in held:
+            if of not in known:
+                known[of] = _length_of(of.program, known)
+        total += 1 if not held else sum([known[of] for of in held]) * (1 if form is None else form.length)
     return total
 
 
