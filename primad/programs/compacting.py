@@ -5,12 +5,14 @@ Most programs are too short for either: what looks for it is loaded when a long 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
-from primad.programs.rerolling.repeated_runs import FEWEST_NODES
+from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
 FILLED_FROM = 2**18
 """Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than
@@ -23,6 +25,8 @@ def compact(program: Program) -> Program:
     Steps that do not depend on each other are ops on arrays, whose entries are told apart, rather than a loop. Where
     more is left than that, it is looked for loops first: steps that follow on each other may have some numbers each.
     """
+    if not _may_hold_loops(program):
+        return program
     from primad.programs.rerolling.rerolled_loops import rolled  # its loops are made of programs that are packed
 
     if not _is_long_chain(program):
@@ -30,6 +34,16 @@ def compact(program: Program) -> Program:
         if made is not program and len(made.nodes) < FEWEST_NODES:
             return made
     return packed(rolled(program))
+
+
+def _may_hold_loops(program: Program) -> bool:
+    """Say whether a program is long, or a line of it was recorded as often as a loop has steps.
+
+    Of ops that are recorded as one, which loops become when they are written out, there are as many then too.
+    """
+    if len(program.nodes) >= FEWEST_NODES or not program.lines:
+        return len(program.nodes) >= FEWEST_STEPS
+    return max(Counter(program.lines.values()).values()) >= FEWEST_STEPS
 
 
 def _is_long_chain(program: Program) -> bool:
