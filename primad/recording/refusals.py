@@ -6,6 +6,7 @@ Only errors come here, so it may be slow: it reads the source of the line, down 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from types import CodeType, FrameType
 
@@ -170,6 +171,10 @@ def way_out(now: Doing, objects: CodePlace | None = None) -> str:
     return _by_module(now, module, name)
 
 
+_OF_SERIES = re.compile(r"(val|der|int|vander|fit|grid)(2d|3d)?$")
+"""How the names of functions of series end that `primad.numpy.polynomial` records."""
+
+
 def _by_module(now: Doing, module: str, name: str) -> str:
     """Say what there is for functions of a module that are not recorded under their path."""
     if module.startswith("scipy.fft"):
@@ -193,7 +198,9 @@ def _by_module(now: Doing, module: str, name: str) -> str:
         assert isinstance(now.node, ast.Call)
         if isinstance(now.node.func, ast.Call) or hasattr(now.value(now.node.func), "coef"):
             return f"call primad.vmap({ast.unparse(now.node.func)}): at one number at a time it is recorded; {READ}."
-        return f"np.polyval(c[::-1], x), and np.polyadd, np.polymul, np.polyder of traced coefficients; {READ}."
+        if _OF_SERIES.search(name):
+            return f"call primad.{module}.{name} (import primad.numpy), which is recorded; {READ}."
+        return f"primad.{module} sums (…val(x, c)), derives, integrates and fits series of traced coefficients; {READ}."
     if module == "statistics":
         return f"np.mean, np.median, np.std and np.var, of an array; {_JOIN}."
     if module.startswith("scipy.stats") and (known := of_distribution(now, name)):

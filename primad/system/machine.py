@@ -108,7 +108,8 @@ CORE = Core(
     picked_lanes=8, picked_apart=4, pieces=2, near=2.75, again=1.5,
 )  # fmt: skip
 """What is common to processors with vectors of 256 and of 512 bits. The system does not tell it: the first two are
-what their makers say of sums of products, the last three are measured, the others are estimates. Blocks of products,
+what their makers say of sums of products, those of picked elements and pieces and what is near are measured, the others
+are estimates. Blocks of products,
 and what runs natively, are chosen by it, so that the bits of sums depend on it."""
 
 

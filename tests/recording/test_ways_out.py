@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse
 
 import primad
+import primad.numpy as pnp
 from primad import PrimadError, nn
 from primad.optimize import NewtonCG, Residuals
 from primad.scipy.sparse.linalg import spsolve
@@ -19,7 +20,20 @@ from primad.scipy.sparse.linalg import spsolve
 X, A = np.array([0.25, 0.5, 0.75]), np.arange(6.0).reshape(2, 3)
 IDENTITY = scipy.sparse.eye_array(3, format="csc")
 SERIES = np.polynomial.Chebyshev.interpolate(np.cos, 5, domain=[0.0, 2.0])
+SUMS = (
+    np.polynomial.polynomial.polyval,
+    np.polynomial.chebyshev.chebval,
+    np.polynomial.legendre.legval,
+    np.polynomial.hermite_e.hermeval,
+)
 Call = Callable[[], Any]
+
+
+def same_derivatives(theirs: Any) -> None:
+    """Compare the way out with NumPy's own function: it is linear in the coefficients."""
+    ours = getattr(getattr(pnp.polynomial, theirs.__module__.rpartition(".")[2]), theirs.__name__)
+    expected = [theirs(0.3, row) for row in np.eye(3)]
+    np.testing.assert_allclose(primad.grad(lambda c: ours(0.3, c))(X), expected, rtol=1e-14)
 
 
 def of(function: Callable[[Any], Any], x: Any = X) -> Call:
@@ -47,15 +61,23 @@ PAIRS: dict[str, tuple[Call, str, Call]] = {
         "primad.vmap(SERIES.deriv())",
         of(lambda x: primad.vmap(SERIES.deriv())(x)),
     ),
-    "coefficients of a series": (
-        of(lambda x: np.polynomial.polynomial.polyval(0.3, x)),
-        "np.polyval(c[::-1], x)",
-        of(lambda x: np.polyval(x[::-1], 0.3)),
-    ),
+    **{
+        f"coefficients of a series: {f.__name__}": (
+            of(lambda x, f=f: f(0.3, x)),
+            f"primad.{f.__module__}.{f.__name__}",
+            lambda f=f: same_derivatives(f),
+        )
+        for f in SUMS
+    },
     "a series of coefficients": (
-        of(lambda x: np.polynomial.Polynomial(x)(0.3)),
-        "np.polyval(c[::-1], x)",
-        of(lambda x: np.polyval(x[::-1], 0.3)),
+        of(lambda x: np.polynomial.Chebyshev(x)(0.3)),
+        "primad.numpy.polynomial.chebyshev sums (…val(x, c))",
+        of(lambda x: pnp.polynomial.chebyshev.chebval(0.3, x)),
+    ),
+    "a product of series": (
+        of(lambda x: np.polynomial.legendre.legmul(x, x)),
+        "derives, integrates and fits",
+        of(lambda x: pnp.polynomial.legendre.legder(x)),
     ),
     "parts": (of(lambda x: np.split(x, 2)), "np.array_split", of(lambda x: np.array_split(x, 2))),
     "stacks": (

@@ -173,14 +173,15 @@ def _first_colors(groups: Neighbours, members: Neighbours, order: Array) -> Arra
 def _star_colors(neighbours: Neighbours, order: Array) -> Array:
     first, to = (x.tolist() for x in neighbours)
     near = [to[first[v] : first[v + 1]] for v in range(len(first) - 1)]
-    colors = [0] * len(near)
+    colors, most = [0] * len(near), 0
     for v in order.tolist():
         taken = {0, *[colors[w] for w in near[v]]}
-        for w in near[v] if len(taken) <= max(colors) else ():
+        for w in near[v] if len(taken) <= most else ():
             for x in near[w]:
                 if colors[x] in taken:
                     continue
                 if not colors[w] or any(y != w and colors[y] == colors[w] for y in near[x]):
                     taken.add(colors[x])
         colors[v] = next(c for c in range(1, len(colors) + 2) if c not in taken)
+        most = max(most, colors[v])
     return np.array(colors, np.int64)

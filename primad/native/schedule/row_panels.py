@@ -12,7 +12,7 @@ panels' sums, so that its last bits may differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
@@ -43,21 +43,25 @@ def in_panels(program: Program, held: int) -> Program | None:
         program: what to compute.
         held: bytes of memory that it takes beside its inputs and outputs as it stands.
     """
-    ends = [node for node in program.outputs if node.type.shape] or list(program.inputs)
-    longest = max([node.type.shape[0] for node in ends if node.type.shape], default=0)
-    moved = sum(node.type.nbytes for node in (*program.inputs, *program.outputs))
     if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex for node in program.nodes):
         return None
-    if failing_in(program):  # an error tells the place in the whole array
+    if failing_in(program) or held <= CORE.near * SECOND_CACHE.size:  # an error tells the place in the whole array
         return None
-    if held <= CORE.near * SECOND_CACHE.size:
-        return None
-    fit = SECOND_CACHE.share(*CACHE_SHARE) * longest // max(1, held + moved)
-    return in_panels_of(program, max(fit, 1, -(-longest // BUDGET.panels)))
+    moved = sum(node.type.nbytes for node in (*program.inputs, *program.outputs))
+
+    def rows(longest: int) -> int:
+        return max(SECOND_CACHE.share(*CACHE_SHARE) * longest // (held + moved), 1, -(-longest // BUDGET.panels))
+
+    return in_panels_of(program, rows)
 
 
-def in_panels_of(program: Program, rows: int) -> Program | None:
-    """Return a program that computes the same in panels of so many rows; None where it cannot be, or does not pay."""
+def in_panels_of(program: Program, rows: Callable[[int], int]) -> Program | None:
+    """Return a program that computes the same in panels; None where it cannot be, or computes too much twice.
+
+    Args:
+        program: what to compute.
+        rows: takes the rows of the longest array that is cut to those of a panel.
+    """
     try:
         return _Panels(program, rows).program()
     except _NotInPanelsError:
@@ -69,21 +73,24 @@ class _Panels:
 
     Args:
         program: the program.
-        rows: those of a panel.
+        rows: takes the rows of the longest array that is cut to those of a panel.
 
     Raises:
-        _NotInPanelsError: if some op reads rows that are not near those that it writes.
+        _NotInPanelsError: if some op reads rows that are not near those that it writes, or there is nothing to cut.
     """
 
-    def __init__(self, program: Program, rows: int) -> None:
-        self._source, self._rows = program, rows
+    def __init__(self, program: Program, rows: Callable[[int], int]) -> None:
+        self._source = program
         self._cut: dict[Node, None] = {}
         self._totals: list[Node] = []
         self._sort()
         cut = [node for node in program.outputs if node in self._cut]
         self._ends = list(dict.fromkeys([*cut, *[node.inputs[0] for node in self._totals]]))
-        longest = max([node.type.shape[0] for node in self._ends], default=0)
-        self._count = -(-longest // rows)
+        if not self._ends or not all(node.type.size for node in (*self._cut, *self._ends)):
+            raise _NotInPanelsError
+        longest = max([node.type.shape[0] for node in self._ends])
+        self._rows = rows(longest)
+        self._count = -(-longest // self._rows)
         self._trace = Trace()
         self._inputs = [self._trace.input(node.type) for node in program.inputs]
         self._known: dict[Node, Node] = dict(zip(program.inputs, self._inputs, strict=True))
@@ -102,8 +109,10 @@ class _Panels:
         sums: dict[Node, list[Node]] = {node: [] for node in self._totals}
         for panel in range(self._count):
             own = {node: self._own(node, panel) for node in self._ends}
+            before = self._elements
             self._take(own, panel)
-            if self._elements > most:
+            inner = (self._count - 2) * (self._elements - before) if panel == 1 else 0  # of what comes, an estimate
+            if max(self._elements, inner) > most:
                 raise _NotInPanelsError
             for node, (a, b) in own.items():
                 parts[node] += [self._read(node, a, b)] if a < b else []

@@ -57,9 +57,13 @@ class LoopsAhead:
             self._waiting.clear()
 
     def _make_all(self, writer: object) -> None:
-        while self._waiting:
-            self._make_next(self._turn)
-        self._writers.discard(writer)
+        while True:
+            while self._waiting:
+                self._make_next(self._turn)
+            self._writers.discard(writer)
+            if not self._waiting:  # who began more before this saw a writer, and may have started none
+                return
+            self._writers.add(writer)
 
     def _make_next(self, turn: LockType) -> None:
         turn.acquire()

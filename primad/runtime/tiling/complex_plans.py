@@ -182,7 +182,7 @@ def _is_for_blas(node: Node) -> bool:
     """
     if node.op is not ops.contract or not node.type.is_complex or node.op.cost(node).flops < SHARED_FLOPS / 10:
         return False
-    return blas_is_as_wide() and min(operand.type.nbytes for operand in node.inputs) > LARGEST_MATRIX
+    return min(operand.type.nbytes for operand in node.inputs) > LARGEST_MATRIX and blas_is_as_wide()
 
 
 def _mixes_all(node: Node) -> bool:

@@ -79,7 +79,8 @@ def test_random_programs_in_panels_have_the_same_bits():
             function = primad.grad(lambda *given, of=function: of(*given)[2], (0, 1))
         given = [*rng.uniform(-1, 1, (2, 60, 9)), 0.7]
         program = program_of(function, *given)
-        changed = in_panels_of(program, int(rng.integers(7, 16)))
+        rows = int(rng.integers(7, 16))
+        changed = in_panels_of(program, lambda _, rows=rows: rows)
         if changed is None:
             continue
         count += 1
@@ -95,7 +96,7 @@ def test_random_programs_in_panels_have_the_same_bits():
 @pytest.mark.parametrize("which", REFUSED)
 def test_what_rows_near_do_not_give_is_not_in_panels(which):
     """Rows from far away, sums that all rows need again, products of matrices."""
-    assert in_panels_of(program_of(REFUSED[which], np.ones((60, 9))), 8) is None
+    assert in_panels_of(program_of(REFUSED[which], np.ones((60, 9))), lambda _: 8) is None
 
 
 def residuals(u, weight):
@@ -110,7 +111,7 @@ def test_panels_are_loops_of_their_own():
     """A number that all read makes no loop of several: what lies in memory has the rows of a panel."""
     u = np.ones((400, 30))
     program = with_shared_pads(program_of(primad.value_and_grad(squares), u, 2.0))
-    changed = in_panels_of(program, 20)
+    changed = in_panels_of(program, lambda _: 20)
     units = layout_of(changed).units
     assert all(unit.nodes[0].type.size <= 26 * 32 for unit in units if unit.nodes[0].op.name != "concatenate")
 
@@ -141,7 +142,7 @@ def test_where_panels_pay(monkeypatch):
     assert held > 275_000 and in_panels(program, held) is not None
     assert in_panels(program, 275_000) is None
     rows = []
-    monkeypatch.setattr(row_panels, "in_panels_of", lambda program, count: rows.append(count))
+    monkeypatch.setattr(row_panels, "in_panels_of", lambda program, count: rows.append(count(300)))
     for each in (held, 10**6, 10**9):
         in_panels(program, each)
     monkeypatch.undo()
@@ -152,8 +153,29 @@ def test_where_panels_pay(monkeypatch):
             u = np.roll(u, 1, axis=0) + u * np.roll(u, -1, axis=0)
         return u
 
-    assert in_panels_of(program_of(steps, np.ones((300, 40))), 10) is None
-    assert in_panels_of(program_of(steps, np.ones((300, 40))), 75) is not None
+    assert in_panels_of(program_of(steps, np.ones((300, 40))), lambda _: 10) is None
+    assert in_panels_of(program_of(steps, np.ones((300, 40))), lambda _: 75) is not None
+
+
+def test_panels_are_counted_along_what_is_cut():
+    """Also where that is summed, and results are few rows or others."""
+    for of in (
+        lambda u: np.sum(np.tanh(u[1:] - u[:-1]) ** 2, axis=0),
+        lambda u: (np.sum(u[1:] - u[:-1], axis=0), u[:3]),
+    ):
+        changed = in_panels(program_of(of, np.ones((2000, 20))), 10**9)
+        assert changed is not None and len(changed.nodes) < 64 * 12
+
+
+@pytest.mark.parametrize("rows", [slice(5, 5), slice(0, 0)], ids=str)
+def test_arrays_without_elements_are_not_in_panels(rows, monkeypatch):
+    monkeypatch.setattr(row_panels, "SECOND_CACHE", replace(ASSUMED[2], size=1000))
+    u = np.linspace(0.0, 1.0, 300 * 40).reshape(300, 40)
+    for of in (lambda u: (residuals(u, 2.0), (u * 2.0)[rows]), lambda u: (residuals(u, 2.0), np.sum((u * 2.0)[rows]))):
+        found, empty = primad.jit(of)(u)
+        np.testing.assert_array_equal(found, residuals(u, 2.0))
+        assert np.shape(empty) in ((0, 40), ())
+        assert in_panels(program_of(of, u), 10**9) is None
 
 
 def test_what_can_fail_is_not_in_panels():
@@ -162,3 +184,5 @@ def test_what_can_fail_is_not_in_panels():
     plain = program_of(lambda u, w, i: squares(u, w[1]), *given)
     failing = program_of(lambda u, w, i: squares(u, w[i][0]), *given)
     assert in_panels(plain, 10**9) is not None and in_panels(failing, 10**9) is None
+    complex_ = program_of(lambda u, w, i: residuals(u * 1j, w[1]), *given)  # it has no native code as it is
+    assert in_panels(complex_, 10**9) is None
