@@ -69,8 +69,8 @@ class Constants:
         inner.contents, inner.zeros = self.contents, self.zeros
         return inner
 
-    def within_row(self, given: Mapping[Node, Node], rows: Mapping[Node, Node], number: int) -> Constants:
-        """Return the constants of a step of a loop, which also takes a row of some values."""
+    def within_row(self, given: Mapping[Node, Node], rows: Mapping[Node, Node], number: int | slice) -> Constants:
+        """Return the constants of a step of a loop, which also takes a row of some values; or of some steps."""
         inner = self.within(given)
         for own, known in [(own, self._find(x)) for own, x in rows.items()]:
             if known is not None:

@@ -40,6 +40,9 @@ from primad.transforms.lowering import lower
 
 MOST_STEPPED = 4000
 """Ops of all steps of a loop, up to which its steps are followed one by one. Chosen: they take a tenth of a second."""
+MOST_TOGETHER = MOST_ENTRIES // 4
+"""Elements of all values of the steps of a loop that are followed together. Chosen: what reaches them takes up to 16
+bytes for each, and so as much as sets of labels may."""
 MOST_ROUNDS = 6
 """Steps of other loops that are followed until they reach no more, before everything is taken to be reached. Chosen:
 what is carried settles after few, or grows with each."""
@@ -308,6 +311,11 @@ def _through_loop(
     return [*head, *carried, *results]
 
 
+def _elements(body: Program) -> int:
+    """Return how many elements all values of a step have."""
+    return sum([type.size for node in body.nodes for type in result_types(node.type)])
+
+
 def _in_rows(
     node: Node, form: LoopForm, body: Program, reached: Sequence[Reached], constants: Constants, size: int
 ) -> list[Reached]:
@@ -321,11 +329,27 @@ def _in_rows(
         constants: values that are known outside of the loop.
         size: how many elements the argument has.
     """
-    first, rows = int(form.lead), form.row_operands
-    at_once = lower(vmap(body, [i + first in rows for i in range(len(body.inputs))], form.length))
-    same = dict(zip(at_once.inputs[form.carry :], node.inputs[first + form.carry :], strict=True))
-    found = follow(at_once, dict(zip(at_once.inputs, reached, strict=True)), constants.within(same), size)
-    return found[form.carry + int(form.ends) :]
+    first, behind = int(form.lead), form.carry + int(form.ends)
+    mapped = [i + first in form.row_operands for i in range(len(body.inputs))]
+    together = max(1, MOST_TOGETHER // max(1, _elements(body)))
+    blocks = [slice(i, min(i + together, form.length)) for i in range(0, form.length, together)]
+    programs: dict[int, Program] = {}
+    parts = []
+    for block in blocks:
+        count = block.stop - block.start
+        if count not in programs:
+            programs[count] = lower(vmap(body, mapped, count))
+        inputs = programs[count].inputs
+        known = list(zip(inputs, node.inputs[first:], mapped, strict=True))[form.carry :]
+        fixed, stacks = ({own: x for own, x, on in known if on is of_rows} for of_rows in (False, True))
+        cut = [
+            tuple([Labels(labels.places[block], labels.sets) for labels in of]) if on else of
+            for of, on in zip(reached, mapped, strict=True)
+        ]
+        inner = constants.within_row(fixed, stacks, block)
+        parts.append(follow(programs[count], dict(zip(inputs, cut, strict=True)), inner, size)[behind:])
+    types = result_types(node.type)[behind:]
+    return [_stacked([part[i] for part in parts], type, blocks) for i, type in enumerate(types)]
 
 
 def _steps_taken(node: Node, form: LoopForm, constants: Constants) -> int | None:
@@ -361,8 +385,9 @@ def _settled(
     return carried, found
 
 
-def _stacked(rows: Sequence[Reached], type: ArrayType) -> Reached:
-    """Return what reaches a stack, by what reaches its rows."""
+def _stacked(rows: Sequence[Reached], type: ArrayType, blocks: Sequence[int | slice] = ()) -> Reached:
+    """Return what reaches a stack, by what reaches its rows, or blocks of rows."""
+    at = blocks or range(len(rows))
     waiting = [list(x) for x in rows]
     found = []
     while any(waiting):
@@ -371,6 +396,6 @@ def _stacked(rows: Sequence[Reached], type: ArrayType) -> Reached:
         for number, rest in enumerate(waiting):
             place = next((j for j, x in enumerate(rest) if x.sets is sets), None)
             if place is not None:
-                places[number] = rest.pop(place).places
+                places[at[number]] = rest.pop(place).places
         found.append(Labels(places, sets))
     return tuple(found)

@@ -84,6 +84,18 @@ def test_many_rows_have_as_many_entries_as_steps() -> None:
     assert hessian.coloring().directions == 3
 
 
+@pytest.mark.parametrize("name", sorted(TIGHT))
+@pytest.mark.parametrize("most", [1, 40, 100])
+def test_large_steps_are_followed_some_at_a_time(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reaches all values of all steps would take as much memory as these, which no run holds at a time."""
+    monkeypatch.setattr(dependence, "MOST_STEPPED", 0)
+    x = np.linspace(0.5, 1.5, 12)
+    whole = primad.jacobian(lambda x: STEPS[name](x))(x).pattern().toarray()
+    monkeypatch.setattr(dependence, "MOST_TOGETHER", most)
+    cut = primad.jacobian(lambda x: STEPS[name](x) * 1.0)(x).pattern().toarray()
+    np.testing.assert_array_equal(cut, whole)
+
+
 def test_an_op_that_takes_no_further_axis_mixes_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*args: Any) -> Any:
         raise primad.NotDifferentiableError("no axis map")
