@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,15 +25,18 @@ class UnknownSteps(NDArrayOperatorsMixin):
 
     def __init__(self, last: Callable[[], Any], ndim: int, first: bool = False) -> None:
         self._make, self._ndim, self._first = last, ndim, first
+        self._known: list[Any] = []
 
-    @cached_property
     def _last(self) -> Any:
-        return self._make()
+        """Return what is at the end; no property, in which an AttributeError would be one of this class."""
+        if not self._known:
+            self._known.append(self._make())
+        return self._known[0]
 
     @property
     def T(self) -> UnknownSteps:
         """The same with its axes the other way round."""
-        return UnknownSteps(lambda: self._last, self._ndim, not self._first)
+        return UnknownSteps(self._last, self._ndim, not self._first)
 
     def __getitem__(self, index: Any) -> Any:
         """Return values at the end, or steps of some components.
@@ -54,11 +56,11 @@ class UnknownSteps(NDArrayOperatorsMixin):
             if step == slice(None):
                 if all(isinstance(key, slice) or _is_number(key) for key in keys):
                     left = self._ndim - sum(map(_is_number, keys))
-                    return UnknownSteps(lambda: self._last[tuple(keys)], left, self._first)
+                    return UnknownSteps(lambda: self._last()[tuple(keys)], left, self._first)
             elif step in (slice(-1, None), slice(-1, None, 1)):
-                return pnp.expand_dims(self._last[tuple(keys)], 0 if self._first else -1)
+                return pnp.expand_dims(self._last()[tuple(keys)], 0 if self._first else -1)
         elif _is_number(step) and step == -1:
-            return self._last[tuple(keys)]
+            return self._last()[tuple(keys)]
         self._refuse()
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import primad.numpy as pnp
-from primad import pde
+from primad import pde, stop_gradient
 from primad.errors import EnclosureError, ProblemError
 from primad.pde.solve.certified.comparison_bounds import Barrier, grown
 from tests.sweeps import chosen
@@ -153,6 +153,11 @@ def test_levels_grow_at_least_as_the_equation_says() -> None:
         assert exact <= grown(0.1, 2.0, rate, 1.0, 1.5) <= exact * np.exp(0.5 * rate) * (1 + 1e-12)
 
 
+def steps_of(x: Any) -> Any:
+    """Return x up to a millionth, in steps whose derivatives are zero."""
+    return np.floor(1e6 * x) / 1e6
+
+
 REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
     "a nonlinear one": (lambda: pde.Problem(lambda u: u.xx - u**3 + 1, LINE, ZERO), "nonlinear equation without time"),
     "backward heat": (
@@ -176,6 +181,18 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
     "a rate that varies": (
         lambda: pde.Problem(lambda u, x: (2 + x) * u.t - u.xx, LINE * TIME, [ZERO, START]),
         "factor varies",
+    ),
+    "a slope in steps": (
+        lambda: pde.Problem(lambda u: u.xx + 60 * steps_of(u.x) + 1.0, LINE, ZERO, network=SMALL),
+        "a term that jumps",
+    ),
+    "a hidden slope": (
+        lambda: pde.Problem(lambda u: u.xx + 60 * stop_gradient(u.x) + 1.0, LINE, ZERO, network=SMALL),
+        "hides its own derivative",
+    ),
+    "heat backwards in steps": (
+        lambda: pde.Problem(lambda u: u.t + steps_of(u.xx), LINE * TIME, [ZERO, START], network=SMALL),
+        "a term that jumps",
     ),
     "a source that jumps": (
         lambda: pde.Problem(lambda u: u.xx - pnp.where(u.value > 0.1, 1.0, 0.0), LINE, ZERO),
@@ -208,6 +225,14 @@ def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:
     with pytest.raises(ProblemError, match=words) as error:
         solution.certify_error(slabs=1, most=500)
     assert "certify()" in str(error.value)
+
+
+def test_learned_coefficients_are_said_with_the_bound() -> None:
+    """The bound is of the solution with what was found."""
+    with pytest.warns(UserWarning, match="nothing tells the value of k"):
+        problem = pde.Problem(lambda u, k: u.xx + 2 * k, LINE, ZERO, network=SMALL, coefficients={"k": 1.5})
+        solution = problem.solve(steps=1, points=20, progress=False)
+    assert str(solution.certify_error(most=2000)).startswith(f"with k = {solution.coefficients['k']:.6g} as found: |u")
 
 
 def test_the_bound_is_drawn_and_asked_inside() -> None:

@@ -45,7 +45,8 @@ class CertifiedError:
     """A proven bound of |u − û|, of the true solution u and the one that was found, û.
 
     What is meant is the network with its weights as they are in float64, in exact arithmetic, and a true solution that
-    is continuous up to the boundary and has the derivatives of the equation inside.
+    is continuous up to the boundary and has the derivatives of the equation inside. Where coefficients were learned, it
+    is the solution of the equation with those that were found, which says nothing of how true these are.
 
     Attributes:
         solution: û.
@@ -103,7 +104,8 @@ class CertifiedError:
 
     def __str__(self) -> str:
         (name,) = self.solution.unknowns
-        return (
+        found = ", ".join(f"{key} = {value:.6g}" for key, value in self.solution.coefficients.items())
+        return (f"with {found} as found: " if found else "") + (
             f"|{name} − exact| <= {self.most:.3g} everywhere (|residual| <= {self.residual:.3g}, growth <= "
             f"{self.growth:.3g}, values at the boundary are off by <= {self.mismatch:.3g})"
         )

@@ -136,8 +136,11 @@ class ErrorEquation:
 
         if any(depends(by(CURVES), given, CURVES) + depends(by(CURVES), given, SLOPES)):
             refuse("second derivatives whose factors have derivatives of the unknown in them", "A(x, u) : ∇²u + …")
-        if may_jump_with(self._strong, given, VALUE):
-            refuse(f"a term that jumps where {self.unknown} takes some value", "what is continuous in the unknown")
+        if any(may_jump_with(self._strong, given, place) for place in (VALUE, SLOPES, CURVES)):
+            refuse(
+                f"a term that jumps where {self.unknown} or a derivative takes some value, or hides its own derivative",
+                "what is continuous in them, and has the derivatives that it says",
+            )
         self.varies = any(depends(by(VALUE), given, VALUE) + depends(by(CURVES), given, VALUE))
         if self.time is not None:
             time = self.time
