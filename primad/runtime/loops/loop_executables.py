@@ -196,7 +196,7 @@ def _one_function(executable: Executable) -> CompiledProgram | None:
     if not isinstance(executable, Plan) or [type(unit) for unit in executable.units] != [NativePart]:
         return None
     program = executable.program
-    text = None if any(node.type.is_complex for node in program.nodes) else text_of(program)
+    text = text_of(program)
     if text is None:
         return None
     return compiled("a step", lambda: CompiledProgram(program, program, None, text, most_work(program)))
