@@ -131,20 +131,21 @@ class _Panels:
 
     def _sort(self) -> None:
         """Find which values are computed in panels, and which are sums of such."""
-        after: set[Node] = set()
+        after: set[Node] = set()  # what needs a sum, which is there when all panels are
         for node in self._source.nodes:
             reads_cut = any(x in self._cut for x in node.inputs)
             needs_total = not after.isdisjoint(node.inputs)
-            if _goes_by_rows(node, reads_cut):
-                if needs_total:
-                    raise _NotInPanelsError
+            by_rows = _goes_by_rows(node, reads_cut)
+            is_total = reads_cut and not by_rows and node.op is ops.sum
+            # What needs a whole array or sum again, row by row, is a stage of its own.
+            again = needs_total and (by_rows or node.op is ops.broadcast)
+            if not is_total and (again or (reads_cut and not by_rows)):
+                raise _NotInPanelsError
+            if by_rows:
                 self._cut[node] = None
-            elif reads_cut and node.op is ops.sum:
+            if is_total:
                 self._totals.append(node)
-                after.add(node)
-            elif reads_cut or (needs_total and node.op is ops.broadcast):
-                raise _NotInPanelsError  # what needs a whole array or sum again is a stage of its own
-            elif needs_total:
+            if is_total or (needs_total and not by_rows):
                 after.add(node)
 
     def _own(self, node: Node, panel: int) -> Rows:

@@ -311,11 +311,6 @@ def _through_loop(
     return [*head, *carried, *results]
 
 
-def _elements(body: Program) -> int:
-    """Return how many elements all values of a step have."""
-    return sum([type.size for node in body.nodes for type in result_types(node.type)])
-
-
 def _in_rows(
     node: Node, form: LoopForm, body: Program, reached: Sequence[Reached], constants: Constants, size: int
 ) -> list[Reached]:
@@ -331,7 +326,8 @@ def _in_rows(
     """
     first, behind = int(form.lead), form.carry + int(form.ends)
     mapped = [i + first in form.row_operands for i in range(len(body.inputs))]
-    together = max(1, MOST_TOGETHER // max(1, _elements(body)))
+    elements = sum([type.size for x in body.nodes for type in result_types(x.type)])
+    together = max(1, MOST_TOGETHER // max(1, elements))
     blocks = [slice(i, min(i + together, form.length)) for i in range(0, form.length, together)]
     programs: dict[int, Program] = {}
     parts = []
