@@ -6,10 +6,10 @@ op less than all others. It is a step of the loop nevertheless, if what is left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from primad.ir.node import LITERAL, Node, params_key
-from primad.programs.rerolling.node_sequences import are_alike, same_value
+from primad.programs.rerolling.node_sequences import same_value
 
 MOST_LEFT_OUT = 0.25
 """Part of a step's nodes that may be left out. Chosen: else a loop computes more than it spares."""
@@ -22,10 +22,13 @@ class LastStep:
         nodes: those among which the run was found.
         start, end: where its steps begin and end; there are two at least.
         length: nodes of a step.
+        alike: whether two values from outside can be rows of one array.
     """
 
-    def __init__(self, nodes: Sequence[Node], start: int, end: int, length: int) -> None:
-        self._nodes, self._end, self._length = nodes, end, length
+    def __init__(
+        self, nodes: Sequence[Node], start: int, end: int, length: int, alike: Callable[[Node, Node], bool]
+    ) -> None:
+        self._nodes, self._end, self._length, self._alike = nodes, end, length, alike
         self._place = {node: i for i, node in enumerate(nodes[:end]) if i >= start}
         self._left: dict[object, list[Node]] = {}
         for node in nodes[end : end + 2 * length]:
@@ -76,4 +79,4 @@ class LastStep:
         """Say whether a value from outside can be that of one step more."""
         x = node.inputs[k]
         number = k in node.op.static_operands and LITERAL in (x.op, y.op)  # rules look at it
-        return y not in self._place and not number and are_alike(x, y)
+        return y not in self._place and not number and self._alike(x, y)

@@ -26,7 +26,7 @@ from primad.programs.rerolling.joined_carries import JoinedCarries
 from primad.programs.rerolling.moved_parts import lengthened
 from primad.programs.rerolling.node_sequences import is_one_number, same_value
 from primad.programs.rerolling.repeated_runs import Period
-from primad.programs.rerolling.stacked_rows import Rebuilt
+from primad.programs.rerolling.stacked_rows import Rebuilt, row_of
 from primad.programs.rerolling.taken_elements import is_repeated
 from primad.recording.traced_array import TracedArray, lift
 from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
@@ -244,12 +244,12 @@ class LoopOfRun:
         stacked = dict(zip(self.stacked, found[len(after) :], strict=True))
         for node, r, step in self.users:
             ago = self.period.steps - step
+            if r in stacked and stacked[r].shape[1:] == node.type.shape:
+                mapping.rows[node] = stacked[r].node, step
             if (r, ago) in after:
                 mapping[node] = self.frames.cut(after[r, ago], node.type).node
-            else:
-                mapping.rows[node] = stacked[r].node, step
-                if stacked[r].shape[1:] != node.type.shape:
-                    mapping[node] = self.frames.cut(TracedArray(mapping.get(node)), node.type).node
+            elif node not in mapping.rows:
+                mapping[node] = self.frames.cut(TracedArray(row_of(stacked[r].node, step)), node.type).node
 
 
 def _filled(number: Node, type: ArrayType) -> Node:

@@ -6,7 +6,7 @@ count for nothing, and neither do params that are integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,8 @@ class NodeSequence:
     Args:
         nodes: those that are neither leaves nor rows of them or of the sources.
         changing: whether lengths and params of integers count for nothing.
+        left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
+            the same run share: they are rows of one array when the run is a loop.
 
     Attributes:
         nodes, changing: the same.
@@ -49,8 +51,9 @@ class NodeSequence:
         first: where those of each node begin.
     """
 
-    def __init__(self, nodes: Sequence[Node], changing: bool) -> None:
+    def __init__(self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None) -> None:
         self.nodes, self.changing = nodes, changing
+        self._left = {} if left is None else left
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
         self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
         self.first = np.cumsum(self.count) - self.count
@@ -71,6 +74,18 @@ class NodeSequence:
         """Return where a node stands; -1 if it is from outside."""
         return max(self._numbers.get(node, -1), -1)
 
+    def reordered(self, nodes: Sequence[Node]) -> NodeSequence:
+        """Return the nodes in another order."""
+        return NodeSequence(nodes, self.changing, self._left)
+
+    def alike(self, x: Node, y: Node) -> bool:
+        """Say whether two values from outside can be rows of one array, which a run before may leave."""
+        return x is y or bool(self._row_kind(x) == self._row_kind(y))
+
+    def _row_kind(self, x: Node) -> tuple[Any, ...]:
+        left = self._left.get(x)
+        return _row_kind(x, self.changing) if left is None else (left, x.type)
+
     def _agree(self, i: int, k: int, x: int, y: int) -> bool:
         """Say whether values from outside that are alike do the same where a node's rules look at a number."""
         one, other = self.node(x), self.node(y)
@@ -80,10 +95,10 @@ class NodeSequence:
 
     @cached_property
     def _row_kinds(self) -> Places:
-        """The same number for values from outside that are alike (see `are_alike`)."""
+        """The same number for values from outside that are alike (see `alike`)."""
         kinds: dict[object, int] = {}
         others = self._numbers.others
-        return np.array([kinds.setdefault(_row_kind(x, self.changing), len(kinds)) for x in others], np.int64)
+        return np.array([kinds.setdefault(self._row_kind(x), len(kinds)) for x in others], np.int64)
 
     @cached_property
     def _reads_numbers(self) -> Any:

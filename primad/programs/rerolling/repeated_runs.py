@@ -21,7 +21,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.programs.rerolling.first_steps import FirstSteps
 from primad.programs.rerolling.last_step import LastStep
-from primad.programs.rerolling.node_sequences import NodeSequence, Places, are_alike, is_joined, root_of, same_value
+from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_joined, root_of, same_value
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
@@ -123,14 +123,47 @@ def sources(program: Program) -> set[Node]:
     return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
+def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
+    """Return the longest run of equal steps behind others, whose results are rows for it; None if there is none.
+
+    Args:
+        program: the program.
+        runs: those before, in order, which have their nodes in one order.
+    """
+    nodes, end = runs[-1].nodes, runs[-1].end
+    rest = sorted(nodes[end:], key=attrgetter("index"))
+    if len(rest) < FEWEST_NODES:
+        return None
+    left: dict[Node, int] = {}
+    for run in runs:
+        places = [*range(run.start, run.start + run.length)] * run.steps
+        left.update(zip(nodes[run.start : run.end], places, strict=True))
+    done = set(nodes[:end])
+    ops = [node for node in _ops_in_order(program) if node.index >= rest[0].index and node not in done]
+    found = _longest_of(NodeSequence(rest, False, left), ops, of_loops=False)
+    if found is None:
+        return None
+    return Period([*nodes[:end], *found.nodes], end + found.start, found.length, found.steps)
+
+
+def _ops_in_order(program: Program) -> list[Node]:
+    return sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
+
+
 def _longest_run(program: Program, sources: Collection[Node], changing: bool, of_loops: bool) -> Period | None:
-    sequence = NodeSequence(own_nodes(program, sources), changing)
+    return _longest_of(NodeSequence(own_nodes(program, sources), changing), _ops_in_order(program), of_loops)
+
+
+def _longest_of(sequence: NodeSequence, ops: list[Node], of_loops: bool) -> Period | None:
+    """Return the longest run among nodes; `ops` are all of the program among which these are, in order."""
     nodes = sequence.nodes
     best = 0, 0, 1
     for middle in sorted(range(0, len(nodes), max(1, len(nodes) // ANCHORS)), key=lambda i: abs(2 * i - len(nodes))):
         if best[1] - best[0] > len(nodes) // 2 or best[0] <= middle < best[1]:
             continue
         for lag in guesses(sequence.kinds, middle):
+            if all(node.op.memory.views for node in nodes[middle : middle + lag]):
+                continue  # a loop of views computes nothing
             start, end = extent(sequence, middle, lag)
             steps = (end - start) // lag
             short = steps * lag < FEWEST_NODES
@@ -143,13 +176,12 @@ def _longest_run(program: Program, sources: Collection[Node], changing: bool, of
     if end == 0:
         return None
     start += lag  # what steps use that far back must be there
-    ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
     found = _with_first_steps(sequence, ops, start, end, lag)
-    turned = None if changing else _joins_early(sequence, start, end, lag)
+    turned = None if sequence.changing else _joins_early(sequence, start, end, lag)
     if turned is not None:
         place = dict(zip(turned, sorted([node.index for node in turned]), strict=True))
         ops.sort(key=lambda node: place.get(node, node.index))
-        again, stop = NodeSequence(turned, changing), end - (end - start) % lag
+        again, stop = sequence.reordered(turned), end - (end - start) % lag
         stop += again.count_equal(stop, len(turned), lag, stop - lag)
         other = _with_first_steps(again, ops, start, stop, lag)
         if other.steps > found.steps:
@@ -159,10 +191,10 @@ def _longest_run(program: Program, sources: Collection[Node], changing: bool, of
 
 def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, end: int, lag: int) -> Period:
     """Return a run with the first and last steps that belong to it, and begun where little is carried."""
-    every, begin, steps = begun(sequence, ops, range(len(sequence.nodes)), start, end, lag, are_alike)
+    every, begin, steps = begun(sequence, ops, range(len(sequence.nodes)), start, end, lag, sequence.alike)
     every += sequence.nodes[end:]
     few = sequence.changing or steps < FEWEST_STEPS
-    longer = None if few else LastStep(every, begin, begin + steps * lag, lag).among()
+    longer = None if few else LastStep(every, begin, begin + steps * lag, lag, sequence.alike).among()
     return Period(longer or every, begin, lag, steps + (longer is not None), sequence.changing)
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.grown_arrays import one_by_one
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, period_of
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.runtime.failure import nearest_line
@@ -45,17 +47,32 @@ def rolled(program: Program) -> Program:
             period = period_of(source, changing=True)
         if period is None:
             break
-        (loop,) = _loops(source, [period])
+        loop, *others = _loops(source, _with_those_after(source, period))
         if loop.refused and period.changing:
             refused[nearest_line(source.lines, period.nodes[period.start]) or ""] = loop.refused
             break
         if loop.refused:
             program.notes = (*notes, f"{_said(source, period)} stay so: {loop.refused}")
             return program
-        notes.append(f"{_said(source, period)} are one scan")
-        program = _with_loops(source, [loop])
+        found = [loop, *[other for other in others if not other.refused]]
+        notes += [f"{_said(source, each.period)} are one scan" for each in found]
+        program = _with_loops(source, found)
     program.notes = (*notes, *unrolled_loops(program, refused))
     return program
+
+
+def _with_those_after(program: Program, run: Period) -> list[Period]:
+    """Return a run and those that follow on it, all with their nodes in one order.
+
+    They are found at once: what is built again for each loop is most of the time that a loop takes.
+    """
+    found = [run]
+    while not run.changing and len(found) < MOST_ROLLED:
+        other = run_after(program, found)
+        if other is None:
+            break
+        found = [replace(each, nodes=other.nodes) for each in [*found, other]]
+    return found
 
 
 def _said(program: Program, period: Period) -> str:
@@ -108,7 +125,10 @@ def _replay_after(nodes: Sequence[Node], mapping: Rebuilt, trace: Trace) -> None
     """Build again what comes after a run; what is joined of many steps' results are parts of one array."""
     for node in nodes:
         if node.op.indexing.joins and len(node.inputs) > FEWEST_STEPS:
-            pieces = [mapping.get(x, x) for x in node.inputs]
-            mapping[node] = concatenated(pieces, trace=trace, **dict(node.params))
-        else:
+            joined = mapping.joined(node.inputs, **dict(node.params))
+            if joined is None:
+                pieces = [mapping.get(x, x) for x in node.inputs]
+                joined = concatenated(pieces, trace=trace, **dict(node.params))
+            mapping[node] = joined
+        elif not mapping.put_off(node):
             mapping[node] = rebuild(node, mapping, trace)

@@ -16,8 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from primad import ops
-from primad.ir.array_types import TupleType
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value, literal_value, named
+from primad.ir.array_types import ArrayType, TupleType
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, Trace, leaf_value, literal_value, named
 from primad.ir.replay import rebuild
 from primad.numpy.promotion import expand
 from primad.numpy.shapes.shaping import moveaxis, reshape, stack
@@ -51,10 +51,28 @@ class Rebuilt(dict[Node, Node]):
         found = super().get(node)
         if found is None and node in self.rows:
             stack, place = self.rows[node]
-            found = self[node] = _row(stack, place)
+            found = self[node] = row_of(stack, place)
         elif found is None and node in self._later:
-            found = self[node] = rebuild(node, self, self._trace, copy=True)
+            found = self[node] = rebuild(node, self, self._trace, copy=node.inputs[0] not in self.rows)
         return default if found is None else found
+
+    def put_off(self, node: Node) -> bool:
+        """Say whether a node is a view of a row that a loop leaves; it is built when it is asked for then."""
+        if len(node.inputs) != 1 or not node.op.memory.views or node.op.kind != "linear" or node.inputs[0] in self:
+            return False
+        if node.inputs[0] in self.rows:
+            self._later.add(node)
+        return node in self._later
+
+    def joined(self, pieces: Sequence[Node], axis: int) -> Node | None:
+        """Return rows that loops leave one behind the other, if each piece of what is joined is one."""
+        if axis or any(len(x.inputs) != 1 or x.inputs[0] not in self.rows for x in pieces):
+            return None
+        rows = [x.inputs[0] for x in pieces]
+        like: set[tuple[Any, ...]] = set()
+        for x, row in zip(pieces, rows, strict=True):
+            like.add((x.op, x.params, x.type, row.type))
+        return self.stacked(rows) if all(_is_one_row(*each) for each in like) else None
 
     def stacked(self, each: Sequence[Node]) -> Node | None:
         """Return nodes one behind the other, if many follow one another in arrays that loops leave."""
@@ -69,8 +87,17 @@ class Rebuilt(dict[Node, Node]):
                 pieces.append([node])
             before = here
         if 2 * len(pieces) > len(each):
-            return None
+            return self._in_any_order(each)
         return lift(ops.concatenate(*[self._piece(piece) for piece in pieces], axis=0), self._trace)
+
+    def _in_any_order(self, each: Sequence[Node]) -> Node | None:
+        """Return nodes one behind the other, if all are rows of one array."""
+        rows = [self.rows.get(node) for node in each]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows) or any(stack is not known[0][0] for stack, _ in known):
+            return None
+        places = TracedArray(lift(np.array([place for _, place in known]), self._trace))
+        return lift(ops.gather(TracedArray(known[0][0]), places, axis=0, batch=0), self._trace)
 
     def _piece(self, each: Sequence[Node]) -> TracedArray:
         """Return nodes one behind the other: one node, or rows of one array that are equally far apart."""
@@ -82,7 +109,7 @@ class Rebuilt(dict[Node, Node]):
         end = self.rows[each[-1]][1]
         jump = (end - begin) // (len(each) - 1)
         if jump == 0:
-            found = ops.broadcast(TracedArray(_row(stack, begin)), shape=(len(each), *each[0].type.shape), axes=(0,))
+            found = ops.broadcast(TracedArray(row_of(stack, begin)), shape=(len(each), *each[0].type.shape), axes=(0,))
             return found
         rest = stack.type.shape[1:]
         start, stop = (min(begin, end), *[0] * len(rest)), (max(begin, end) + 1, *rest)
@@ -91,7 +118,15 @@ class Rebuilt(dict[Node, Node]):
         return found
 
 
-def _row(stack: Node, place: int) -> Node:
+def _is_one_row(op: Any, params: Params, type: ArrayType, row: ArrayType) -> bool:
+    """Say whether a view of an array is the array along a further axis, the first."""
+    if type.shape != (1, *row.shape) or not op.memory.views or op.kind != "linear":
+        return False
+    places = np.arange(row.size).reshape(row.shape)
+    return bool((op.numpy(places, **dict(params)) == places).all())
+
+
+def row_of(stack: Node, place: int) -> Node:
     """Return a row of an array that a loop leaves, as indexing does in five times the time."""
     rest = stack.type.shape[1:]
     params = named({"start": (place, *[0] * len(rest)), "stop": (place + 1, *rest), "step": (1,) * (1 + len(rest))})
