@@ -340,9 +340,13 @@ class ClosedProgram:
 def carry_lines(source: Program, mapping: Mapping[Node, Node], target: Trace) -> None:
     """Copy the user's lines of `source` to the nodes that replaced its own."""
     lines = target.lines
-    for node, line in source.lines.items():
-        new = mapping.get(node)
-        if new is not None and new.trace is target:
+    known: list[tuple[Node | None, str | None]]
+    if len(mapping) < len(source.lines):  # most of them became nothing
+        known = [(new, source.lines.get(node)) for node, new in mapping.items()]
+    else:
+        known = [(mapping.get(node), line) for node, line in source.lines.items()]
+    for new, line in known:
+        if new is not None and line is not None and new.trace is target:
             lines.setdefault(new, line)
 
 

@@ -6,6 +6,7 @@ What differs from step to step and comes from outside are rows of arrays; what i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,15 +54,18 @@ class LoopOfRun:
         source: the program.
         period: the run.
         place: where each of its nodes stands.
-        last: where what uses each node stands, the last of it; behind all nodes if the program returns it.
+        used: where nodes stand that are used behind the first run, in order, and the last of what uses each; behind all
+            nodes if the program returns it.
 
     Attributes:
         period: the same.
         refused: why there is no loop; empty if there is one.
     """
 
-    def __init__(self, source: Program, period: Period, place: Mapping[Node, int], last: Mapping[Node, int]) -> None:
-        self.source, self.period, self.place, self.last = source, period, place, last
+    def __init__(
+        self, source: Program, period: Period, place: Mapping[Node, int], used: Sequence[tuple[int, int]]
+    ) -> None:
+        self.source, self.period, self.place = source, period, place
         self.first = range(period.start, period.start + period.length)
         # of a node of the step, and how many steps ago it was computed, what stands for that before the first step
         self.carried: dict[tuple[int, int], Node | None] = {}
@@ -70,7 +74,7 @@ class LoopOfRun:
         self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
         self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
         self._find_operands()
-        self.users = self._used_outside()
+        self.users = self._used_outside(used)
         self.refused = self._hindrance()
 
     def _hindrance(self) -> str:
@@ -146,14 +150,13 @@ class LoopOfRun:
                 assert before is not None and same_value(before, given), "one value is carried from before the run"
             self.carry_of[i - period.start, k] = r, -back
 
-    def _used_outside(self) -> list[tuple[Node, int, int]]:
+    def _used_outside(self, used: Sequence[tuple[int, int]]) -> list[tuple[Node, int, int]]:
         """Return the nodes of the run that are used outside of it: each with its node of the step, and its step."""
         period = self.period
         found = []
-        for at in range(period.start, period.end):
-            node = period.nodes[at]
-            if self.last.get(node, -1) >= period.end:
-                found.append((node, *divmod(at - period.start, period.length)[::-1]))
+        for at, last in used[bisect_left(used, (period.start, 0)) : bisect_left(used, (period.end, 0))]:
+            if last >= period.end:
+                found.append((period.nodes[at], *divmod(at - period.start, period.length)[::-1]))
         for _, r, step in found:
             if step < period.steps - 1 and (r, period.steps - step) not in self.carried:
                 self.stacked[r] = None

@@ -21,19 +21,6 @@ FIRST_LOOK = 256
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class _Numbers(dict[Node, int]):
-    """The numbers of nodes; others get negative ones when they are first asked for."""
-
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        super().__init__(zip(nodes, range(len(nodes)), strict=True))
-        self.others: list[Node] = []
-
-    def __missing__(self, node: Node) -> int:
-        self.others.append(node)
-        number = self[node] = -len(self.others)
-        return number
-
-
 class NodeSequence:
     """The nodes of a program in order, in arrays of numbers.
 
@@ -57,9 +44,12 @@ class NodeSequence:
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
         self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
         self.first = np.cumsum(self.count) - self.count
-        self._numbers = _Numbers(self.nodes)
-        flat = [self._numbers[x] for node in self.nodes for x in node.inputs]
-        self.operands = np.array(flat, np.int64)
+        flat = [x for node in self.nodes for x in node.inputs]
+        numbers = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        self._others = [x for x in dict.fromkeys(flat) if x not in numbers]
+        numbers.update(zip(self._others, range(-1, -1 - len(self._others), -1), strict=True))
+        self._numbers = numbers
+        self.operands = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
 
     def taken(self, i: int) -> list[int]:
         """Return where the operands of a node were made."""
@@ -68,7 +58,7 @@ class NodeSequence:
 
     def node(self, number: int) -> Node:
         """Return the node that has a number."""
-        return self.nodes[number] if number >= 0 else self._numbers.others[-1 - number]
+        return self.nodes[number] if number >= 0 else self._others[-1 - number]
 
     def place(self, node: Node) -> int:
         """Return where a node stands; -1 if it is from outside."""
@@ -97,7 +87,7 @@ class NodeSequence:
     def _row_kinds(self) -> Places:
         """The same number for values from outside that are alike (see `alike`)."""
         kinds: dict[object, int] = {}
-        others = self._numbers.others
+        others = self._others
         return np.array([kinds.setdefault(self._row_kind(x), len(kinds)) for x in others], np.int64)
 
     @cached_property

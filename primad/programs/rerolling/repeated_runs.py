@@ -111,14 +111,12 @@ def sources(program: Program) -> set[Node]:
     later: Counter[Node] = Counter()
     far = FEWEST_NODES // 2
     for node in program.nodes:
-        if not isinstance(node.op, Leaf) and not node.op.memory.views:
+        if node.inputs and not node.op.memory.views:
             for x in node.inputs:
+                if not x.inputs or not x.op.memory.views:
+                    continue
                 root = root_of(x)
-                if (
-                    root is not x
-                    and not isinstance(root.op, Leaf)
-                    and node.index - first.setdefault(root, node.index) > far
-                ):
+                if root is not x and root.inputs and node.index - first.setdefault(root, node.index) > far:
                     later[root] += 1
     return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 

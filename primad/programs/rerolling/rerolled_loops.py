@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from primad.ir.node import Leaf, Node, Trace
+from primad.ir.node import Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.grown_arrays import one_by_one
@@ -90,9 +90,11 @@ def _loops(program: Program, runs: Sequence[Period]) -> list[LoopOfRun]:
         return []
     nodes = runs[0].nodes
     place = {node: i for i, node in enumerate(nodes)}
-    last = {x: i for i, node in enumerate(nodes) for x in node.inputs}
+    behind = runs[0].end
+    last = {x: i for i, node in enumerate(nodes[behind:], behind) for x in node.inputs}
     last.update(dict.fromkeys(program.outputs, len(nodes)))
-    return [LoopOfRun(program, period, place, last) for period in runs]
+    used = sorted([(place[x], i) for x, i in last.items() if x in place])
+    return [LoopOfRun(program, period, place, used) for period in runs]
 
 
 def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
@@ -102,16 +104,23 @@ def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
     given = {x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, weak, strict=True)}
     inputs = list(given.values())
     nodes, place, begin = loops[0].period.nodes, loops[0].place, loops[0].period.start
-    before = [node for node in source.nodes if place.get(node, -1) < begin]
-    views = [node for node in before if node not in place and not isinstance(node.op, Leaf)]
-    mapping = Rebuilt(given, trace, views)
+    end = loops[-1].period.end
+    before, after = list[Node](), list[Node]()
+    for node in source.nodes:
+        at = place.get(node, -1)
+        if at < begin:
+            before.append(node)
+        elif at >= end:
+            after.append(node)
+    rows = [node for node in before if node not in place and node not in given]  # few are taken alone
+    mapping = Rebuilt(given, trace, rows)
     try:
-        replay([node for node in before if node in place or isinstance(node.op, Leaf)], mapping, trace, copy=True)
+        replay([node for node in before if node in place], mapping, trace, copy=True)
         for loop in loops:
             _replay_after(nodes[begin : loop.period.start], mapping, trace)
             loop.add(mapping, trace)
             begin = loop.period.end
-        _replay_after([node for node in source.nodes if place.get(node, -1) >= begin], mapping, trace)
+        _replay_after(after, mapping, trace)
         outputs = [mapping.get(node, node) for node in source.outputs]
         carry_lines(source, dict(mapping), trace)
         made = Program(trace, inputs, outputs, source.in_tree, source.out_tree, source.names, source.label)
@@ -125,10 +134,6 @@ def _replay_after(nodes: Sequence[Node], mapping: Rebuilt, trace: Trace) -> None
     """Build again what comes after a run; what is joined of many steps' results are parts of one array."""
     for node in nodes:
         if node.op.indexing.joins and len(node.inputs) > FEWEST_STEPS:
-            joined = mapping.joined(node.inputs, **dict(node.params))
-            if joined is None:
-                pieces = [mapping.get(x, x) for x in node.inputs]
-                joined = concatenated(pieces, trace=trace, **dict(node.params))
-            mapping[node] = joined
+            mapping[node] = concatenated(mapping.pieces(node), trace=trace, **dict(node.params))
         elif not mapping.put_off(node):
             mapping[node] = rebuild(node, mapping, trace)

@@ -9,6 +9,7 @@ they are gathered, and neither makes a node for each step.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Rebuilt(dict[Node, Node]):
     Args:
         known: what has been built.
         trace: where others are.
-        later: views of what has been, or will be, that are built when they are asked for.
+        later: constants, and views of what has been, or will be, that are built when they are asked for.
 
     Attributes:
         rows: of nodes that are rows which a loop leaves, in which array, and which row.
@@ -53,7 +54,7 @@ class Rebuilt(dict[Node, Node]):
             stack, place = self.rows[node]
             found = self[node] = row_of(stack, place)
         elif found is None and node in self._later:
-            found = self[node] = rebuild(node, self, self._trace, copy=node.inputs[0] not in self.rows)
+            found = self[node] = rebuild(node, self, self._trace, copy=not any(x in self.rows for x in node.inputs))
         return default if found is None else found
 
     def put_off(self, node: Node) -> bool:
@@ -64,15 +65,23 @@ class Rebuilt(dict[Node, Node]):
             self._later.add(node)
         return node in self._later
 
-    def joined(self, pieces: Sequence[Node], axis: int) -> Node | None:
-        """Return rows that loops leave one behind the other, if each piece of what is joined is one."""
-        if axis or any(len(x.inputs) != 1 or x.inputs[0] not in self.rows for x in pieces):
-            return None
-        rows = [x.inputs[0] for x in pieces]
-        like: set[tuple[Any, ...]] = set()
-        for x, row in zip(pieces, rows, strict=True):
-            like.add((x.op, x.params, x.type, row.type))
-        return self.stacked(rows) if all(_is_one_row(*each) for each in like) else None
+    def pieces(self, node: Node) -> list[Node]:
+        """Return what a node joins, where rows that loops leave are one piece if they follow one another."""
+        rows = self._rows_in(node)
+        found: list[Node] = []
+        for is_row, group in groupby(node.inputs, rows.__contains__):
+            each = list(group)
+            whole = self.stacked([rows[x] for x in each]) if is_row and len(each) > 1 else None
+            found += [self.get(x, x) for x in each] if whole is None else [whole]
+        return found
+
+    def _rows_in(self, node: Node) -> dict[Node, Node]:
+        """Return which of the operands that a node joins are rows that loops leave, along a further axis, and which."""
+        if dict(node.params)["axis"]:
+            return {}
+        views = [x for x in node.inputs if len(x.inputs) == 1 and x.op.memory.views and x.inputs[0] in self.rows]
+        like = {(x.op, x.params, x.type, x.inputs[0].type) for x in views}
+        return {x: x.inputs[0] for x in views} if all(_is_one_row(*each) for each in like) else {}
 
     def stacked(self, each: Sequence[Node]) -> Node | None:
         """Return nodes one behind the other, if many follow one another in arrays that loops leave."""
@@ -278,18 +287,33 @@ def _parts_of(each: Sequence[Node]) -> _Parts | None:
     if not source.type.shape or any(root is not source for root, _ in chains):
         return None
     whole = np.empty(source.type.shape, np.int8)
-    begin, shape = whole.__array_interface__["data"][0], each[0].type.shape
     strides, offsets = None, []
+    known: dict[object, tuple[int, tuple[int, ...]]] = {}  # most parts differ in where their first view begins
     for _, views in chains:
-        part = whole
-        for view in views:
-            part = view.op.numpy(part, **dict(view.params))
-        if not np.may_share_memory(part, whole) or (strides or _steps(part)) != _steps(part):
+        part = views[0].op.numpy(whole, **dict(views[0].params)) if views else whole
+        if not np.may_share_memory(part, whole):
             return None
-        strides = _steps(part)
-        offsets.append(part.__array_interface__["data"][0] - begin)
+        later = part.shape, part.strides, *[(view.op, view.params) for view in views[1:]]
+        found = known.get(later)
+        if found is None:
+            last = part
+            for view in views[1:]:
+                last = view.op.numpy(last, **dict(view.params))
+            if not np.may_share_memory(last, whole):
+                return None
+            found = known[later] = _address(last) - _address(part), _steps(last)
+        if strides is not None and strides != found[1]:
+            return None
+        strides = found[1]
+        offsets.append(_address(part) + found[0])
     assert strides is not None
-    return _Parts(source, shape, strides, np.stack(np.unravel_index(offsets, source.type.shape), axis=-1))
+    places = np.unravel_index(np.array(offsets) - _address(whole), source.type.shape)
+    return _Parts(source, each[0].type.shape, strides, np.stack(places, axis=-1))
+
+
+def _address(array: Array) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
 
 
 def views_of(node: Node) -> tuple[Node, list[Node]]:
