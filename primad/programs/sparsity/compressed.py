@@ -24,7 +24,7 @@ from primad.programs.jacobians.diagonals import together
 from primad.programs.sparsity.coloring.colored_products import colored_products, read_products
 from primad.programs.sparsity.coloring.entries import Reading, Sweep
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct.entry_sums import added_up, summed
+from primad.programs.sparsity.direct.entry_sums import PointRows, added_up, in_shape, summed
 from primad.programs.sparsity.found_entries import Found
 from primad.programs.sparsity.kept_entries import KeptEntries
 from primad.programs.sparsity.matrix_programs import MatrixPrograms
@@ -74,13 +74,18 @@ class EntriesKey(NamedTuple):
 
 
 class SumsKey(NamedTuple):
-    """So many entries of a matrix, each a sum of so many elements of blocks, 0 where it is of any number of them."""
+    """So many entries of a matrix, each a sum of so many elements of blocks, 0 where it is of any number of them.
+
+    Attributes:
+        rows: how they are read from the blocks, where that is said by no list.
+    """
 
     blocks: Key
     constants: bytes
     entries: int
     added: int
     weighted: bool
+    rows: PointRows | None
     kind: str = "sums"
 
 
@@ -187,8 +192,9 @@ class Compressed:
         if blocks is not None:
             sums = found.sums(format)
             added = 0 if sums.entries is not None else len(sums.places)
-            key = SumsKey(blocks.key, found.constants, len(data), added, sums.weights is not None)
-            self._fill(key, lambda: summed(blocks.program, sums, data), [*values, *sums.lists, data])
+            key = SumsKey(blocks.key, found.constants, len(data), added, sums.weights is not None, sums.rows)
+            place = in_shape(sums, data)
+            self._fill(key, lambda: summed(blocks.program, sums, place), [*values, *sums.lists, place])
             return data
         for sweep, reading in zip(self.sweeps(found), found.readings(format), strict=True):
             along = self._programs.along(sweep.pulled, bool(chosen))

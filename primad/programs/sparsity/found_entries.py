@@ -51,7 +51,7 @@ class Found:
         made = self.sweeps if self.is_colored else []
         read = [(x.targets, x.places) for readings in self._readings.values() for x in readings]
         trees = self.substitution.held if "substitution" in self.__dict__ and self.substitution else ()
-        added = [x.lists for x in self._sums.values()]
+        added = [(x.places, x.weights, x.entries) for x in self._sums.values()]
         known = () if self._linear is None else self._linear.known.values()
         return self.starts, self.columns, *added, *known, *[(x.colors, x.entries) for x in made], *read, *trees
 
@@ -120,7 +120,8 @@ class Found:
     def sums(self, format: str) -> EntrySums:
         """Return which elements of the blocks the entries are, in the order of 'csr' or 'csc'."""
         if format not in self._sums:
-            self._sums[format] = self._sums["csr"].by_columns(self._by_columns.data)
+            assert self.blocks is not None  # it made those row by row
+            self._sums[format] = self._sums["csr"].by_columns(self._by_columns.data, self.blocks.program)
         return self._sums[format]
 
     @cached_property

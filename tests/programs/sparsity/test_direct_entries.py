@@ -10,7 +10,7 @@ import pytest
 
 import primad
 from primad.programs.sparsity.compressed import Compressed, SumsKey
-from primad.programs.sparsity.direct import block_programs
+from primad.programs.sparsity.direct import block_programs, entry_sums
 
 RNG = np.random.default_rng(0)
 
@@ -138,6 +138,55 @@ def test_entries_are_the_derivatives(name: str, monkeypatch: pytest.MonkeyPatch)
         recorded = primad.jit(lambda x: of(f)(x).sparse())(at)
         np.testing.assert_allclose(recorded.toarray(), expected, rtol=1e-6, atol=1e-9)
     assert any(counted) == direct
+
+
+@pytest.mark.parametrize(
+    ("f", "points"),
+    [
+        (lambda x: np.sin(x), 40),
+        (lambda x: np.linalg.norm(x.reshape(-1, 4), axis=1), 10),
+        (sights, 25),
+        (lambda x: x[1:] * x[:-1], 39),
+        (lambda x: np.sin(x)[::-1], 0),
+        (lambda x: np.prod(x[CELLS], axis=1), 0),  # an element may be in a cell twice
+    ],
+)
+def test_rows_of_points_have_no_list_of_places(f: Callable[[Any], Any], points: int) -> None:
+    x = RNG.normal(size=40)
+    J = primad.jacobian(f)(x)
+    np.testing.assert_allclose(J.sparse().toarray(), np.asarray(J), rtol=1e-12, atol=1e-12)
+    form: Any = J._form
+    sums = form._found.sums("csr")
+    assert (sums.rows.points if sums.rows else 0) == points
+    assert len(sums.lists) == (0 if points else len(sums.places))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_elements_of_blocks_point_by_point(seed: int) -> None:
+    """Any elements of any blocks that are the same at each point are recognised; what is read is what was listed."""
+    rng = np.random.default_rng(seed)
+    points = int(rng.integers(2, 6))
+    shapes = [(int(rng.integers(1, 4)), points, int(rng.integers(1, 4))) for _ in range(int(rng.integers(1, 4)))]
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    blocks = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    apart = [block.reshape(shape) for block, shape in zip(blocks, shapes, strict=True)]
+    columns = np.concatenate([x.transpose(1, 0, 2).reshape(points, -1) for x in apart], axis=1)
+    chosen = rng.integers(0, columns.shape[1], size=int(rng.integers(1, 9)))
+    places = columns[:, chosen if seed % 4 else slice(None)].ravel()
+
+    def read(rows: entry_sums.PointRows) -> Any:
+        parts = [blocks[run.block].reshape(-1, rows.points, run.elements) for run in rows.runs]
+        kept = [slice(run.part, run.part + rows.parts) for run in rows.runs]
+        own = [x[k, :, run.start : run.stop] for x, k, run in zip(parts, kept, rows.runs, strict=True)]
+        return np.concatenate(own, axis=2).transpose(1, 0, 2).ravel()
+
+    found = entry_sums._rows(places, shapes)
+    assert found is not None
+    np.testing.assert_array_equal(read(found), places)
+    other = rng.permutation(places)
+    found = entry_sums._rows(other, shapes)
+    assert found is None or np.array_equal(read(found), other)
+    assert entry_sums._rows(np.append(places, sum(sizes)), shapes) is None  # the 0 that stands behind all blocks
 
 
 def drawn(rng: np.random.Generator) -> Callable[[Any], Any]:
