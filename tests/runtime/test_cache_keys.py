@@ -188,6 +188,12 @@ def crossed(x: Any, shares: Sequence[int], others: Sequence[int]) -> Any:
     return np.pad(x**2 * np.array(shares), 1) - np.pad(x[::-1] ** 2 * np.array(others), 1)
 
 
+def turned(x: Any, order: Any, taken_away: bool) -> Any:
+    """Return squares in another order with nothing at both ends, or what is left of nothing without them."""
+    squares = np.pad((x**2)[order], 1)
+    return -squares if taken_away else squares
+
+
 def smoothed(x: Any) -> Any:
     """Return sums of neighbours of sums of neighbours, of which no points stay apart, so that there are directions."""
     weights = [1.0, 2.0, 1.0]
@@ -441,6 +447,10 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         *[lambda f=f, s=s: dense_of(f, s) for f in FAMILIES for s in (1.0, 2.0)],
         *[lambda a=a: primad.jacobian(lambda x, y: np.sin(x) * y[::-1], a)(X, X).sparse().toarray() for a in (0, 1)],
         *[lambda i=i: primad.jacobian(lambda x: x[i] * x[::-1])(X).sparse().toarray() for i in ORDERS],
+        *[
+            lambda i=i, away=away: primad.jacobian(lambda x: turned(x, i, away))(X).sparse().toarray()
+            for i in ORDERS for away in (False, True)
+        ],
         *[lambda rows=rows: smoothed_at(rows) for rows in ([0], [0, 1], [0, 6])],
         *[lambda i=i: primad.jacobian(lambda x: scaled_sums(x, i))(X).sparse().toarray() for i in ORDERS],
         *[lambda m=m: primad.jacobian(lambda x: crossed(x, *m))(np.ones(len(m[0]))).sparse().toarray() for m in SHARES],

@@ -48,6 +48,13 @@ def makes_new_array(node: Node) -> bool:
     )
 
 
+def before_reshapes(node: Node) -> Node:
+    """Return the value that a value is in another shape; itself if it is none."""
+    while node.op is ops.reshape:
+        node = node.inputs[0]
+    return node
+
+
 def _is_known(op: Primitive) -> bool:
     """Say whether an op's results share no memory with its operands, unless it says so: ours, and plans of programs."""
     return op in BUILT_IN or op.holds_program

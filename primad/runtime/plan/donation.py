@@ -6,7 +6,7 @@ is copied there at the end where something does. All other results are arrays of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ import numpy as np
 from primad.errors import TracingError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Node
+from primad.ir.program import Program
 from primad.runtime.executors.executor import Donated
+from primad.runtime.plan.buffers import before_reshapes
 
 
 def match(outputs: Sequence[ArrayType], inputs: Sequence[ArrayType], donated: Iterable[int]) -> Donated:
@@ -79,6 +81,26 @@ def settle(results: list[Any], arguments: Sequence[Any], donated: Donated) -> li
             target[...] = results[position]
             results[position] = target
     return results
+
+
+def written_into(program: Program, donated: Donated) -> Donated:
+    """Return the outputs that are written into the memory of inputs, without those that are inputs in another shape."""
+    return tuple([(i, place) for i, place in donated if program.outputs[i].type == program.inputs[place].type])
+
+
+def handed_on(outputs: Sequence[Node], first: Collection[Node], known: Sequence[Node], into: Donated) -> Donated:
+    """Return the outputs of a last stage that are values of the first in another shape, which no other output has.
+
+    Args:
+        outputs: what it gives.
+        first: what the first stage computes.
+        known: the inputs of the last stage.
+        into: which of its outputs take the memory of which inputs.
+    """
+    owners = [before_reshapes(node) for node in outputs]
+    taken = {output for output, _ in into}
+    alone = [i for i, owner in enumerate(owners) if owner in first and owners.count(owner) == 1 and i not in taken]
+    return tuple([(i, known.index(owners[i])) for i in alone if owners[i].type != outputs[i].type])
 
 
 def own_results(outputs: Sequence[Node], inputs: Sequence[Node], known: Mapping[Node, Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -21,13 +21,14 @@ from primad.runtime.plan.blocking import BLOCK_BYTES, in_blocks, piece_arguments
 from primad.runtime.plan.buffers import (
     BUILT_IN,
     assign_buffers,
+    before_reshapes,
     direct,
     last_uses,
     makes_new_array,
     peak_bytes,
     writes_into,
 )
-from primad.runtime.plan.donation import settle
+from primad.runtime.plan.donation import settle, written_into
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
 from primad.system.deferred import loaded
@@ -56,7 +57,7 @@ class Plan(Executable):
         program: what it computes.
         fused: pointwise steps on at least so many elements run as native kernels where these can be built; 0 keeps
             every step's NumPy definition.
-        donated: outputs that take the memory of inputs.
+        donated: outputs that take the memory of inputs; one of another type is its input in another shape.
         units: what runs, in order, where that has been chosen.
         memory: bytes that arrays may take at once, if that is limited: what loops keep for others follows it.
         inner: how many of the outputs, the last ones, may be row streams.
@@ -90,7 +91,7 @@ class Plan(Executable):
             units = _fused(steps, program.outputs, fused) if fused else steps
         self._units = units
         freed = last_uses(units, program.outputs)
-        self.donated, self.memory, self.inner = donated, memory, inner
+        self.donated, self._into, self.memory, self.inner = donated, written_into(program, donated), memory, inner
         given = {place for _, place in donated}
         streams = streams_of(units, program.outputs, inner)
         assigned, taken = self._placed(units, Streams({}, set(), streams.partly), memory)
@@ -116,7 +117,7 @@ class Plan(Executable):
                 if large and unit.type.nbytes >= 2 * BLOCK_BYTES:
                     function = in_blocks(function, unit.type, unit.op.memory.out is not None)
                 self._steps.append((function, operands, params, slot[unit], last, place))
-        self._finish = _finish(program, slot)
+        self._finish = _finish(program, slot, {*donated} - {*self._into}, {*taken, *streams.values})
         # An op that does not say what it costs multiplies no matrices.
         alone = [unit for unit in units if not isinstance(unit, NativeStep)]
         products = [node.op.cost(node).matmul_flops for node in alone if node.op.work.flops is not None]
@@ -133,7 +134,7 @@ class Plan(Executable):
         def is_new(node: Node) -> bool:
             return makes_new_array(node) and node not in streams.values
 
-        taken = direct(self.program, units, writes_into, is_new, self.donated) if self.donated else {}
+        taken = direct(self.program, units, writes_into, is_new, self._into) if self._into else {}
         others = peak_bytes(units, outputs, {*assigned, *taken}, self.buffers, streams.values)
         budget = max(0, budget_of(memory) - (0 if memory is None else others))
         self.streams = KeptStreams(streams.of, budget, memory, streams.partly)
@@ -221,7 +222,7 @@ class Plan(Executable):
         ]
         if self.buffers or self._calls:
             SPARE_WORKSPACES.give(workspace, self._spare)
-        return settle(results, arguments, self.donated) if self.donated else results
+        return settle(results, arguments, self._into) if self._into else results
 
     def _fail(self, error: Exception, step: Step, values: Sequence[Any]) -> NoReturn:
         """Raise what an error of an op's own definition, or of memory, means."""
@@ -263,13 +264,26 @@ def _native_calls(
     return [native_call(unit, places) for unit in native]
 
 
-def _finish(program: Program, slot: Mapping[Node, int]) -> list[tuple[int, Any, bool, bool]]:
-    """Return, for each output: its slot, its dtype, whether it is a scalar, and whether it is an array of its own."""
+def _finish(
+    program: Program, slot: Mapping[Node, int], handed: Iterable[tuple[int, int]], elsewhere: Container[Node]
+) -> list[tuple[int, Any, bool, bool]]:
+    """Return, for each output: its slot, its dtype, whether it is a scalar, and whether it is an array of its own.
+
+    Another shape of an array that no other output has is one too.
+
+    Args:
+        program: what is computed.
+        slot: of each value.
+        handed: which outputs are inputs in another shape that nothing else needs.
+        elsewhere: values in memory that is not theirs alone.
+    """
     seen: set[Node] = set()
-    found = []
-    for node in program.outputs:
-        found.append((slot[node], node.type.dtype, not node.type.shape, makes_new_array(node) and node not in seen))
-        seen.add(node)
+    found, given = [], {output for output, _ in handed}
+    for position, node in enumerate(program.outputs):
+        owner = before_reshapes(node)
+        own = makes_new_array(owner) and owner not in seen and (owner is node or owner not in elsewhere)
+        found.append((slot[node], node.type.dtype, not node.type.shape, own or position in given))
+        seen.add(owner)
     return found
 
 

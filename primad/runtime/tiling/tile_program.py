@@ -275,13 +275,14 @@ def _donated_slices(program: Program, dimension: Tileable, donated: Donated, els
     """Return the input whose memory an output takes that tiles write.
 
     A tile has read its slice of the input before it writes it, if the slice lies along the same axis and nothing else
-    reads the input.
+    reads the input. Of an input that nothing reads, the memory is free.
     """
     places: dict[Node, int] = {}
+    read = {operand for node in program.nodes for operand in node.inputs} if donated else set()
     for output, place in donated:
         node, source = program.outputs[output], program.inputs[place]
-        same = node in dimension.axis and dimension.axis.get(source) == dimension.axis[node]
-        if same and source not in elsewhere:
+        free = source not in read or dimension.axis.get(source) == dimension.axis.get(node)
+        if free and node in dimension.axis and source not in elsewhere:
             places.setdefault(node, place)
     return places
 

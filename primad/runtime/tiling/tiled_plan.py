@@ -23,6 +23,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.record.primitive import application
 from primad.runtime.executors.executor import Donated, Hint
 from primad.runtime.loops.row_streams import budget_of, streams_of
+from primad.runtime.plan.donation import handed_on
 from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
@@ -278,7 +279,7 @@ def _staged(stages: _Stages) -> PlannedProgram:
     """Return a plan that runs one stage after the other."""
     program, given, first, known, into, parts, cut = stages
     early = cut[0] or Plan(parts[0], CALL_ELEMENTS)
-    late = cut[1] or Plan(parts[1], CALL_ELEMENTS, into)
+    late = cut[1] or Plan(parts[1], CALL_ELEMENTS, (*into, *handed_on(program.outputs, first, known, into)))
     planning = Planning(program)
     planning.apply("stage", early, given, first, early.peak_bytes)  # its buffers may stay
     results = planning.apply("stage", late, known, program.outputs)

@@ -50,6 +50,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
     "one result twice": lambda x, y: [x * y] * 2,
     "not elementwise": lambda x, y: pnp.sort(x, axis=0) * y,
     "a gradient step": lambda x, y: x - 0.1 * primad.grad(lambda v: pnp.mean(pnp.sin(v) ** 2 * y))(x),
+    "an argument that nothing reads": lambda x, y: pnp.sin(y) * pnp.sum(pnp.cos(y), axis=-1, keepdims=True),
     "a constant": lambda x, y: (pnp.ones_like(x), y * 2.0),
 }
 
