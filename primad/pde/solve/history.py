@@ -75,7 +75,8 @@ class History:
 
         Returns:
             `step`, `seconds`, `loss`, the mean square of each residual by its name, and each coefficient by its own, of
-            an array each element, `k[0]` say.
+            an array each element, `k[0]` say. What is called as a column before it gets a name that says what it is:
+            an equation "loss" is the column `residual loss`, a coefficient of that name `coefficient loss`.
 
         Example:
             >>> from primad import pde
@@ -87,12 +88,13 @@ class History:
         count = len(self)
         losses = np.reshape(np.array(self.losses, float), (count, len(self.names)))
         columns = {"step": np.arange(1, count + 1), "seconds": np.array(self.seconds), "loss": np.array(self.values)}
-        columns.update(zip(self.names, losses.T, strict=True))
+        for name, column in zip(self.names, losses.T, strict=True):
+            columns[_unused(columns, name, "residual")] = column
         for name, trace in self.coefficients.items():
             values = np.array(trace)
             for place in np.ndindex(values.shape[1:]):
                 label = f"{name}[{', '.join(map(str, place))}]" if place else name
-                columns[label] = values[(slice(None), *place)]
+                columns[_unused(columns, label, "coefficient")] = values[(slice(None), *place)]
         return columns
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
@@ -115,3 +117,10 @@ class History:
         if name not in self.names:
             raise ProblemError(f"no residual is called {name!r}", fix=suggestion(name, self.names))
         return np.array(self.losses)[:, self.names.index(name)]
+
+
+def _unused(columns: Mapping[str, Array], name: str, kind: str) -> str:
+    """Return a name, with as many words for its kind before it as no column has yet: none would replace another."""
+    while name in columns:
+        name = f"{kind} {name}"
+    return name

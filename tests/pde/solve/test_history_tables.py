@@ -41,3 +41,34 @@ def test_an_empty_history_has_columns_without_rows(tmp_path: Path) -> None:
     )
     history.save_csv(tmp_path / "none.csv")
     assert (tmp_path / "none.csv").read_text(encoding="utf-8") == "step,seconds,loss,equation\n"
+
+
+def test_columns_with_the_same_name_all_remain(tmp_path: Path) -> None:
+    names = ("loss", "step", "seconds", "residual loss", "k", "k[0]")
+    history = History(names)
+    for step in range(3):
+        numbers = [10.0 * step + place for place in range(len(names))]
+        coefficients = {"loss": 100.0 + step, "k": np.array([200.0, 300.0]) + step, "c": 400.0}
+        history.add(numbers, 1000.0 + step, 0.5 * step, {"coefficients": coefficients})
+    table = history.table()
+    assert list(table) == [
+        *("step", "seconds", "loss", "residual loss", "residual step", "residual seconds", "residual residual loss"),
+        *("k", "k[0]", "coefficient loss", "coefficient k[0]", "k[1]", "c"),
+    ]
+    np.testing.assert_array_equal(table["step"], [1, 2, 3])
+    np.testing.assert_array_equal(table["loss"], history.values)
+    np.testing.assert_array_equal(table["seconds"], history.seconds)
+    for label, name in zip(list(table)[3:9], names, strict=True):
+        np.testing.assert_array_equal(table[label], history.of(name))
+    np.testing.assert_array_equal(table["coefficient loss"], [100.0, 101.0, 102.0])
+    np.testing.assert_array_equal(table["coefficient k[0]"], [200.0, 201.0, 202.0])
+    history.save_csv(tmp_path / "run.csv")
+    assert (tmp_path / "run.csv").read_text(encoding="utf-8").splitlines()[0] == ",".join(table)
+
+
+def test_an_equation_called_loss_does_not_replace_the_loss() -> None:
+    problem = pde.Problem({"loss": lambda u: u.xx + 2}, pde.Interval(0, 1), [pde.Dirichlet(u=0)], network=pde.MLP(4, 1))
+    history = problem.solve(steps=2, points=20, progress=False).history
+    table = history.table()
+    np.testing.assert_array_equal(table["loss"], history.values)
+    np.testing.assert_array_equal(table["residual loss"], history.of("loss"))
