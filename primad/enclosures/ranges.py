@@ -37,7 +37,14 @@ class Range(Struct, frozen=True):
     finished: bool
 
 
-def range_of(function: Callable[..., Any], *box: Any, width: float, order: int = 1, most: int = MOST) -> Range:
+def range_of(
+    function: Callable[..., Any],
+    *box: Any,
+    width: float,
+    order: int = 1,
+    most: int = MOST,
+    callback: Callable[[int], Any] | None = None,
+) -> Range:
     """Return the range of a function of one result on a box, to a width, proven.
 
     Boxes that may hold the least or the largest value are halved, many at once, until it is known to the width (branch
@@ -48,7 +55,9 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
         box: its arguments, with `IntervalArray` for what varies.
         width: how far the ends may be from values that are taken, in the result's unit.
         order: the order of the Taylor models: 1 or 2 where the function is smooth, 0 where it has many kinks.
-        most: how many boxes may be looked at; then the result says that it is not finished, and is true all the same.
+        most: how many boxes may be looked at, the whole one in any case; then the result says that it is not finished,
+            and is true all the same.
+        callback: called with the number of boxes looked at so far, each time that boxes were halved.
 
     Returns:
         the bounds, what is attained, where, and whether the width was reached.
@@ -72,8 +81,9 @@ def range_of(function: Callable[..., Any], *box: Any, width: float, order: int =
     if not width > 0:
         raise ShapeError(f"range_of: a width is positive, got {width!r}", fix="pass how far the ends may be off.")
     search = _RangeSearch(BatchedFunction(function, box), width, order)
-    while search.boxes < most and search.step():
-        pass
+    while search.boxes + 2 <= most and search.step((most - search.boxes) // 2):
+        if callback is not None:
+            callback(search.boxes)
     return search.result()
 
 
@@ -111,10 +121,14 @@ class _RangeSearch:
         low, high = found[0]
         return Bounds(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
-    def step(self) -> bool:
-        """Halve what is active, and say whether something is left."""
+    def step(self, most: int) -> bool:
+        """Halve what is active, of more than some those that reach furthest, and say whether something is left."""
         low, high = self._bounds
         active = (high > self._most + self._width) | (low < self._least - self._width)
+        if np.count_nonzero(active) > most:
+            reach = np.maximum(high - self._most, self._least - low)
+            active = np.zeros_like(active)
+            active[np.argpartition(-reach, most)[:most]] = True  # what is left would not be enough for all
         self._settled_low = min(self._settled_low, float(np.min(low[~active], initial=np.inf)))
         self._settled_high = max(self._settled_high, float(np.max(high[~active], initial=-np.inf)))
         self._active = self._active.chosen(active)

@@ -177,12 +177,26 @@ def test_ranges_are_those_of_dense_samples(name: str) -> None:
 
 
 def test_a_search_that_is_not_finished_is_true_all_the_same() -> None:
-    found = range_of(SMOOTH["network"], IntervalArray([-1, -1], [1, 1]), width=1e-6, most=100)
+    seen: list[int] = []
+    found = range_of(SMOOTH["network"], IntervalArray([-1, -1], [1, 1]), width=1e-6, most=100, callback=seen.append)
     assert isinstance(found, Range) and not found.finished
     values = [network(x) for x in np.random.default_rng(0).uniform(-1, 1, (500, 2))]
     assert found.bounds.low <= min(values) and max(values) <= found.bounds.high
+    assert seen == sorted(set(seen)) and seen[-1] == found.boxes
     with pytest.raises(EnclosureError, match="not proven after"):
         range_of(lambda x: 1.0 / x, IntervalArray(-1, 1), width=1.0, most=50)
+
+
+def test_no_more_boxes_are_looked_at_than_are_allowed() -> None:
+    """The whole one is looked at always; those that reach furthest are halved when not all can be."""
+    values = [network(x) for x in np.random.default_rng(0).uniform(-1, 1, (500, 2))]
+    widths = []
+    for most in (0, 1, 2, 3, 4, 40, 333, 1000):
+        found = range_of(SMOOTH["network"], IntervalArray([-1, -1], [1, 1]), width=1e-9, most=most)
+        assert max(1, most - 1) <= found.boxes <= max(1, most) and not found.finished
+        assert found.bounds.low <= min(values) and max(values) <= found.bounds.high
+        widths.append(float(found.bounds.width))
+    assert widths == sorted(widths, reverse=True) and widths[-1] < 0.7 * widths[0]
 
 
 def test_all_roots_are_found_and_proven() -> None:

@@ -17,6 +17,7 @@ from primad.pde.report import html_report as report
 from primad.pde.report import plots, run_plots
 from primad.pde.report.pages import results
 from primad.pde.solve.answers import Answers
+from primad.pde.solve.certified.error_bounds import MOST as MOST_IN_ALL
 from primad.pde.solve.certified.error_bounds import SLABS, CertifiedError, certified_error
 from primad.pde.solve.certified.residual_bounds import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
@@ -195,7 +196,7 @@ class Solution(Answers):
         means = self.history.losses[-1] if self.history.losses else []
         return [(label, len(row["at"]), mean) for (label, row), mean in zip(rows, means, strict=False)]
 
-    def certify(self, factor: float = FACTOR, order: int = 2, most: int = MOST) -> Certificate:
+    def certify(self, factor: float = FACTOR, order: int = 2, most: int = MOST, progress: bool = True) -> Certificate:
         """Return proven upper bounds of the residuals of all equations over the whole domain, not at points.
 
         The domain is divided into boxes, on which the residual runs in interval arithmetic (`primad.enclose`), until
@@ -205,6 +206,7 @@ class Solution(Answers):
             factor: how far a bound may be above values that are taken, as a part of the largest sampled one.
             order: of the Taylor models on a box.
             most: how many boxes are looked at for an equation; then the bound is what is known, and true.
+            progress: whether to show how far it has come, on a terminal or in a notebook.
 
         Returns:
             the bounds; printed, a line for each equation.
@@ -219,10 +221,15 @@ class Solution(Answers):
             >>> certificate.residuals[0].most <= 2 * certificate.residuals[0].sampled
             True
         """
-        return certified(self, self._inputs()[0], factor, order, most)
+        return certified(self, self._inputs()[0], factor, order, most, progress)
 
     def certify_error(
-        self, factor: float = FACTOR, order: int = 2, most: int = MOST, slabs: int = SLABS
+        self,
+        factor: float = FACTOR,
+        order: int = 2,
+        most: int = MOST_IN_ALL,
+        slabs: int = SLABS,
+        progress: bool = True,
     ) -> CertifiedError:
         """Return a proven upper bound of the error of the solution, of one unknown on an interval or a box.
 
@@ -240,8 +247,11 @@ class Solution(Answers):
         Args:
             factor: how far the residual's bound may be above values that are taken, as a part of the largest one.
             order: of the Taylor models on a box.
-            most: how many boxes are looked at for each bound.
+            most: how many boxes are looked at for all bounds together, by default half a million, which takes one or
+                two minutes for a small network. Then the bound is what is known, and true; it says that it is not
+                `finished`.
             slabs: in how many pieces of time bounds are computed one by one: with more they are closer.
+            progress: whether to show how far it has come, on a terminal or in a notebook.
 
         Returns:
             the bound: `most` of it, `at` points, and its picture, `plot`.
@@ -258,7 +268,7 @@ class Solution(Answers):
             >>> bool(abs(solution.u(0.5) - 0.25) <= bound.at([[0.5]])[0] <= bound.most)
             True
         """
-        return certified_error(self, factor, order, most, slabs)
+        return certified_error(self, factor, order, most, slabs, progress)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.

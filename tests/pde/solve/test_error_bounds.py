@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import primad.numpy as pnp
 from primad import pde, stop_gradient
 from primad.errors import EnclosureError, ProblemError
+from primad.pde.solve.certified.box_budget import BoxBudget
 from primad.pde.solve.certified.comparison_bounds import Barrier, grown
 from tests.sweeps import chosen
 
@@ -53,6 +56,12 @@ EXACT: dict[str, tuple[Callable[..., Any], Any, list[Any], Callable[..., Any]]] 
         bump,
     ),
     "heat": (lambda u: 2.0 * u.t - 0.2 * u.xx, LINE * TIME, [ZERO, START], decaying),
+    "heat on a square": (
+        lambda u: u.t - 0.05 * pde.laplacian(u),
+        SQUARE * TIME,
+        [ZERO, pde.Initial(u=lambda x, y: pnp.sin(np.pi * x) * pnp.sin(np.pi * y))],
+        lambda x, y, t: np.exp(-0.1 * np.pi**2 * t) * bump(x, y),
+    ),
 }
 
 
@@ -72,6 +81,47 @@ def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
     wrong = np.abs(solution.at(at, "u") - exact(*at.T))
     assert np.all(wrong <= bound.at(at)) and np.max(bound.at(at)) <= bound.most
     assert f"{bound.most:.3g}" in str(bound)
+
+
+@pytest.mark.parametrize("name", ["Poisson on a square", "heat"])
+def test_work_is_bounded_and_what_is_proven_till_then_is_true(name: str) -> None:
+    """All searches share the boxes; each looks at its whole box at least."""
+    solution, exact = solved(name, 8)
+    at = solution.problem.domain.interior(POINTS).at
+    wrong = np.abs(solution.at(at, "u") - exact(*at.T))
+    bounds = [solution.certify_error(factor=1e-3, slabs=2, most=most) for most in (1, 200, 1000)]
+    for bound, most in zip(bounds, (1, 200, 1000), strict=True):
+        assert not bound.finished and f"ended after {bound.boxes} boxes" in str(bound)
+        assert bound.boxes <= most + 40  # searches
+        assert np.all(wrong <= bound.at(at)) and np.max(bound.at(at)) <= bound.most
+    assert bounds[0].most > bounds[1].most > bounds[2].most
+    close = solution.certify_error(factor=3.0, slabs=1)
+    assert close.finished and "ended" not in str(close)
+
+
+def test_progress_is_shown_where_somebody_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[str, int]] = []
+    plain = BoxBudget.__init__
+
+    def watched(self: BoxBudget, most: int, order: int, show: Callable[[str, int], None]) -> None:
+        def both(what: str, boxes: int) -> None:
+            shown.append((what, boxes))
+            show(what, boxes)
+
+        plain(self, most, order, both)
+
+    solution, _ = solved("heat", 2)
+    monkeypatch.setattr(BoxBudget, "__init__", watched)
+    written = io.StringIO()
+    monkeypatch.setattr(written, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", written)
+    solution.certify_error(slabs=2, most=2000, progress=False)
+    assert not written.getvalue()
+    solution.certify_error(slabs=2, most=2000)
+    counts = [boxes for _, boxes in shown[len(shown) // 2 :]]
+    assert {"residual, time 1 of 2", "residual, time 2 of 2"} <= {what for what, _ in shown}
+    assert counts == sorted(counts) and counts[-1] <= 2000
+    assert "boxes" in written.getvalue()
 
 
 def test_without_drift_the_bound_is_that_of_the_parabola() -> None:

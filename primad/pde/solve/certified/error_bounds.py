@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from primad import numpy as pnp
-from primad.enclosures import IntervalArray, Range, enclose, range_of
+from primad.enclosures import IntervalArray, Range, enclose
 from primad.errors import EnclosureError, ProblemError
 from primad.pde.geometry.sampling import Array, as_rows
 from primad.pde.report.picture_grids import grid
 from primad.pde.report.plots import draw_size
+from primad.pde.solve.certified.box_budget import BoxBudget, box_budget
 from primad.pde.solve.certified.comparison_bounds import Above, Barrier, Growth, Least, grown
 from primad.pde.solve.certified.error_equation import ErrorEquation, refuse
 
@@ -38,6 +40,12 @@ RESONANCE = 0.99
 and of no use beyond; and roundings do not reach over the rest."""
 ROUNDS = 8
 """Sizes of an error that are tried as a hypothesis, each twice what the last one led to."""
+RESIDUALS = 0.75
+"""The part of the boxes that searches for residuals may use together. Chosen: they are what takes time; all others are
+done with a few hundred boxes in most problems."""
+MOST = 500_000
+"""Boxes that all searches look at together, if not said otherwise. Measured: 0.1 to 0.3 ms each, for networks of 20 to
+120 parameters, in all up to two minutes."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,9 @@ class CertifiedError:
         mismatch: by how much û is off at most from the values at the boundary and at the start.
         growth: the largest proven rate at which an error grows in time, or feeds itself in space.
         bound: what is proven at each point.
+        finished: whether every search came as close as was asked; if not, boxes ran out, and the bound is true all the
+            same.
+        boxes: how many were looked at.
         seconds: how long it took.
     """
 
@@ -64,6 +75,8 @@ class CertifiedError:
     mismatch: float
     growth: float
     bound: Above
+    finished: bool
+    boxes: int
     seconds: float
 
     def at(self, points: Any) -> Array:
@@ -108,10 +121,13 @@ class CertifiedError:
         return (f"with {found} as found: " if found else "") + (
             f"|{name} − exact| <= {self.most:.3g} everywhere (|residual| <= {self.residual:.3g}, growth <= "
             f"{self.growth:.3g}, values at the boundary are off by <= {self.mismatch:.3g})"
+            f"{'' if self.finished else f'; the search ended after {self.boxes} boxes, with more the bound is closer'}"
         )
 
 
-def certified_error(solution: Solution, factor: float, order: int, most: int, slabs: int) -> CertifiedError:
+def certified_error(
+    solution: Solution, factor: float, order: int, most: int, slabs: int, progress: bool
+) -> CertifiedError:
     """Return a bound of the error of a solution; see `Solution.certify_error`.
 
     Raises:
@@ -124,16 +140,17 @@ def certified_error(solution: Solution, factor: float, order: int, most: int, sl
         )
     begun = time.monotonic()
     equation = ErrorEquation(solution.problem, solution.params)
-    search = _Search(equation, factor, order, most)
-    found = search.without_time() if equation.time is None else search.in_time(slabs)
-    return CertifiedError(solution, *found, time.monotonic() - begun)
+    with box_budget(most, order, progress) as budget:
+        search = _Search(equation, factor, budget)
+        found = search.without_time() if equation.time is None else search.in_time(slabs)
+    return CertifiedError(solution, *found, budget.finished, budget.boxes, time.monotonic() - begun)
 
 
 class _Search:
     """Bounds of what the equation of an error has in it, and what follows from them."""
 
-    def __init__(self, equation: ErrorEquation, factor: float, order: int, most: int) -> None:
-        self.equation, self.factor, self.order, self.most = equation, factor, order, most
+    def __init__(self, equation: ErrorEquation, factor: float, budget: BoxBudget) -> None:
+        self.equation, self.factor, self.budget = equation, factor, budget
         self.ends = np.asarray(equation.problem.domain.bounds, float)
         self.box = IntervalArray(*self.ends.T)
 
@@ -148,13 +165,14 @@ class _Search:
         equation, count = self.equation, len(self.ends)
         sign = float(np.sign(np.asarray(equation.second(self.box.middle)[0][0])))
         diffusion = self._diffusion(self.box, sign, 0.0)
-        residual = self._residual(self.box)
+        residual = self._residual("residual", self.box, RESIDUALS)
         barriers, reached = list[tuple[int, float, float, float]](), math.inf
         for i in range(count):
             half = 0.5 * float(self.box.width[i])
             if diffusion[i] > 0:
                 scale = diffusion[i] / half
-                drift = self._size(self._range(lambda at, i=i: equation.drift(at)[i], self.box, CLOSE * scale))
+                along = partial(lambda i, at: equation.drift(at)[i], i)
+                drift = self._size(self.budget.range("drift", along, self.box, width=CLOSE * scale))
                 growth = self._growth(self.box, sign, CLOSE * scale / half)
                 if not (growth and drift) and growth * half**2 < RESONANCE * diffusion[i] * (0.5 * math.pi) ** 2:
                     barriers.append((i, diffusion[i], drift, growth))
@@ -177,8 +195,8 @@ class _Search:
     def in_time(self, slabs: int) -> tuple[float, float, float, float, Above]:
         """Return the bound, what it is made of, and where it holds.
 
-        The growth of an error depends on its size, in a nonlinear equation. A size is a hypothesis: if what follows
-        from it is less, the error, which is continuous in time, never reaches it.
+        The growth of an error depends on its size, in a nonlinear equation. A size is a hypothesis, in each slab: if
+        what follows from it is less, the error, which is continuous in time, never reaches it.
 
         Raises:
             EnclosureError: if no hypothesis holds.
@@ -188,23 +206,53 @@ class _Search:
         begin, end = map(float, self.ends[equation.time])
         times = np.linspace(begin, end, slabs + 1)
         boxes = [self._slab(*pair) for pair in pairwise(times)]
-        sources = [self._by_rate(self._residual(box)) for box in boxes]
+        many = RESIDUALS * self.budget.most
+        sources = []
+        for i, box in enumerate(boxes):
+            share = (many - self.budget.boxes) / ((slabs - i) * max(1, self.budget.left))
+            sources.append(self._by_rate(self._residual(f"residual, time {i + 1} of {slabs}", box, share)))
         reached = sum(source * step for source, step in zip(sources, np.diff(times), strict=True))
-        mismatch, error = self._mismatch(SMALL * reached), 0.0
+        mismatch = self._mismatch(SMALL * reached)
+        levels, rates = [mismatch], list[float]()
+        for i, box in enumerate(boxes):
+            level, rate = self._through(box, sources[i], levels[-1], (times[i], times[i + 1]), CLOSE / (end - begin))
+            levels.append(level)
+            rates.append(rate)
+        return levels[-1], max(sources), mismatch, max(rates), Growth(equation.time, times, np.array(levels))
+
+    def _through(
+        self, box: IntervalArray, source: float, level: float, time: tuple[float, float], width: float
+    ) -> tuple[float, float]:
+        """Return the bound at the end of a slab, and the largest growth in it.
+
+        Args:
+            box: the slab.
+            source: the largest residual in it.
+            level: the bound where it begins.
+            time: its ends.
+            width: how close the growth's bound is to be.
+
+        Raises:
+            EnclosureError: if no hypothesis holds.
+        """
+        error, varies = 0.0, self.equation.varies
+        if varies:
+            error = 2.0 * grown(level, source, 0.0, *time) + float(np.finfo(float).tiny)
         for _ in range(ROUNDS):
-            levels, rates = [mismatch], list[float]()
-            for box, source, pair in zip(boxes, sources, pairwise(times), strict=True):
-                rates.append(self._rate(box, error, CLOSE / (end - begin)))
-                levels.append(grown(levels[-1], source, rates[-1], *pair))
-            if not np.isfinite(levels[-1]):
+            rate = self._rate(box, error, width)
+            found = grown(level, source, rate, *time)
+            if found < error or not (varies and np.isfinite(found)):
                 break
-            if levels[-1] < error or not equation.varies:
-                return levels[-1], max(sources), mismatch, max(rates), Growth(equation.time, times, np.array(levels))
-            error = 2.0 * levels[-1] + float(np.finfo(float).tiny)
+            error = 2.0 * found
+        if np.isfinite(found) and (found < error or not varies):
+            return found, rate
+        fix = "make the residual smaller, the time shorter, or pass more slabs."
+        if not self.budget.finished:
+            fix += f" Searches ended after {self.budget.boxes} boxes: pass a larger most= as well."
         raise EnclosureError(
             "certify_error: no bound of the error is proven to hold up to the last time",
-            why=f"An error of {error:.3g} may grow at the rate {max(rates):.3g}, to {levels[-1]:.3g}.",
-            fix="make the residual smaller, the time shorter, or pass more slabs.",
+            why=f"An error of {error:.3g} may grow at the rate {rate:.3g}, to {found:.3g}, at {time[1]:.3g}.",
+            fix=fix,
         )
 
     def _slab(self, begin: float, end: float) -> IntervalArray:
@@ -237,7 +285,8 @@ class _Search:
 
         A symmetric matrix for which these are not negative has no negative eigenvalue.
         """
-        equation, sizes = self.equation, range(len(self.equation.space))
+        equation, sizes, search = self.equation, range(len(self.equation.space)), self.budget.range
+        off = IntervalArray(-error, error)
         found = []
         for i in sizes:
 
@@ -247,7 +296,7 @@ class _Search:
 
             middle = abs(float(np.asarray(dominant(box.middle, 0.0))))
             width = CLOSE * middle + float(np.finfo(float).tiny)
-            found.append(float(self._range(dominant, box, width, IntervalArray(-error, error)).bounds.low))
+            found.append(float(search("diffusion", dominant, box, off, width=width).bounds.low))
         if min(found) < 0 and equation.time is None:
             return [-math.inf for _ in found]
         return found
@@ -258,16 +307,16 @@ class _Search:
         def reaction(at: Any, off: Any) -> Any:
             return sign * self.equation.reaction(at, off)
 
-        found = self._range(reaction, box, width, IntervalArray(-error, error))
+        found = self.budget.range("growth", reaction, box, IntervalArray(-error, error), width=width)
         return max(0.0, float(found.bounds.high))
 
-    def _residual(self, box: IntervalArray) -> float:
-        """Return the largest size of the residual in a box."""
+    def _residual(self, what: str, box: IntervalArray, share: float) -> float:
+        """Return the largest size of the residual in a box, from a part of the boxes that are left."""
         equation, term = self.equation, self.equation.term
         points = np.random.default_rng(0).uniform(box.low, box.high, (SAMPLES, box.low.size))
         sampled = np.asarray(equation.problem.evaluated(equation.params, {term.name: {"at": points}})[term.name])
         width = max(self.factor * float(np.max(np.abs(sampled))), float(np.finfo(float).tiny))
-        return self._size(self._range(equation.residual, box, width))
+        return self._size(self.budget.range(what, equation.residual, box, width=width, share=share))
 
     def _mismatch(self, width: float) -> float:
         """Return by how much the values at the boundary and at the start are off, at most."""
@@ -281,11 +330,9 @@ class _Search:
             if np.all(low == high):
                 found = max(found, float(np.max(np.abs([enclose(off, face).low, enclose(off, face).high]))))
             else:
-                found = max(found, self._size(self._range(off, face, max(width, float(np.finfo(float).tiny)))))
+                close = max(width, float(np.finfo(float).tiny))
+                found = max(found, self._size(self.budget.range(f"values on {part}", off, face, width=close)))
         return found
-
-    def _range(self, function: Callable[..., Any], box: IntervalArray, width: float, *others: IntervalArray) -> Range:
-        return range_of(function, box, *others, width=width, order=self.order, most=self.most)
 
     @staticmethod
     def _size(found: Range) -> float:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from primad import numpy as pnp
-from primad.enclosures import IntervalArray, Range, range_of
+from primad.enclosures import IntervalArray, Range
 from primad.pde.problem.terms import Row, Term
+from primad.pde.solve.certified.box_budget import BoxBudget, box_budget
 from primad.recording import tree
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Certificate:
         return "\n".join(lines)
 
 
-def certified(solution: Solution, inputs: Row, factor: float, order: int, most: int) -> Certificate:
+def certified(solution: Solution, inputs: Row, factor: float, order: int, most: int, progress: bool) -> Certificate:
     """Return bounds of the residuals of all equations; see `Solution.certify`.
 
     Args:
@@ -83,6 +84,7 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
         factor: how far a bound may be above values that are taken.
         order: of the Taylor models.
         most: how many boxes are looked at.
+        progress: whether to show how far it has come.
 
     Raises:
         EnclosureError: for an op of an equation that has no bounds.
@@ -95,8 +97,9 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
     found = []
     for term in terms:
         for place, label in enumerate(problem.labels[term.name]):
-            how = factor, order, most
-            found.append(_certified_residual(problem, solution.params, term, place, label, box, inputs, how))
+            with box_budget(most, order, progress) as budget:
+                how = factor, budget
+                found.append(_certified_residual(problem, solution.params, term, place, label, box, inputs, how))
     fitted = [name for name, term in problem.terms.items() if term.kind != "equation"]
     return Certificate(found, fitted, time.monotonic() - begun)
 
@@ -109,15 +112,15 @@ def _certified_residual(
     label: str,
     box: IntervalArray,
     inputs: Row,
-    how: tuple[float, int, int],
+    how: tuple[float, BoxBudget],
 ) -> CertifiedResidual:
-    factor, order, most = how
+    factor, budget = how
     points = np.random.default_rng(0).uniform(box.low, box.high, (SAMPLES, box.low.size))
     sampled = np.asarray(problem.values(params, {term.name: {"at": points, **inputs}})[term.name])[:, place]
     largest = float(np.max(np.abs(sampled)))
     at = points[int(np.argmax(np.abs(sampled)))]
     width = max(factor * largest, float(np.finfo(float).tiny))
-    found = range_of(_residual_at(problem, params, term, place, inputs), box, width=width, order=order, most=most)
+    found = budget.range(label, _residual_at(problem, params, term, place, inputs), box, width=width, share=1.0)
     size = max(abs(float(found.bounds.low)), abs(float(found.bounds.high)))
     return CertifiedResidual(label, size, largest, IntervalArray(at, at), found)
 
