@@ -79,7 +79,10 @@ MESSAGES = {
     "an operator of values": (lambda: pde.laplacian(solution().u(X, Y)), "of a solution, add up derivatives"),
     "an operator of an unknown": (lambda: pde.gradient(solution().u), 'solution.u.d("xx")(x, y)'),
     "an operator of a field": (lambda: pde.hessian(pde.Field(lambda x: x, "x")), "give it points: hessian(u(x, y))"),
-    "a derivative of a solution": (lambda: primad.grad(solution().u)(0.5, 0.5), 'names: solution.u.d("x")'),
+    "a derivative of a grid": (
+        lambda: primad.grad(problem().solve(method="elements", size=0.5).u)(0.5, 0.5),
+        'names: solution.u.d("x")',
+    ),
     "points to solve at": (lambda: problem().solve(points=ROWS), "got ndarray of shape (20, 2)"),
     "a setting without a name": (lambda: problem().solve(100), "write solve(steps=100)"),
     "an optimiser's name": (lambda: problem().solve(optimizer="adam"), "optimize.Descent(nn.Adam(1e-3))"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, no_attribute, suggestion
+from primad.errors import ProblemError, TracingError, no_attribute, suggestion
 from primad.pde.deepxde_names import ANSWERS
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
@@ -77,6 +77,19 @@ class Answers(ABC):
         self, points: Any, unknown: str, derivative: str, extrapolate: bool, functions: Mapping[str, Any]
     ) -> Any:
         """Return what `at` does, for input functions by name as a user gives them; several of them are a first axis."""
+
+    def recorded(self, points: Any, unknown: str, derivative: str, functions: Mapping[str, Any]) -> Any:
+        """Return what `evaluated` does at points that are recorded, as a part of the program.
+
+        Raises:
+            TracingError: if the solution is none of a network.
+        """
+        raise TracingError(
+            f"{unknown} of a solution on a grid is recorded, as in primad.grad(solution.{unknown})",
+            why="It is interpolated by SciPy, and no part of a program: a derivative of it would be lost.",
+            fix=f'its derivatives have names: solution.{unknown}.d("{self.coordinates[0]}"); a network that solves the '
+            "problem, problem.solve(), is recorded.",
+        )
 
     def _asked_at(self, points: Any, unknown: str, extrapolate: bool) -> Array:
         """Return points, one a row, at which an unknown is asked, if there is one of this name, and they are inside."""

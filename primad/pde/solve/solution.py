@@ -156,6 +156,12 @@ class Solution(Answers):
         found = concatenate(pieces, axis=-1) if len(pieces) > 1 else pieces[0]
         return found if several or not inputs else found[0]
 
+    def recorded(self, points: Any, unknown: str, derivative: str, functions: Mapping[str, Any]) -> Any:
+        """Return what `evaluated` does at points that are recorded: the network becomes a part of the program."""
+        inputs, several = self._inputs(functions)
+        found = evaluator(self.problem, unknown, derivative)(self.params, points, inputs)
+        return found if several or not inputs else found[0]
+
     def residuals(self, points: Any = 1000, seed: int = 1) -> dict[str, tuple[Array, Array]]:
         """Return (points, residuals) of each equation, at points that were not used.
 

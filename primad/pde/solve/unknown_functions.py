@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, ShapeError, TracingError, no_attribute, suggestion
+from primad.errors import ProblemError, ShapeError, no_attribute, suggestion
 from primad.functional.jit import jit
-from primad.numpy.shapes.shaping import reshape
+from primad.numpy.shapes.arranging import broadcast_arrays
+from primad.numpy.shapes.creation import asarray
+from primad.numpy.shapes.shaping import reshape, stack
 from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.fields.coordinate_names import derivative_text
 from primad.pde.geometry.sampling import Array
@@ -26,13 +29,19 @@ Tree = Any
 class Unknown:
     """An unknown as a function of coordinates, which may be arrays that broadcast, by place or by name.
 
-    Points outside of the domain are refused, but for `extrapolate=True`: no equation holds there. Input functions of a
-    family have names too, `u(x, t, v=np.sin)`: each is a function of its coordinate, or its values at the sensors,
-    which may be recorded, as by `primad.grad`. Of several, a row each, the values have an axis of functions first.
+    Points outside of the domain are refused, but for `extrapolate=True`: no equation holds there. Where coordinates are
+    recorded, as by `primad.grad(solution.u)` or in an equation of another problem, the network is a part of the
+    program, with all its derivatives; where points are is not known then, and outside it returns what it extrapolates.
+    Input functions of a family have names too, `u(x, t, v=np.sin)`: each is a function of its coordinate, or its values
+    at the sensors, which may be recorded, as by `primad.grad`. Of several, a row each, the values have an axis of
+    functions first.
     """
 
     def __init__(self, solution: Answers, name: str, derivative: str = "") -> None:
         self._solution, self.name, self.derivative = solution, name, derivative
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        arguments = [inspect.Parameter(each, kind) for each in solution.coordinates]
+        self.__signature__ = inspect.Signature(arguments)  # as a function of coordinates by name is given
 
     def __call__(self, *coordinates: Any, extrapolate: bool = False, **named: Any) -> Any:
         """Return the values at points: coordinates by place or by name, and input functions by name."""
@@ -49,11 +58,10 @@ class Unknown:
             )
         given.update(named)
         if any(is_traced(value) for value in given.values()):
-            raise TracingError(
-                f"{self.name} of a solution is recorded, as in primad.grad(solution.{self.name})",
-                why="It is evaluated, and no part of a program: a derivative of it would be lost.",
-                fix=f'its derivatives have names: solution.{self.name}.d("{names[0]}").',
-            )
+            columns = broadcast_arrays(*[asarray(given[name]) for name in names])
+            at = stack([column.ravel() for column in columns], axis=1)
+            found = self._solution.recorded(at, self.name, self.derivative, functions)
+            return reshape(found, (*found.shape[:-1], *columns[0].shape))
         arrays = np.broadcast_arrays(*[plain(given[name], np.float64) for name in names])
         at = np.stack([array.ravel() for array in arrays], axis=1)
         if functions:
