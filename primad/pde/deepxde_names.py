@@ -25,7 +25,7 @@ WRITTEN = {
     "PeriodicBC": 'pde.Periodic("x")',
     "OperatorBC": 'pde.Condition(lambda u, n: …, on="x+")',
     "PointSetBC": "pde.Data(x=…, u=…)",
-    "PointSetOperatorBC": "pde.Data(x=…, v=…) of a further unknown v with an equation, v - u.x for instance",
+    "PointSetOperatorBC": 'pde.Data({"u.x": …}, x=…), or pde.Data(x=…, v=…) of a further unknown v with an equation',
     "Interface2DBC": "pde.Interface(lambda u, v: …, of=…, on=…)",
     "IC": "pde.Initial(u=…), and pde.Initial(u=…, order=1) for the velocity",
     # networks

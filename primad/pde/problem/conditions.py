@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError, suggestion
+from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Points
@@ -258,10 +259,11 @@ class Data(Condition):
     miss an equation by σ everywhere costs as much as to miss all data by σ, whatever unit they are in.
 
     Args:
+        table: columns by name, where it may be no argument's: `Data({"u.x": slopes}, x=x)` of measured derivatives.
         weight: of its mean square; by default 1.
         name: what it is called in histories.
         noise: standard deviation of the values, if it is known.
-        **columns: all coordinates and at least one unknown.
+        **columns: all coordinates and at least one unknown, or derivative of one.
 
     Raises:
         ProblemError: if arrays have different lengths, are empty, or contain NaN.
@@ -271,14 +273,16 @@ class Data(Condition):
 
     def __init__(
         self,
-        *unnamed: Any,
+        *table: Mapping[str, Any],
         weight: float | None = None,
         name: str | None = None,
         noise: float | None = None,
         **columns: Any,
     ) -> None:
-        if unnamed or not columns:
-            what = "data need coordinates and values" + (" by their names" if unnamed else "")
+        if len(table) == 1 and isinstance(table[0], Mapping):
+            columns, table = {**table[0], **columns}, ()
+        if table or not columns:
+            what = "data need coordinates and values" + (" by their names" if table else "")
             raise ProblemError(what, fix="write Data(x=…, u=…); of points in rows, Data(x=points[:, 0], …, u=values).")
         self.noise = None if noise is None else _positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
@@ -316,30 +320,36 @@ class Data(Condition):
         """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
         return 1.0 if self.noise is None else 1.0 / self.noise**2
 
+    @property
+    def concerned(self) -> set[str]:
+        """The names of coordinates, and of unknowns of which something was measured."""
+        return {key.partition(".")[0] for key in self.columns}
+
     def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:
-        """Return the points, and the values by unknown.
+        """Return the points, and the values by unknown, or by derivative of one, `u.x`.
 
         Raises:
             ProblemError: if a coordinate is missing, or a column is neither coordinate nor unknown.
+            ShapeError: if a derivative is along no coordinate.
         """
         missing = [name for name in coordinates if name not in self.columns]
         if missing:
             raise ProblemError(f"the data lack the coordinate {missing[0]!r}", fix=f"pass {missing[0]}=… as well.")
         values = {name: column for name, column in self.columns.items() if name not in coordinates}
         for name in values:
-            if name not in unknowns:
+            if name.partition(".")[0] not in unknowns:
                 known = (*coordinates, *unknowns)
                 raise ProblemError(
                     f"the data column {name!r} is neither a coordinate nor an unknown",
-                    fix=suggestion(name, known) or f"there are {', '.join(known)}.",
+                    fix=suggestion(name, known) or f"there are {', '.join(known)}; derivatives are {{'u.x': …}}.",
                 )
+            coordinate_names(coordinates).split(name.partition(".")[2])
         if not values:
             raise ProblemError(
                 f"the data have no values of {', '.join(unknowns)}",
                 fix=f"pass {next(iter(unknowns))}=… as well.",
             )
-        at = np.stack([self.columns[name] for name in coordinates], axis=1)
-        return Points(tuple(coordinates), at), values
+        return Points(tuple(coordinates), np.stack([self.columns[name] for name in coordinates], axis=1)), values
 
 
 def weight_of(value: Any, what: str) -> float | None:

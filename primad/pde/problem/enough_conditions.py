@@ -35,9 +35,12 @@ def check_posed(problem: Problem) -> None:
     _check_coefficients(problem)
     for name in problem.unknowns:
         said = _of(problem, name)
-        if any(isinstance(one, (Data, Integral, Interface)) for one in said):
-            continue
+        tell = [one for one in said if isinstance(one, (Data, Integral, Interface))]
         free = [one for one in said if isinstance(one, Free)]
+        if tell:
+            if not free and all(isinstance(one, Data) and name not in one.columns for one in tell):
+                _check_constant(problem, name)  # derivatives were measured, which do not tell it
+            continue
         if not any(one.on for one in free):
             _check_ends(problem, name)
         if not free:
@@ -171,7 +174,7 @@ def _of(problem: Problem, name: str) -> list[Condition]:
 
 def _names(problem: Problem, condition: Condition) -> tuple[str, ...]:
     if isinstance(condition, Data):
-        return tuple(name for name in problem.unknowns if name in condition.columns)
+        return tuple(name for name in problem.unknowns if name in condition.concerned)
     return tuple(concerned(condition, problem.statement))
 
 

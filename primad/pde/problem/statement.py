@@ -278,7 +278,7 @@ def _check_used(statement: Statement) -> None:
         if hasattr(condition, "residual"):
             asked |= set(check_arguments(condition.residual, everything, condition.what))
         if isinstance(condition, Data):
-            asked |= set(condition.columns)
+            asked |= condition.concerned
     for kind, names in (
         ("unknown", statement.networks),
         ("coefficient", statement.coefficients),

@@ -179,11 +179,13 @@ def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term
             arrays[f"of {name}{part}"] = function(column)
 
     def residual(known: Known, row: Row) -> Any:
+        taken = {}
         for name, column in values.items():
-            check_parts(name, known[name].dtype, column)
+            unknown, _, derivative = name.partition(".")
+            check_parts(unknown, known[unknown].dtype, column)
+            taken[name] = known[unknown].d(derivative) if derivative else known[unknown].value
         noise = condition.noise or 1.0
-        found = [(function(known[name].value) - row[key]) / noise for key, (name, function) in of.items()]
-        return tuple(found)
+        return tuple([(function(taken[name]) - row[key]) / noise for key, (name, function) in of.items()])
 
     name, noisy = condition.name or "data", condition.noise is not None
     return Term(name, lambda count, seed: dict(arrays), residual, condition.weight, True, "data", noisy)
