@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 POINTS = 41
 """Points along each coordinate, if not said otherwise. Chosen: 1681 in two coordinates, which a spreadsheet shows, and
 69 thousand in three."""
-CELLS = (
+CELLS: tuple[tuple[int, tuple[tuple[int, ...], ...]], ...] = (
     (1, ((),)),
     (3, ((0,), (1,))),
     (9, ((0, 0), (1, 0), (1, 1), (0, 1))),
@@ -113,7 +113,7 @@ def save_vtk(
             fix=f'say one value of others: points={{"{names_of_axes[axes[-1]]}": [0.5]}}.',
         )
     if lines is None:
-        kind, cells = CELLS[0][0], np.arange(len(at))[:, None]
+        kind, cells = _cells([])[0], np.arange(len(at))[:, None]
     else:
         inside = solution.problem.domain.contains(at)
         kind, cells = _cells([len(line) for line in lines if len(line) > 1])
@@ -127,10 +127,10 @@ def save_vtk(
     with open(path, "w", encoding="ascii") as file:
         file.write(f"# vtk DataFile Version 3.0\n{', '.join([*values, *rest])}\nASCII\nDATASET UNSTRUCTURED_GRID\n")
         _block(file, f"POINTS {len(used)} double", place)
-        corners = numbers.reshape(cells.shape)
-        size = np.full((len(corners), 1), corners.shape[1])
-        _block(file, f"CELLS {len(corners)} {corners.size + len(corners)}", np.concatenate([size, corners], axis=1))
-        _block(file, f"CELL_TYPES {len(corners)}", np.full((len(corners), 1), kind))
+        count, each = cells.shape
+        corners = np.column_stack([np.full(count, each), numbers.reshape(count, each)])
+        _block(file, f"CELLS {count} {corners.size}", corners)
+        _block(file, f"CELL_TYPES {count}", np.full((count, 1), kind))
         file.write(f"POINT_DATA {len(used)}\n")
         for name, column in values.items():
             _block(file, f"SCALARS {name} double 1\nLOOKUP_TABLE default", column[:, None])
@@ -175,14 +175,14 @@ def _columns(solution: Answers, at: Array, names: str | Sequence[str] | None) ->
 
 def _real(columns: Mapping[str, Array]) -> dict[str, Array]:
     """Return columns with two real ones for each that is complex."""
-    found = {}
+    found: dict[str, Array] = {}
     for name, column in columns.items():
         parts = {f"{name}.real": column.real, f"{name}.imag": column.imag}
         found.update(parts if np.iscomplexobj(column) else {name: column})
     return found
 
 
-def _cells(shape: Sequence[int]) -> tuple[int, Array]:
+def _cells(shape: Sequence[int]) -> tuple[int, Any]:
     """Return VTK's kind of the cells of a grid, and the numbers of their corners, one cell a row."""
     kind, corners = CELLS[len(shape)]
     number = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
