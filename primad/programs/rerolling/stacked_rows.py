@@ -29,6 +29,9 @@ Array = np.ndarray[Any, Any]
 MOST_TURNS = 16
 """Arrays of which parts are joined by turns. Chosen: a state of so many numbers, each computed alone."""
 
+MOST_SLICES = 6
+"""Slices of one array that are joined; more are gathered at once. Chosen: each is an op, which is compiled."""
+
 
 class Rebuilt(dict[Node, Node]):
     """What became of the nodes of a program; rows that loops take or leave are built when they are asked for alone.
@@ -69,19 +72,27 @@ class Rebuilt(dict[Node, Node]):
         """Return what a node joins, where rows that loops leave are one piece if they follow one another."""
         rows = self._rows_in(node)
         found: list[Node] = []
-        for is_row, group in groupby(node.inputs, rows.__contains__):
+        for source, group in groupby(node.inputs, lambda x: self.rows[rows[x]][0] if x in rows else None):
             each = list(group)
-            whole = self.stacked([rows[x] for x in each]) if is_row and len(each) > 1 else None
-            found += [self.get(x, x) for x in each] if whole is None else [whole]
+            whole = self.stacked([rows[x] for x in each]) if source is not None and len(each) > 1 else None
+            if whole is None:
+                found += [self.get(x, x) for x in each]
+            else:
+                length, *rest = each[0].type.shape
+                found.append(reshape(TracedArray(whole), (len(each) * length, *rest)).node)
         return found
 
     def _rows_in(self, node: Node) -> dict[Node, Node]:
-        """Return which of the operands that a node joins are rows that loops leave, along a further axis, and which."""
+        """Return of which rows that loops leave the operands are made which a node joins along their first axis.
+
+        They are these rows themselves, or such with one axis more.
+        """
         if dict(node.params)["axis"]:
             return {}
         views = [x for x in node.inputs if len(x.inputs) == 1 and x.op.memory.views and x.inputs[0] in self.rows]
         like = {(x.op, x.params, x.type, x.inputs[0].type) for x in views}
-        return {x: x.inputs[0] for x in views} if all(_is_one_row(*each) for each in like) else {}
+        found = {x: x.inputs[0] for x in views} if all(_is_one_row(*each) for each in like) else {}
+        return found | {x: x for x in node.inputs if x in self.rows}
 
     def stacked(self, each: Sequence[Node]) -> Node | None:
         """Return nodes one behind the other, if many follow one another in arrays that loops leave."""
@@ -95,8 +106,11 @@ class Rebuilt(dict[Node, Node]):
             else:
                 pieces.append([node])
             before = here
-        if 2 * len(pieces) > len(each):
-            return self._in_any_order(each)
+        many = 2 * len(pieces) > len(each)
+        if many or len(pieces) > MOST_SLICES:
+            found = self._in_any_order(each)
+            if many or found is not None:
+                return found
         return lift(ops.concatenate(*[self._piece(piece) for piece in pieces], axis=0), self._trace)
 
     def _in_any_order(self, each: Sequence[Node]) -> Node | None:
