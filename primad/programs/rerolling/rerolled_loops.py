@@ -7,6 +7,7 @@ anything is derived: so derivatives, batches and plans are those of a loop. Each
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -23,7 +24,8 @@ from primad.runtime.failure import nearest_line
 from primad.system.quantities import several
 
 MOST_ROLLED = 4
-"""Loops, one after the other, that are found in a program. Chosen: each is looked for in what the others leave."""
+"""Loops, one after the other, that are found in one pass, and passes, each over what the one before leaves. Chosen: for
+each all nodes are looked at."""
 
 
 def rolled(program: Program) -> Program:
@@ -54,7 +56,7 @@ def rolled(program: Program) -> Program:
         if loop.refused:
             program.notes = (*notes, f"{_said(source, period)} stay so: {loop.refused}")
             return program
-        found = [loop, *[other for other in others if not other.refused]]
+        found = [loop, *takewhile(lambda other: not other.refused, others)]  # others take rows of all before them
         notes += [f"{_said(source, each.period)} are one scan" for each in found]
         program = _with_loops(source, found)
     program.notes = (*notes, *unrolled_loops(program, refused))

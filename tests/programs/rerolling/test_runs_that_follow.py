@@ -95,6 +95,21 @@ def test_three_loops_and_what_all_of_them_left() -> None:
     check(f, rng.normal(size=2), rng.normal(size=(COUNT, 2)), loops=3)
 
 
+def test_a_second_loop_that_stays_unrolled() -> None:
+    """It carries what runs in tiles: the first is a loop nevertheless, whose rows its steps take."""
+    grid = np.linspace(0.0, 1.0, 1600)
+
+    def f(a: Any, xs: Any) -> Any:
+        c, g = left(a, xs)
+        y = grid * a
+        for k in range(COUNT):
+            y = y + 0.1 * np.sin(y) * c[k] - g[COUNT - 1 - k] * y
+        return y
+
+    rng = np.random.default_rng(5)
+    check(f, 0.4, rng.normal(size=COUNT) * 0.1, loops=1)
+
+
 def test_what_is_left_is_joined_without_a_node_for_each_step() -> None:
     """Of the rows that both loops leave, and that are stacked, none is built."""
 
