@@ -17,6 +17,7 @@ from primad.nn.initializers import xavier_normal
 from primad.numpy.shapes.shaping import concatenate, reshape
 from primad.pde.geometry.point_arguments import as_vector
 from primad.pde.geometry.sampling import Array, generator
+from primad.pde.networks.own_activations import check_activation
 
 __all__ = ["MLP", "Complex", "Fourier", "Mixture", "Network", "Separable"]
 
@@ -126,7 +127,8 @@ class MLP(Network):
     Attributes:
         width: neurons of a hidden layer.
         depth: how many hidden layers.
-        activation: "tanh", "sine" or "swish".
+        activation: "tanh", "sine" or "swish"; or a smooth function of arrays, element by element, such as
+            `primad.nn.softplus`.
         form: "plain"; "residual", whose layers add to what they get; "gated", whose layers mix two encodings of the
             point (Wang, Teng & Perdikaris, SIAM J. Sci. Comput. 43 (2021)).
         features: what comes before the first layer: `Fourier`, or None.
@@ -143,7 +145,7 @@ class MLP(Network):
 
     width: int = 20
     depth: int = 3
-    activation: Literal["tanh", "sine", "swish"] = "tanh"
+    activation: Literal["tanh", "sine", "swish"] | Callable[[Any], Any] = "tanh"
     form: Literal["plain", "residual", "gated"] = "plain"
     features: Fourier | None = None
     frequency: float = 3.0
@@ -155,7 +157,10 @@ class MLP(Network):
                 f"MLP: features are a pde.Fourier or None, got {self.features!r}",
                 fix="write features=pde.Fourier(count=32, scale=1.0).",
             )
-        _check_chosen("activation", self.activation, ACTIVATIONS)
+        if callable(self.activation):
+            check_activation(self.activation)
+        else:
+            _check_chosen("activation", self.activation, ACTIVATIONS)
         _check_chosen("form", self.form, ("plain", "residual", "gated"))
 
     def init(self, key: int, inputs: int, outputs: int) -> Tree:
@@ -178,7 +183,7 @@ class MLP(Network):
 
     def apply(self, params: Tree, x: Any) -> Any:
         """Return the outputs at a point."""
-        activation = ACTIVATIONS[self.activation]
+        activation = self.activation if callable(self.activation) else ACTIVATIONS[self.activation]
         if self.features is not None:
             x = self.features.apply(x)
 
