@@ -20,6 +20,9 @@ __all__ = ["Mesh"]
 
 BLOCK = 2**20
 """Pairs of points and cells that are compared at once."""
+FLAT = 1e-6
+"""By how much triangles in a plane may be off it, as a part of their extent. Chosen: files with single precision round
+to less than that."""
 
 
 class Mesh(Domain):
@@ -139,7 +142,7 @@ class Mesh(Domain):
             names: of the coordinates.
 
         Raises:
-            ProblemError: if the file cannot be read, or has no triangles or tetrahedra.
+            ProblemError: if the file cannot be read, has no triangles or tetrahedra, or those of a surface in space.
             ImportError: if meshio is missing.
         """
         meshio = needed("meshio", "mesh", "files of meshes")
@@ -154,8 +157,9 @@ class Mesh(Domain):
         for kind, (facet, size) in kinds.items():
             cells = [block.data for block in found.cells if block.type == kind]
             if cells:
-                parts = _groups(found, facet)
-                return cls(np.asarray(found.points)[:, :size], np.concatenate(cells), names, parts)
+                points, corners = np.asarray(found.points), np.concatenate(cells)
+                _check_plane(os.fspath(path), points[corners], size)
+                return cls(points[:, :size], corners, names, _groups(found, facet))
         have = ", ".join(sorted({block.type for block in found.cells})) or "none"
         raise ProblemError(
             f"the mesh {os.fspath(path)} has no triangles or tetrahedra",
@@ -202,6 +206,21 @@ class Mesh(Domain):
     def part_measure(self, part: str) -> float:
         """Return the length or area of a part of the boundary."""
         return float(np.sum(_areas(self.facets[part][0])))
+
+
+def _check_plane(path: str, cells: Array, size: int) -> None:
+    """Raise for triangles of a surface in space: without its last coordinate it would be another domain.
+
+    Raises:
+        ProblemError: if they are that.
+    """
+    beyond = cells[..., size:]
+    if beyond.size and np.max(np.ptp(beyond, axis=(0, 1))) > FLAT * np.max(np.ptp(cells, axis=(0, 1))):
+        raise ProblemError(
+            f"the triangles of the mesh {path} do not lie in a plane of constant z: they are a surface in space",
+            why="That is the boundary of a volume, as an STL file has it, and no domain without what is inside.",
+            fix="fill it with tetrahedra (Gmsh: Merge, Surface Loop, Volume, 3D mesh), and read that file.",
+        )
 
 
 def _groups(mesh: Any, facet: str) -> dict[str, Any]:

@@ -348,10 +348,11 @@ def test_values_on_many_factors_have_no_extension(count: int, known: bool) -> No
 
 def _read(monkeypatch, **content) -> pde.Mesh:
     """Return the mesh of a file, as meshio would have read it."""
+    height = content.pop("height", lambda x, y: 0.0)
     kinds = content.pop("cells", [("line", [(0, 1), (1, 2), (6, 7)]), ("triangle", CELLS)])
     cells = {kind: np.array(each) for kind, each in kinds}
     file = SimpleNamespace(
-        points=np.array([(*point, 0.0) for point in GRID]),
+        points=np.array([(*point, height(*point)) for point in GRID]),
         cells=[SimpleNamespace(type=kind, data=each) for kind, each in cells.items()],
         cells_dict=cells,
         **{"cell_sets_dict": {}, "cell_data_dict": {}, "field_data": None, **content},
@@ -387,3 +388,9 @@ def test_parts_of_the_boundary_are_the_named_groups_of_a_file(name: str, monkeyp
 def test_a_file_without_an_area_is_refused(cells, words: str, monkeypatch) -> None:
     with pytest.raises(ProblemError, match=rf"(?s)has no triangles or tetrahedra.*Its cells {words}"):
         _read(monkeypatch, cells=cells)
+
+
+def test_a_surface_in_space_is_no_domain_in_the_plane(monkeypatch) -> None:
+    assert _read(monkeypatch, height=lambda x, y: 2.0 + 1e-9 * x).measure == 4.0
+    with pytest.raises(ProblemError, match=r"(?s)surface in space.*tetrahedra"):
+        _read(monkeypatch, height=lambda x, y: 0.1 * x * y)
