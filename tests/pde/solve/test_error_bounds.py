@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import primad.numpy as pnp
-from primad import pde, stop_gradient
+from primad import pde
+from primad.enclosures import IntervalArray
 from primad.errors import EnclosureError, ProblemError
 from primad.pde.solve.certified.box_budget import BoxBudget
 from primad.pde.solve.certified.comparison_bounds import Barrier, grown
+from primad.pde.solve.certified.error_bounds import ROUNDS, _Search
 from tests.sweeps import chosen
 
 LINE, TIME = pde.Interval(0, 1), pde.Time(0, 0.5)
@@ -167,6 +169,33 @@ def test_growth_depends_on_the_size_of_the_error() -> None:
     problem = pde.Problem(lambda u: u.t - 0.1 * u.xx - 8 * u**3, LINE * pde.Time(0, 1), [ZERO, START], network=SMALL)
     with pytest.raises(EnclosureError, match="no bound of the error is proven"):
         problem.solve(steps=1, points=40, progress=False).certify_error(slabs=1, most=500)
+
+
+def test_a_bound_is_less_than_the_size_for_which_growth_was_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each slab; and where every size leads to a larger one, however finite, nothing is returned."""
+    equation, domain, start = EVOLVING["Allen and Cahn"]
+    problem = pde.Problem(equation, domain, [ZERO, start], network=SMALL)
+    solution = problem.solve(steps=12, points=100, progress=False)
+    plain, tried = _Search._rate, dict[float, float]()
+
+    def watched(self: _Search, box: IntervalArray, error: float, width: float) -> float:
+        tried[float(box.high[1])] = error
+        return plain(self, box, error, width)
+
+    monkeypatch.setattr(_Search, "_rate", watched)
+    levels = solution.certify_error(factor=3.0, slabs=2, most=6_000).bound.levels
+    assert len(tried) == 2 and np.all(levels[1:] < [tried[end] for end in sorted(tried)])
+    assert np.all(np.diff(levels) > 0)
+
+    def growing(self: _Search, box: IntervalArray, error: float, width: float) -> float:
+        tried[error] = error
+        return float(np.log(1e3 * error) / np.ptp([box.low[1], box.high[1]]))
+
+    tried.clear()
+    monkeypatch.setattr(_Search, "_rate", growing)
+    with pytest.raises(EnclosureError, match="no bound of the error is proven"):
+        solution.certify_error(slabs=1, most=500)
+    assert len(tried) == ROUNDS
 
 
 def test_what_is_off_at_the_boundary_counts() -> None:

@@ -239,19 +239,19 @@ class _Search:
         if varies:
             error = 2.0 * grown(level, source, 0.0, *time) + float(np.finfo(float).tiny)
         for _ in range(ROUNDS):
-            rate = self._rate(box, error, width)
+            tried, rate = error, self._rate(box, error, width)
             found = grown(level, source, rate, *time)
-            if found < error or not (varies and np.isfinite(found)):
+            if np.isfinite(found) and (found < tried or not varies):
+                return found, rate
+            if not np.isfinite(found):
                 break
             error = 2.0 * found
-        if np.isfinite(found) and (found < error or not varies):
-            return found, rate
         fix = "make the residual smaller, the time shorter, or pass more slabs."
         if not self.budget.finished:
             fix += f" Searches ended after {self.budget.boxes} boxes: pass a larger most= as well."
         raise EnclosureError(
             "certify_error: no bound of the error is proven to hold up to the last time",
-            why=f"An error of {error:.3g} may grow at the rate {rate:.3g}, to {found:.3g}, at {time[1]:.3g}.",
+            why=f"An error of {tried:.3g} may grow at the rate {rate:.3g}, to {found:.3g}, at {time[1]:.3g}.",
             fix=fix,
         )
 
