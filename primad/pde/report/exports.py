@@ -44,7 +44,8 @@ def table(solution: Answers, points: Any = POINTS, names: str | Sequence[str] | 
         for each coordinate and each name an array.
 
     Raises:
-        ProblemError: if a coordinate or an unknown is not known, or a point is outside of the domain.
+        ProblemError: if a coordinate or an unknown is not known, a point that is given as a row is outside of the
+            domain, or all points are.
         ShapeError: if points have other columns than coordinates.
 
     Example:
@@ -57,7 +58,7 @@ def table(solution: Answers, points: Any = POINTS, names: str | Sequence[str] | 
     lines = _lines(solution, points)
     at = as_rows(points, solution.coordinates) if lines is None else _rows(lines)
     if lines is not None:
-        at = at[solution.problem.domain.contains(at)]
+        at = at[_inside(solution, at)]
     return _columns(solution, at, names)
 
 
@@ -115,7 +116,7 @@ def save_vtk(
     if lines is None:
         kind, cells = _cells([])[0], np.arange(len(at))[:, None]
     else:
-        inside = solution.problem.domain.contains(at)
+        inside = _inside(solution, at)
         kind, cells = _cells([len(line) for line in lines if len(line) > 1])
         cells = cells[np.all(inside[cells], axis=1)]
     used, numbers = np.unique(cells, return_inverse=True)
@@ -163,6 +164,21 @@ def _lines(solution: Answers, points: Any) -> list[Array] | None:
 def _rows(lines: Sequence[Array]) -> Array:
     """Return all points of a grid, one a row, the last coordinate changing first."""
     return np.stack([column.ravel() for column in np.meshgrid(*lines, indexing="ij")], axis=1)
+
+
+def _inside(solution: Answers, at: Array) -> Array:
+    """Say which points lie in the domain.
+
+    Raises:
+        ProblemError: if none does.
+    """
+    found: Array = solution.problem.domain.contains(at)
+    if not np.any(found):
+        raise ProblemError(
+            f"none of the {len(at)} points lies in {solution.problem.domain!r}",
+            fix="take more of them, or values inside of its bounds.",
+        )
+    return found
 
 
 def _columns(solution: Answers, at: Array, names: str | Sequence[str] | None) -> dict[str, Array]:

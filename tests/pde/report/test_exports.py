@@ -140,5 +140,7 @@ def test_slips_are_told(plate: pde.Solution) -> None:
         plate.table(points=0)
     with pytest.raises(ProblemError, match="'v' is no unknown"):
         plate.table(points=3, names="v")
+    with pytest.raises(ProblemError, match="none of the 3 points lies in"):
+        plate.table(points={"x": [9.0], "y": 3})
     with pytest.raises(ProblemError, match="outside of the domain"):
         plate.table(points=[[1.0, 0.5]])
