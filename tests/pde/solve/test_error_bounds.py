@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import primad.numpy as pnp
-from primad import pde
+from primad import pde, stop_gradient
 from primad.enclosures import IntervalArray
 from primad.errors import EnclosureError, ProblemError
 from primad.pde.solve.certified.box_budget import BoxBudget
