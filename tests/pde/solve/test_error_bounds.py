@@ -73,7 +73,7 @@ def solved(name: str, steps: int) -> tuple[pde.Solution, Callable[..., Any]]:
     return problem.solve(steps=steps, points=80, progress=False), exact
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", chosen(EXACT, {*EXACT} - {"heat on a square"}))
 @pytest.mark.parametrize("steps", [1, pytest.param(8, marks=pytest.mark.exhaustive)])
 def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
     """It holds whatever the parameters are, so also of a network that is hardly trained."""
@@ -85,7 +85,7 @@ def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
     assert f"{bound.most:.3g}" in str(bound)
 
 
-@pytest.mark.parametrize("name", ["Poisson on a square", "heat"])
+@pytest.mark.parametrize("name", chosen(["Poisson on a square", "heat"], {"heat"}))
 def test_work_is_bounded_and_what_is_proven_till_then_is_true(name: str) -> None:
     """All searches share the boxes; each looks at its whole box at least."""
     solution, exact = solved(name, 8)
@@ -141,7 +141,7 @@ EVOLVING = {
 }
 
 
-@pytest.mark.parametrize("name", chosen(EVOLVING, {"Burgers", "Allen and Cahn"}))
+@pytest.mark.parametrize("name", chosen(EVOLVING, {"Allen and Cahn"}))
 def test_bounds_of_nonlinear_equations_are_above_what_differences_say(name: str) -> None:
     equation, domain, start = EVOLVING[name]
     problem = pde.Problem(equation, domain, [ZERO, start], network=SMALL)
