@@ -1,0 +1,57 @@
+"""When loops are looked for: where a program is long, or a line of it was recorded as often as a loop has steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad.ir.program import Program
+from primad.programs import compacting
+from primad.programs.rerolling import rerolled_loops
+from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
+
+
+def repeated(times: int) -> Program:
+    """Return a program of which one line was recorded so often."""
+
+    def run(x: Any) -> Any:
+        for _ in range(times):
+            x = np.cos(x)
+        return x
+
+    return primad.trace(run)(np.ones(3))
+
+
+def on_lines_of_their_own(program: Program) -> Program:
+    """Give every op of a program a line that no other has."""
+    program.lines = {node: f"line {i}" for i, node in enumerate(program.lines)}
+    return program
+
+
+def without_lines(program: Program) -> Program:
+    program.lines = {}
+    return program
+
+
+@pytest.mark.parametrize(
+    ("program", "is_looked_at"),
+    [
+        (repeated(FEWEST_STEPS), True),
+        (repeated(FEWEST_STEPS - 1), False),
+        (on_lines_of_their_own(repeated(2 * FEWEST_STEPS)), False),
+        (on_lines_of_their_own(repeated(FEWEST_NODES)), True),  # long, however it was written
+        (without_lines(repeated(2 * FEWEST_STEPS)), True),  # read from a text, which says nothing of lines
+        (without_lines(repeated(FEWEST_STEPS - 2)), False),
+    ],
+    ids=["a loop", "a short one", "lines of their own", "a long one", "no lines", "no lines, short"],
+)
+def test_loops_are_looked_for_where_there_may_be_some(
+    program: Program, is_looked_at: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Program] = []
+    monkeypatch.setattr(rerolled_loops, "rolled", lambda program: (asked.append(program), program)[1])
+    compacting.compact(program)
+    assert bool(asked) is is_looked_at
