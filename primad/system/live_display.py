@@ -30,6 +30,26 @@ def is_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
+def counting_bar(width: int, unit: str = "") -> Any:
+    """Return rich's progress that tells what is done now, how many are done of how many, and since when.
+
+    Args:
+        width: characters of the bar.
+        unit: what is counted, in words.
+    """
+    from rich.progress import (  # a terminal library, loaded only where somebody looks on
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    counted = [TextColumn(unit)] if unit else []
+    now = TextColumn("{task.description}", markup=False)
+    return Progress(now, BarColumn(width), MofNCompleteColumn(), *counted, TimeElapsedColumn())
+
+
 class LiveDisplay:
     """Something of rich's that is shown, and shown again when it has changed; it can be entered.
 

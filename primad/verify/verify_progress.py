@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from primad.system.live_display import LiveDisplay, is_notebook
+from primad.system.live_display import LiveDisplay, counting_bar, is_notebook
 from primad.verify.verdicts import Row
 
 
@@ -23,16 +23,7 @@ def shown(total: int) -> Iterator[tuple[Callable[[Row], None] | None, Callable[[
     if not sys.stderr.isatty() and not is_notebook():
         yield None, None
         return
-    from rich.progress import (  # a terminal library, loaded only where somebody looks on
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    progress = Progress(*columns)
+    progress = counting_bar(40)
     task = progress.add_task("verifying", total=total)
     with LiveDisplay(progress, transient=True) as live:
 

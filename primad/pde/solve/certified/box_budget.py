@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from primad.enclosures import IntervalArray, Range, range_of
-from primad.system.live_display import LiveDisplay, is_notebook
+from primad.system.live_display import LiveDisplay, counting_bar, is_notebook
 
 
 class BoxBudget:
@@ -73,16 +73,7 @@ def box_budget(most: int, order: int, progress: bool) -> Iterator[BoxBudget]:
     if not progress or not (sys.stderr.isatty() or is_notebook()):
         yield BoxBudget(most, order, lambda what, boxes: None)
         return
-    from rich.progress import (  # a terminal library, loaded only where somebody looks on
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    columns = TextColumn("{task.description}", markup=False), BarColumn(20), MofNCompleteColumn(), TextColumn("boxes")
-    bar = Progress(*columns, TimeElapsedColumn())
+    bar = counting_bar(20, "boxes")
     task = bar.add_task("proving", total=most)
     with LiveDisplay(bar, transient=True) as live:
 
