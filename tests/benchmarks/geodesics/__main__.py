@@ -9,10 +9,6 @@ the table into docs/other_benchmarks.md.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,12 +16,9 @@ from typing import Any
 import numpy as np
 
 from primad.system.quantities import seconds
-from tests.benchmarks.distributed import END, with_figures
+from tests.benchmarks.other_projects import asked, options, write
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-PAGE = ROOT / "docs" / "other_benchmarks.md"
-BEGIN = "<!-- figures: python -m tests.benchmarks.geodesics --report -->\n"
 SYSTEMS = {
     "primad.jit": "primad, compiled by `primad.jit`",
     "primad": "primad, by geomstats' `autodiff`",
@@ -34,18 +27,6 @@ SYSTEMS = {
 }
 AGREE = 1e-9
 """How much results may differ, by their size."""
-
-
-def run(python: str, system: str) -> dict[str, Any] | None:
-    """Return what a process told; None where the interpreter lacks the system."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PRIMAD_CACHE": "off"}  # nothing was compiled before
-    command = [os.path.abspath(python), str(HERE / "serve.py"), system]
-    ended = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if ended.returncode and not system.startswith("primad") and "ModuleNotFoundError" in ended.stderr:
-        return None
-    if ended.returncode:
-        raise SystemExit(ended.stderr)
-    return dict(json.loads(ended.stdout.splitlines()[-1]))
 
 
 def table(found: dict[str, dict[str, Any]]) -> str:
@@ -63,15 +44,12 @@ def table(found: dict[str, dict[str, Any]]) -> str:
 
 def main() -> int:
     """Measure, and print or report; return whether results differ."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.geodesics", description=__doc__)
-    parser.add_argument("--peer-python", required=True, help="an interpreter with geomstats and primad's needs")
-    parser.add_argument("--report", action="store_true", help="write the table into docs/other_benchmarks.md")
-    options = parser.parse_args()
-    told = {system: run(options.peer_python, system) for system in SYSTEMS}
+    given = options("geodesics", __doc__, "geomstats")
+    told = {system: asked(given.peer_python, HERE / "serve.py", system, PRIMAD_CACHE="off") for system in SYSTEMS}
     found = {system: each for system, each in told.items() if each is not None}
     print(table(found))
-    if options.report:
-        PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), table(found), BEGIN, END), encoding="utf-8")
+    if given.report:
+        write("geodesics", table(found))
     first = next(iter(found.values()))
     wrong = [
         system

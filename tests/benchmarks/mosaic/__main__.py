@@ -8,21 +8,15 @@ tables into docs/other_benchmarks.md.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from primad.system.quantities import seconds
-from tests.benchmarks.distributed import END, with_figures
+from tests.benchmarks.other_projects import asked, options, write
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-PAGE = ROOT / "docs" / "other_benchmarks.md"
-BEGIN = "<!-- figures: python -m tests.benchmarks.mosaic --report -->\n"
 SYSTEMS = {"thermal": ("primad", "torch-fem"), "structural": ("primad",)}
 MESHES: dict[str, list[dict[str, int]]] = {
     "thermal": [{"nx": 16}, {"nx": 64}, {"nx": 256}],
@@ -31,18 +25,6 @@ MESHES: dict[str, list[dict[str, int]]] = {
 """Of Mosaic's costs and its optimisation, and larger ones."""
 AGREE = 1e-4
 """How much digests of gradients in single precision may differ, by their size."""
-
-
-def run(python: str, *arguments: str) -> dict[str, Any] | None:
-    """Return what a process told; None where the interpreter lacks the solver."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [os.path.abspath(python), str(HERE / "serve.py"), *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if ended.returncode and "ModuleNotFoundError" in ended.stderr and arguments[0] != "primad":
-        return None
-    if ended.returncode:
-        raise SystemExit(ended.stderr)
-    return dict(json.loads(ended.stdout.splitlines()[-1]))
 
 
 def tables(checks: list[tuple[str, str, Any]], costs: list[tuple[str, str, Any]]) -> str:
@@ -62,29 +44,29 @@ def tables(checks: list[tuple[str, str, Any]], costs: list[tuple[str, str, Any]]
 
 def main() -> int:
     """Measure, and print or report; return whether a result is not as it should be."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.mosaic", description=__doc__)
-    parser.add_argument("--peer-python", required=True, help="an interpreter with Mosaic, torch-fem and primad's needs")
-    parser.add_argument("--report", action="store_true", help="write the tables into docs/other_benchmarks.md")
-    options = parser.parse_args()
+    given = options("mosaic", __doc__, "Mosaic, torch-fem")
     checks, costs, wrong = [], [], []
     for domain, systems in SYSTEMS.items():
         for name in systems:
-            told = run(options.peer_python, name, domain, "check")
+            told = asked(given.peer_python, HERE / "serve.py", name, domain, "check")
             if told is None:
                 continue
             checks.append((domain, name, told))
             if name == "primad" and max(told["references"], told["differences"] / 10) > AGREE:
                 wrong.append(f"{domain}: {told}")
         for mesh in MESHES[domain]:
-            row = {name: run(options.peer_python, name, domain, "cost", json.dumps(mesh)) for name in systems}
+            row = {
+                name: asked(given.peer_python, HERE / "serve.py", name, domain, "cost", json.dumps(mesh))
+                for name in systems
+            }
             costs += [(domain, name, told) for name, told in row.items() if told]
             digests = [told["digest"] for told in row.values() if told]
             if max(digests) - min(digests) > AGREE * abs(digests[0]):
                 wrong.append(f"{domain}, {mesh}: gradients differ: {digests}")
     print(tables(checks, costs))
-    if options.report:
+    if given.report:
         text = tables(checks, costs)
-        PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text, BEGIN, END), encoding="utf-8")
+        write("mosaic", text)
     for each in wrong:
         print(f"✗ {each}")
     return int(bool(wrong))

