@@ -3,77 +3,80 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from primad import nn as nn
-from primad import numpy as numpy
-from primad import ops as ops
-from primad import transforms as transforms
-from primad.errors import DomainError as DomainError
-from primad.errors import EnclosureError as EnclosureError
-from primad.errors import IndexShapeError as IndexShapeError
-from primad.errors import MatrixError as MatrixError
-from primad.errors import MemoryLimitError as MemoryLimitError
-from primad.errors import NotDifferentiableError as NotDifferentiableError
-from primad.errors import PrimadError as PrimadError
-from primad.errors import ProblemError as ProblemError
-from primad.errors import ProgramError as ProgramError
-from primad.errors import ShapeError as ShapeError
-from primad.errors import StepsError as StepsError
-from primad.errors import TracingError as TracingError
-from primad.functional.control.branches import cond as cond
-from primad.functional.control.branches import switch as switch
-from primad.functional.control.checkpointing import checkpoint as checkpoint
-from primad.functional.control.mapping import vmap as vmap
-from primad.functional.control.user_loops import associative_scan as associative_scan
-from primad.functional.control.user_loops import fori_loop as fori_loop
-from primad.functional.control.user_loops import map as map
-from primad.functional.control.user_loops import scan as scan
-from primad.functional.control.while_loops import while_loop as while_loop
-from primad.functional.derivatives.first_order import jvp as jvp
-from primad.functional.derivatives.first_order import linear_transpose as linear_transpose
-from primad.functional.derivatives.first_order import linearize as linearize
-from primad.functional.derivatives.first_order import vjp as vjp
-from primad.functional.derivatives.gradient_checks import check_grads as check_grads
-from primad.functional.derivatives.gradients import grad as grad
-from primad.functional.derivatives.gradients import value_and_grad as value_and_grad
-from primad.functional.derivatives.higher_order import derivative as derivative
-from primad.functional.derivatives.higher_order import hvp as hvp
-from primad.functional.derivatives.higher_order import laplacian as laplacian
-from primad.functional.derivatives.higher_order import taylor as taylor
-from primad.functional.derivatives.lazy_arrays import Hessian as Hessian
-from primad.functional.derivatives.lazy_arrays import Jacobian as Jacobian
-from primad.functional.derivatives.lazy_matrices import hessian as hessian
-from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
-from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
-from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
-from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
-from primad.functional.jit import jit as jit
-from primad.functional.parsing import parse as parse
-from primad.functional.recorded_values import stop_gradient as stop_gradient
-from primad.functional.recorded_values import value as value
-from primad.functional.rules.custom_rules import custom_jvp as custom_jvp
-from primad.functional.rules.custom_rules import custom_vjp as custom_vjp
-from primad.functional.rules.opaque import opaque as opaque
-from primad.ir.array_types import ArrayType as ArrayType
-from primad.ir.program import Cost as Cost
-from primad.ir.program import Program as Program
-from primad.ops.linalg.eigen import MatrixFunctions
-from primad.ops.record.fields import Law as Law
-from primad.ops.record.kinds import composite as composite
-from primad.ops.record.kinds import custom as custom
-from primad.ops.record.kinds import elementwise as elementwise
-from primad.ops.record.kinds import linear as linear
-from primad.ops.record.kinds import multilinear as multilinear
-from primad.ops.record.kinds import piecewise_constant as piecewise_constant
-from primad.ops.record.primitive import Primitive as Primitive
-from primad.parallel.job import ranks as ranks
-from primad.parallel.shares import Share as Share
-from primad.parallel.threads import get_num_threads as get_num_threads
-from primad.parallel.threads import set_num_threads as set_num_threads
-from primad.recording.traced_array import TracedArray as TracedArray
-from primad.recording.tracing import trace as trace
-from primad.simplify import simplify as simplify
-from primad.transforms.lowering import lower as lower
-from primad.verify import verify as verify
+from primad.system.process import CollectorOff
+
+with CollectorOff():
+    from primad import nn as nn
+    from primad import numpy as numpy
+    from primad import ops as ops
+    from primad import transforms as transforms
+    from primad.errors import DomainError as DomainError
+    from primad.errors import EnclosureError as EnclosureError
+    from primad.errors import IndexShapeError as IndexShapeError
+    from primad.errors import MatrixError as MatrixError
+    from primad.errors import MemoryLimitError as MemoryLimitError
+    from primad.errors import NotDifferentiableError as NotDifferentiableError
+    from primad.errors import PrimadError as PrimadError
+    from primad.errors import ProblemError as ProblemError
+    from primad.errors import ProgramError as ProgramError
+    from primad.errors import ShapeError as ShapeError
+    from primad.errors import StepsError as StepsError
+    from primad.errors import TracingError as TracingError
+    from primad.functional.control.branches import cond as cond
+    from primad.functional.control.branches import switch as switch
+    from primad.functional.control.checkpointing import checkpoint as checkpoint
+    from primad.functional.control.mapping import vmap as vmap
+    from primad.functional.control.user_loops import associative_scan as associative_scan
+    from primad.functional.control.user_loops import fori_loop as fori_loop
+    from primad.functional.control.user_loops import map as map
+    from primad.functional.control.user_loops import scan as scan
+    from primad.functional.control.while_loops import while_loop as while_loop
+    from primad.functional.derivatives.first_order import jvp as jvp
+    from primad.functional.derivatives.first_order import linear_transpose as linear_transpose
+    from primad.functional.derivatives.first_order import linearize as linearize
+    from primad.functional.derivatives.first_order import vjp as vjp
+    from primad.functional.derivatives.gradient_checks import check_grads as check_grads
+    from primad.functional.derivatives.gradients import grad as grad
+    from primad.functional.derivatives.gradients import value_and_grad as value_and_grad
+    from primad.functional.derivatives.higher_order import derivative as derivative
+    from primad.functional.derivatives.higher_order import hvp as hvp
+    from primad.functional.derivatives.higher_order import laplacian as laplacian
+    from primad.functional.derivatives.higher_order import taylor as taylor
+    from primad.functional.derivatives.lazy_arrays import Hessian as Hessian
+    from primad.functional.derivatives.lazy_arrays import Jacobian as Jacobian
+    from primad.functional.derivatives.lazy_matrices import hessian as hessian
+    from primad.functional.derivatives.lazy_matrices import jacfwd as jacfwd
+    from primad.functional.derivatives.lazy_matrices import jacobian as jacobian
+    from primad.functional.derivatives.lazy_matrices import jacrev as jacrev
+    from primad.functional.derivatives.wirtinger import wirtinger as wirtinger
+    from primad.functional.jit import jit as jit
+    from primad.functional.parsing import parse as parse
+    from primad.functional.recorded_values import stop_gradient as stop_gradient
+    from primad.functional.recorded_values import value as value
+    from primad.functional.rules.custom_rules import custom_jvp as custom_jvp
+    from primad.functional.rules.custom_rules import custom_vjp as custom_vjp
+    from primad.functional.rules.opaque import opaque as opaque
+    from primad.ir.array_types import ArrayType as ArrayType
+    from primad.ir.program import Cost as Cost
+    from primad.ir.program import Program as Program
+    from primad.ops.linalg.eigen import MatrixFunctions
+    from primad.ops.record.fields import Law as Law
+    from primad.ops.record.kinds import composite as composite
+    from primad.ops.record.kinds import custom as custom
+    from primad.ops.record.kinds import elementwise as elementwise
+    from primad.ops.record.kinds import linear as linear
+    from primad.ops.record.kinds import multilinear as multilinear
+    from primad.ops.record.kinds import piecewise_constant as piecewise_constant
+    from primad.ops.record.primitive import Primitive as Primitive
+    from primad.parallel.job import ranks as ranks
+    from primad.parallel.shares import Share as Share
+    from primad.parallel.threads import get_num_threads as get_num_threads
+    from primad.parallel.threads import set_num_threads as set_num_threads
+    from primad.recording.traced_array import TracedArray as TracedArray
+    from primad.recording.tracing import trace as trace
+    from primad.simplify import simplify as simplify
+    from primad.transforms.lowering import lower as lower
+    from primad.verify import verify as verify
 
 __version__ = "0.1.0"
 
