@@ -98,6 +98,7 @@ class _Llvm:
     """
 
     def __init__(self) -> None:
+        _load_library()
         import llvmlite.binding as llvm  # not there on all platforms
 
         llvm.initialize_native_target()
@@ -268,7 +269,7 @@ def _started() -> tuple[str, ...] | None:
     Raises:
         ImportError: without llvmlite.
     """
-    library = _folder("llvmlite") / "binding" / "libllvmlite.so"
+    library = _library()
     try:
         about, boot = library.stat(), _BOOT.read_text()
     except OSError:
@@ -276,6 +277,17 @@ def _started() -> tuple[str, ...] | None:
     features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
     processor = platform.machine(), " ".join([name for name, there in features.items() if there])
     return ("processor", boot, *processor, f"{library} {about.st_size} {about.st_mtime_ns}")
+
+
+def _library() -> Path:
+    """Return the file that llvmlite loads."""
+    return _folder("llvmlite") / "binding" / "libllvmlite.so"
+
+
+def _load_library() -> None:
+    """Load LLVM while other threads run Python, which they can't while llvmlite's own call does."""
+    with suppress(OSError, AttributeError):  # where files are called otherwise, llvmlite knows
+        ctypes.CDLL(None).dlopen(os.fsencode(_library()), os.RTLD_NOW)
 
 
 WRITTEN: ContextVar[Callable[[], object]] = ContextVar("written", default=lambda: None)
