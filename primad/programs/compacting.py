@@ -12,6 +12,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
+from primad.ops.record.primitive import project
 from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
 FILLED_FROM = 2**18
@@ -37,13 +38,18 @@ def compact(program: Program) -> Program:
 
 
 def _may_hold_loops(program: Program) -> bool:
-    """Say whether a program is long, or a line of it was recorded as often as a loop has steps.
+    """Say whether a program is long, or an op of a line was recorded as often as a loop has steps.
 
     Of ops that are recorded as one, which loops become when they are written out, there are as many then too.
     """
     if len(program.nodes) >= FEWEST_NODES or not program.lines:
         return len(program.nodes) >= FEWEST_STEPS
-    return max(Counter(program.lines.values()).values()) >= FEWEST_STEPS
+    times = Counter([(line, node.op) for node, line in program.lines.items() if _computes(node)])
+    return max(times.values(), default=0) >= FEWEST_STEPS
+
+
+def _computes(node: Node) -> bool:
+    return not isinstance(node.op, Leaf) and node.op is not project
 
 
 def _is_long_chain(program: Program) -> bool:

@@ -25,6 +25,28 @@ def repeated(times: int) -> Program:
     return primad.trace(run)(np.ones(3))
 
 
+def of_several_ops() -> Program:
+    """Return a program of a line with more ops than a loop has steps, each of them a few times."""
+
+    def run(x: Any, y: Any) -> Any:
+        return np.cos(np.sin(np.tanh(x * y))) + np.exp(np.sin(x + y)) * np.cos(x - y) + np.sum(np.sqrt(x)) * np.tanh(y)
+
+    program = primad.trace(run)(np.ones(3), np.ones(3))
+    assert len(program.lines) > FEWEST_STEPS
+    return program
+
+
+def of_parts() -> Program:
+    """Return a program of a line that takes more parts of a result than a loop has steps."""
+
+    def run(x: Any) -> Any:
+        return primad.scan(lambda parts, _: ([2.0 * part for part in parts], None), [x] * (FEWEST_STEPS + 1), length=2)
+
+    program = primad.trace(run)(np.ones(3))
+    assert len(program.lines) > FEWEST_STEPS
+    return program
+
+
 def on_lines_of_their_own(program: Program) -> Program:
     """Give every op of a program a line that no other has."""
     program.lines = {node: f"line {i}" for i, node in enumerate(program.lines)}
@@ -45,8 +67,19 @@ def without_lines(program: Program) -> Program:
         (on_lines_of_their_own(repeated(FEWEST_NODES)), True),  # long, however it was written
         (without_lines(repeated(2 * FEWEST_STEPS)), True),  # read from a text, which says nothing of lines
         (without_lines(repeated(FEWEST_STEPS - 2)), False),
+        (of_several_ops(), False),
+        (of_parts(), False),
     ],
-    ids=["a loop", "a short one", "lines of their own", "a long one", "no lines", "no lines, short"],
+    ids=[
+        "a loop",
+        "a short one",
+        "lines of their own",
+        "a long one",
+        "no lines",
+        "no lines, short",
+        "several ops",
+        "parts",
+    ],
 )
 def test_loops_are_looked_for_where_there_may_be_some(
     program: Program, is_looked_at: bool, monkeypatch: pytest.MonkeyPatch
