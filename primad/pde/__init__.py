@@ -29,6 +29,7 @@ from primad.pde.fields.field_operators import (
     strain,
 )
 from primad.pde.fields.flux_operators import flux_divergence
+from primad.pde.fields.integrals import integral
 from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.spectral_derivatives import spectral_derivative
 from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
@@ -76,6 +77,7 @@ __all__ = [
     "flux_divergence",
     "gradient",
     "hessian",
+    "integral",
     "laplacian",
     "manufactured",
     "material_derivative",

@@ -40,7 +40,7 @@ WRITTEN = {
     # data and models
     "PDE": "pde.Problem(equation, domain, conditions)",
     "TimePDE": "pde.Problem(equation, domain * pde.Time(0, 1), conditions)",
-    "IDE": "an integral is a further unknown w with an equation, w.x - K(x)·u; or primad.residual_of takes it",
+    "IDE": "pde.Problem, with pde.integral(lambda s: K(x, s) * u(s), 0, x) in the equation",
     "FPDE": "there are no fractional derivatives",
     "TimeFPDE": "there are no fractional derivatives",
     "Triple": "there are no operators from data; from an equation pde.Problem(…, family=…) learns one",

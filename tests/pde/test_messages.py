@@ -33,7 +33,13 @@ def solution() -> pde.Solution:
 
 
 MESSAGES = {
-    "a value elsewhere": (lambda: problem(equation=lambda u, x: u(x / 2)), "SymPy's for primad.residual_of"),
+    "a value elsewhere": (lambda: problem(equation=lambda u, x: u(x / 2)), "write u(x, y) with all of them"),
+    "a value nowhere": (lambda: problem(equation=lambda u, x: u(x=x + 2)), "keep the limits of integrals"),
+    "a value without a place": (lambda: problem(equation=lambda u: u()), "write u itself"),
+    "a place by another name": (lambda: problem(equation=lambda u: u(z=1.0)), "write u(x=x / 2)"),
+    "an integral of values": (lambda: problem(equation=lambda u: pde.integral(u.value, 0, 1)), "lambda s:"),
+    "an endless integral": (lambda: problem(equation=lambda u: pde.integral(u, 0, np.inf)), "where the integrand is"),
+    "no nodes": (lambda: problem(quadrature=0), "a positive integer, got 0"),
     "a derivative by a transform": (lambda: problem(equation=lambda u, x, y: primad.grad(u)(x, y)), "write u, u.x"),
     "a part that is a function": (lambda: pde.Dirichlet(on=lambda x: x == 0, u=0), "domain.named(inlet=lambda x, y"),
     "a part that is a number": (lambda: pde.Neumann(0, u=0), 'write on="x-"'),

@@ -9,6 +9,7 @@ from primad.errors import ProblemError
 from primad.pde.elements.weak_forms import WeakForm
 from primad.pde.geometry.intervals import time_of
 from primad.pde.problem.boundary_checks import concerned
+from primad.pde.problem.box_statements import ELSEWHERE
 from primad.pde.problem.conditions import Condition, Neumann
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def weak_form(problem: Problem) -> WeakForm:
         _refuse(f"{len(equations)} equations for {len(problem.unknowns)} unknowns", "one equation for one unknown")
     if problem.family:
         _refuse("a family", "one problem at a time")
+    if problem.integrals | problem.elsewhere:
+        _refuse(ELSEWHERE, "values and derivatives at points")
     if time is not None:
         _refuse(f"the time {time}", "problems in space")
     (equation,) = statement.equations

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from primad import numpy as pnp
 from primad.errors import ShapeError, TracingError
+from primad.pde.equations.written_terms import EquationSymbols, Terms, check_integrals
 from primad.pde.fields.named_fields import FieldAt
+from primad.pde.written_names import names_in
 from primad.recording import tree
 from primad.system.deferred import sympy
 
@@ -20,6 +22,8 @@ class Equation:
         expression: a SymPy `Eq`, an expression that is to be zero, a matrix of these, or a tuple, list or dict.
         functions: known functions of the equation, such as data, as functions of as many numbers.
         name: what it is called.
+        coordinates: names, in the order of the arguments of unknown functions; needed where these occur at other places
+            only, as in an integral. A `Problem` gives those of its domain.
 
     Attributes:
         residuals: the expressions that are to be zero, in the tree of the equation.
@@ -38,7 +42,12 @@ class Equation:
     """
 
     def __init__(
-        self, expression: Any, *, functions: Mapping[Any, Callable[..., Any]] | None = None, name: str = ""
+        self,
+        expression: Any,
+        *,
+        functions: Mapping[Any, Callable[..., Any]] | None = None,
+        name: str = "",
+        coordinates: str | Sequence[str] = (),
     ) -> None:
         from primad.symbolic.from_expressions import elements  # loads when it is called, with SymPy
         from primad.symbolic.residual_functions import difference
@@ -47,62 +56,18 @@ class Equation:
         self.functions = dict(functions or {})
         self.residuals = tree.map(lambda each: difference(each, "Equation"), expression)
         self._flat = [each for leaf in tree.leaves(self.residuals) for each in elements(leaf, "Equation")[1]]
-        heads = {
-            getattr(known, "func", known) if isinstance(known, sympy.core.function.AppliedUndef) else known
-            for known in self.functions
-        }
-        found = {
-            atom
-            for each in self._flat
-            for atom in each.atoms(sympy.core.function.AppliedUndef)
-            if atom.func not in heads
-        }
-        by_name: dict[str, Any] = {}
-        for atom in sorted(found, key=str):
-            if by_name.setdefault(str(atom.func), atom) != atom:
-                raise TracingError(
-                    f"Equation: {atom.func} is taken at different places, {by_name[str(atom.func)]} and {atom}",
-                    why="A field is given at the points of the equation.",
-                    fix="use primad.residual_of, whose unknowns are functions that may be called anywhere.",
-                )
-        if not by_name:
-            raise TracingError("Equation: there is no unknown function", fix="write u as sympy.Function('u')(x, t).")
-        self.unknowns: tuple[Any, ...] = tuple(by_name.values())
-        places = [symbol for unknown in self.unknowns for symbol in unknown.args]
-        for place in places:
-            if not isinstance(place, sympy.Symbol):
-                raise TracingError(
-                    f"Equation: the unknown functions are taken at {place}, which is no coordinate",
-                    fix="primad.residual_of takes such equations, as u(0, t) and u(2 * x, t).",
-                )
-        self.coordinates: tuple[Any, ...] = tuple(dict.fromkeys(places))
+        self.unknowns: tuple[Any, ...] = _unknowns(self._flat, _heads(self.functions), names_in(coordinates))
+        self.coordinates: tuple[Any, ...] = tuple(dict.fromkeys(symbol for u in self.unknowns for symbol in u.args))
+        for each in self._flat:
+            check_integrals(each, [str(symbol) for symbol in self.coordinates])
         symbols = {symbol for each in self._flat for symbol in each.free_symbols}
         self.coefficients: tuple[Any, ...] = tuple(sorted(symbols - set(self.coordinates), key=str))
         names = [str(each) for each in (*(unknown.func for unknown in self.unknowns), *self.coefficients)]
         parameters = [inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in names]
         self.__signature__ = inspect.Signature(parameters)
         self.__name__ = name or "equation"
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Put a symbol in the place of each derivative, and compile what is left."""
-        from primad.symbolic.from_expressions import Compiled  # loads when it is called, with SymPy
-        from primad.symbolic.translation import number_kind
-
-        atoms: dict[Any, Any] = {}
-        prepared = []
-        for each in self._flat:
-            expression = each.doit(integrals=False)
-            derivatives = sorted(expression.atoms(sympy.Derivative), key=str)
-            own = [d for d in derivatives if d.expr in self.unknowns]
-            for atom in (*own, *self.unknowns):  # derivatives first, which contain the functions
-                base = atom.expr if isinstance(atom, sympy.Derivative) else atom
-                atoms.setdefault(atom, sympy.Dummy(str(atom), **number_kind(base.func)))
-                expression = expression.xreplace({atom: atoms[atom]})
-            prepared.append(expression)
-        self._derivatives = list(atoms)
-        arguments = [*atoms.values(), *self.coordinates, *self.coefficients]
-        self._compiled = Compiled(prepared, arguments, list(self.functions), "Equation")
+        known = EquationSymbols({u.func: u for u in self.unknowns}, self.coordinates, self.coefficients, self.functions)
+        self._terms = Terms([each.doit(integrals=False) for each in self._flat], known)
 
     def __call__(self, *fields: Any, **values: Any) -> Any:
         """Return the residuals at the points of fields.
@@ -141,16 +106,13 @@ class Equation:
                     fix=f"make it complex wherever it stands: sympy.Function({str(unknown.func)!r}, complex=True).",
                 )
             found[unknown] = value
-        arrays = []
-        for atom in self._derivatives:
-            unknown, along = _derivative(atom)
-            arrays.append(found[unknown].d(" ".join(along)))
-        first = found[self.unknowns[0]]
-        arrays += [self._coordinate(symbol, found) for symbol in self.coordinates]
-        arrays += [given[str(symbol)] for symbol in self.coefficients]
-        arrays = [each.value if isinstance(each, FieldAt) else each for each in arrays]
-        results = iter(self._compiled(arrays, list(self.functions.values())))
-        shape = first.shape_of_points
+        known: dict[Any, Any] = {unknown.func: field for unknown, field in found.items()}
+        known.update({symbol: self._coordinate(symbol, found) for symbol in self.coordinates})
+        for symbol in self.coefficients:
+            value = given[str(symbol)]
+            known[symbol] = value.value if isinstance(value, FieldAt) else value
+        results = iter(self._terms(known))
+        shape = found[self.unknowns[0]].shape_of_points
         return tree.map(lambda leaf: _arranged(leaf, results, shape), self.residuals)
 
     def _coordinate(self, symbol: Any, found: Mapping[Any, FieldAt]) -> Any:
@@ -173,8 +135,14 @@ class Equation:
                 f"{self!r}: there is no expression for {missing[0]}",
                 fix=f"pass {{'{missing[0].func}': …}}, an expression of SymPy for each unknown.",
             )
-        chosen = {unknown: sympy.sympify(named[str(unknown.func)], strict=True) for unknown in self.unknowns}
-        return tree.map(lambda each: each.subs(chosen, simultaneous=True).doit(integrals=False), self.residuals)
+
+        def solved(each: Any) -> Any:
+            for unknown in self.unknowns:
+                chosen = sympy.sympify(named[str(unknown.func)], strict=True)
+                each = each.replace(unknown.func, sympy.Lambda(unknown.args, chosen))
+            return each.doit(integrals=False)
+
+        return tree.map(solved, self.residuals)
 
     def _repr_latex_(self) -> str:
         """Return the equation in LaTeX, for notebooks."""
@@ -214,8 +182,54 @@ def _arranged(leaf: Any, results: Any, points: tuple[int, ...]) -> Any:
     return pnp.reshape(pnp.stack(found, axis=-1), (*points, *shape)) if shape else found[0]
 
 
-def _derivative(atom: Any) -> tuple[Any, list[str]]:
-    """Return the unknown function, and the names of the coordinates along which it is differentiated."""
-    if not isinstance(atom, sympy.Derivative):
-        return atom, []
-    return atom.expr, [str(symbol) for symbol, times in atom.variable_count for _ in range(int(times))]
+def _heads(functions: Mapping[Any, Any]) -> set[Any]:
+    """Return known functions themselves where they may have arguments: f for f(x)."""
+    applied = sympy.core.function.AppliedUndef
+    return {getattr(known, "func", known) if isinstance(known, applied) else known for known in functions}
+
+
+def _unknowns(expressions: Sequence[Any], known: set[Any], coordinates: Sequence[str]) -> tuple[Any, ...]:
+    """Return the unknown functions of an equation as they stand at its points, u(x, t).
+
+    Raises:
+        TracingError: if there are none, or it is not said which places are those points.
+    """
+    found: dict[Any, set[Any]] = {}
+    for each in expressions:
+        _note(each, known, frozenset(), found)
+    if not found:
+        raise TracingError("Equation: there is no unknown function", fix="write u as sympy.Function('u')(x, t).")
+    symbols = {str(symbol): symbol for each in expressions for symbol in each.free_symbols}
+    chosen = []
+    for function in sorted(found, key=str):
+        places = [at for at in found[function] if at[0] == "point"]
+        atoms = [atom for _, atom in places if not coordinates or {str(x) for x in atom.args} <= set(coordinates)]
+        if not atoms and len(found[function]) == len(places):
+            atoms = [atom for _, atom in places]  # at no coordinates, which the problem says
+        counts = {len(atom.args) for _, atom in found[function]}
+        if len(atoms) > 1 or (not atoms and counts != {len(coordinates)}):
+            shown = " and ".join(sorted(str(atom) for atom in (atoms or [atom for _, atom in found[function]])))
+            raise TracingError(
+                f"Equation: {function} is taken at {shown}: which are the points of the equation is not said",
+                why="They are where an unknown function is taken at coordinates alone, as u(x, t), and once.",
+                fix='name the coordinates in the order of the arguments: pde.Equation(…, coordinates="x t").',
+            )
+        own = [symbols.get(name, sympy.Symbol(name)) for name in coordinates]
+        chosen.append(atoms[0] if atoms else function(*own))
+    return tuple(chosen)
+
+
+def _note(expression: Any, known: set[Any], bound: frozenset[Any], found: dict[Any, set[Any]]) -> None:
+    """Note where unknown functions are taken: at a point of the equation, or elsewhere."""
+    if isinstance(expression, sympy.core.function.AppliedUndef) and expression.func not in known:
+        alone = all(isinstance(x, sympy.Symbol) and x not in bound for x in expression.args)
+        different = len(set(expression.args)) == len(expression.args)
+        found.setdefault(expression.func, set()).add(("point" if alone and different else "elsewhere", expression))
+    if isinstance(expression, (sympy.Integral, sympy.Subs)):
+        inner = [limit[0] for limit in expression.limits] if hasattr(expression, "limits") else expression.variables
+        _note(expression.args[0], known, bound | set(inner), found)
+        for rest in expression.args[1:]:
+            _note(rest, known, bound, found)
+        return
+    for part in expression.args:
+        _note(part, known, bound, found)

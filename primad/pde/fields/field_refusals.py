@@ -10,12 +10,11 @@ from primad.pde.fields.coordinate_names import Coordinates
 
 
 def called() -> PrimadError:
-    """Return the error for a field at points that is called."""
+    """Return the error for an unknown that is called where only its derivatives at points are known."""
     return TracingError(
-        "a field at points is called as a function",
-        why="It stands for its values at these points, and knows no others.",
-        fix="write u, u.x or u.d('xx'); an equation with values elsewhere, as u(x / 2), is one of SymPy's for "
-        "primad.residual_of.",
+        "an unknown is asked at another place",
+        why="Only its values and derivatives at given points are known here.",
+        fix="write u, u.x or u.d('xx'); with values elsewhere, as u(x / 2), an equation is solved by a network.",
     )
 
 
@@ -63,7 +62,9 @@ def written(name: str, known: Coordinates) -> str:
 
 
 def of_values(error: PrimadError, known: Coordinates) -> PrimadError:
-    """Return the error for an attribute of values that names a derivative, with what to write."""
+    """Return the error for a derivative that is written as of values, or of a function, with what to write."""
+    if error.what.startswith("grad(FieldAt)"):
+        return error.with_fix(f"derivatives of a field at points have names: write u, u.{known.names[0]}.")
     found = re.search(r"traced array has no attribute '(\w+)'", error.what)
     if not found:
         return error

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from primad.pde.fields.field_refusals import called
 from primad.pde.fields.named_fields import TIME, Field, FieldAt
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
@@ -30,6 +31,10 @@ class GivenField(FieldAt):
         self.field = Field(lambda *point: point[0], of.names, space=space_of(of), time=time_of(of) or TIME)
         self.component, self.shape_of_points, self._name, self._take = None, shape, name, take
         self._known = {}
+
+    def __call__(self, *arguments: Any, **named: Any) -> FieldAt:
+        """Raise: values elsewhere are not known."""
+        raise called()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ from primad.functional.derived_calls import Call
 from primad.pde.fields import field_display
 from primad.pde.fields.coordinate_names import Coordinates, coordinates, derivative_text
 from primad.pde.fields.field_recording import recorded
-from primad.pde.fields.field_refusals import axes_taken, called, likely, no_component, written
+from primad.pde.fields.field_refusals import axes_taken, likely, no_component, written
+from primad.pde.fields.values_elsewhere import KnownPlaces, elsewhere
 from primad.pde.written_names import names_in
 from primad.programs.jacobians.differential_operators import Term, grouped, partial_
 from primad.recording.traced_array import is_traced
@@ -65,9 +66,9 @@ class Field:
     ) -> None:
         check_function(function, "Field: ")
         self.function = function
-        self.coordinates = _coordinates(coordinates)
-        self.components = names_in(components or ())
+        self.coordinates, self.components = _coordinates(coordinates), names_in(components or ())
         self.batched, self.family, self.time = batched, family, time
+        self.places: KnownPlaces | None = None
         self.space = names_in([n for n in self.coordinates.names if n != time] if space is None else space)
         taken = [name for name in self.components if name in self.coordinates.directions]
         taken += [name for name in (*self.coordinates.names, *self.components) if hasattr(FieldAt, name)]
@@ -183,14 +184,13 @@ class FieldAt:
     __array_priority__ = 1100
 
     def __init__(self, field: Field, call: Call, points: tuple[int, ...], component: int | None = None) -> None:
-        self.field, self.shape_of_points, self.component = field, points, component
-        self._call = call
+        self.field, self.shape_of_points, self.component, self._call = field, points, component, call
         self._known: dict[tuple[str, ...], Any] = {}
         self.asked: set[tuple[str, ...]] = set()
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Raise: values elsewhere are not known."""
-        raise called()
+    def __call__(self, *arguments: Any, **named: Any) -> FieldAt:
+        """Return the field at other points: `u(x, t - 1)`, or `u(t=t - 1)` where other coordinates stay as they are."""
+        return elsewhere(self, arguments, named)
 
     @property
     def value(self) -> Any:

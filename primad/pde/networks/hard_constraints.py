@@ -14,6 +14,7 @@ from primad.functional.derivatives.first_order import jvp
 from primad.ir.array_types import is_complex
 from primad.numpy.shapes.shaping import concatenate, stack
 from primad.pde.fields.named_fields import TIME, Field, FieldAt
+from primad.pde.fields.values_elsewhere import KnownPlaces
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.geometry.point_arguments import FEW, ConstantValue, Place, Point, moved, number
@@ -82,12 +83,14 @@ class SharedNetwork:
         network: what computes them.
         inputs: what it gets of a point.
         imposed: what holds of each unknown by construction.
+        past: what is known of unknowns before the start.
     """
 
     names: tuple[str, ...]
     network: Network
     inputs: Inputs
     imposed: Mapping[str, Imposed]
+    past: Mapping[str, Function] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -128,6 +131,31 @@ class SharedNetwork:
             check_parts(name, outputs.dtype, one)
         return found[0] if len(found) == 1 else stack(found, axis=-1)
 
+    def at_any_time(self, domain: Domain, params: Tree, point: Point, functions: Any = None) -> Any:
+        """Return what `at` does, and before the start what is known of the past.
+
+        Each of both is asked at the times that it is for, and at the start in the place of others: what it would return
+        there might be no number, and its derivatives count.
+
+        Args:
+            domain: of the problem.
+            params: of the network.
+            point: the point.
+            functions: as `at` takes them.
+        """
+        time = clock(domain)
+        name, start = time.names[0], time.low
+        t = point[name]
+        before = t < start
+        later, earlier = (moved(point, name, np.where(*which)) for which in ((before, start, t), (before, t, start)))
+        found = self.at(params, later, functions)
+        each = [found[..., i] for i in range(len(self.names))] if len(self.names) > 1 else [found]
+        known = [
+            np.where(before, self.past[name](earlier), one) if name in self.past else one
+            for name, one in zip(self.names, each, strict=True)
+        ]
+        return known[0] if len(known) == 1 else stack(known, axis=-1)
+
     def on(self, domain: Domain, params: Tree, at: Any, functions: Any = None) -> FieldAt:
         """Return the unknowns at points: of few coordinates; of many those of space are one array.
 
@@ -142,15 +170,21 @@ class SharedNetwork:
         few, count = len(names) <= FEW, len(space)
         together = 0 if few else count if names[:count] == space else len(names)
 
-        def unknowns(*given: Any) -> Any:
+        def point(*given: Any) -> Point:
             if few:
-                return self.at(params, dict(zip(names, given, strict=True)), functions)
-            whole = concatenate([given[0], stack(given[1:])]) if given[1:] else given[0]
-            return self.at(params, Place(names, whole), functions)
+                return dict(zip(names, given, strict=True))
+            return Place(names, concatenate([given[0], stack(given[1:])]) if given[1:] else given[0])
 
         arguments = ([f"({' '.join(names[:together])})"] if together else []) + [*names[together:]]
-        in_family = functions is not None
-        return Field(unknowns, " ".join(arguments), components, family=in_family, space=space, time=time).on(at)
+
+        def made(function: Callable[..., Any]) -> Field:
+            in_family = functions is not None
+            return Field(function, " ".join(arguments), components, family=in_family, space=space, time=time)
+
+        found = made(lambda *given: self.at(params, point(*given), functions))
+        known = made(lambda *given: self.at_any_time(domain, params, point(*given), functions)) if self.past else found
+        found.places = KnownPlaces(domain, self.names, known, tuple(self.past))
+        return found.on(at)
 
 
 def as_function(value: Value) -> Function:

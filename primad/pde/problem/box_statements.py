@@ -14,6 +14,9 @@ from primad.pde.problem.conditions import Condition
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
+ELSEWHERE = "an integral in an equation, or an unknown at another place"
+"""What no grid method takes."""
+
 
 def check_box(problem: Problem, method: str, kinds: Collection[str]) -> None:
     """Raise if a problem is none that a grid method solves on a box, whatever its equations say.
@@ -31,6 +34,8 @@ def check_box(problem: Problem, method: str, kinds: Collection[str]) -> None:
         refuse(method, "a complex unknown", "real ones")
     if problem.family:
         refuse(method, "a family", "one problem at a time")
+    if problem.integrals | problem.elsewhere:
+        refuse(method, ELSEWHERE, "values and derivatives at points")
     factors = factors_of(domain)
     if time is None or not space_of(domain) or not all(type(factor) in (Interval, Time) for factor in factors):
         refuse(method, f"the domain {domain!r}", "intervals and boxes, times an interval of time")

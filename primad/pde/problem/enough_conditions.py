@@ -12,7 +12,7 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.problem.boundary_checks import concerned
 from primad.pde.problem.conditions import Condition, Data, Dirichlet, Free, Initial, Periodic
-from primad.pde.problem.inner_conditions import Integral, Interface
+from primad.pde.problem.inner_conditions import Integral, Interface, Past
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -63,6 +63,13 @@ def check_handed_on(problem: Problem) -> None:
             fix="solve the family over the whole time, or march for one function, without family=.",
         )
     time = clock(problem.domain).names[0]
+    if any(isinstance(one, Past) for one in problem.statement.conditions):
+        raise ProblemError(
+            "march: the problem of a window has a past",
+            why="A window hands on what unknowns are at its end, and delays ask for what they were before.",
+            fix="solve over the whole time at once, or make a problem for each window whose pde.Past is the solution "
+            "before: pde.Past(u=before.u).",
+        )
     for name in problem.unknowns:
         order = _order(problem, name, time)
         if order > 1 or any(isinstance(one, Initial) and one.order for one in _of(problem, name)):

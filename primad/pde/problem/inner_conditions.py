@@ -1,4 +1,4 @@
-"""What holds inside a domain: between materials, in the mean, in a part of it."""
+"""What holds elsewhere than on the boundary: between materials, in the mean, in a part of it, before the start."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.sampling import Points
-from primad.pde.problem.conditions import Condition, weight_of
+from primad.pde.problem.conditions import Condition, Initial, Value, weight_of
 
-__all__ = ["Integral", "Interface", "Within"]
+__all__ = ["Integral", "Interface", "Past", "Within"]
 
 
 class Interface(Condition):
@@ -106,3 +106,28 @@ class Within:
     def __init__(self, domain: Domain, equation: Callable[..., Any], *, weight: float | None = None) -> None:
         self.domain, self.equation = domain, equation
         self.weight = weight_of(weight, "the weight of an equation")
+
+
+class Past(Initial):
+    """Unknowns have given values at the start and before it, where delays ask for them: `Past(u=lambda t: np.cos(t))`.
+
+    Equations ask by calling unknowns: `lambda u, t: u.t + u(t - 1)`.
+
+    Args:
+        hard: of the values at the start: True to insist on them by construction, False to fit them at points; None for
+            what is possible.
+        weight: of their mean square, where they are fitted.
+        **values: a number, or a function of coordinates by name, for each unknown.
+
+    Example:
+        >>> import numpy as np
+        >>> from primad import pde
+        >>> def oscillator(u, t):
+        ...     return u.t + u(t - np.pi / 2)
+        >>> p = pde.Problem(oscillator, pde.Time(0, 2), pde.Past(u=lambda t: np.cos(t)), network=pde.MLP(8, 1))
+        >>> bool(p.solve(steps=30, points=30, progress=False).error(u=lambda t: np.cos(t)) < 1e-3)
+        True
+    """
+
+    def __init__(self, *unnamed: Any, hard: bool | None = None, weight: float | None = None, **values: Value) -> None:
+        super().__init__(*unnamed, order=0, hard=hard, weight=weight, **values)

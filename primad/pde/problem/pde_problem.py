@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import MissingAttributeError, warn
+from primad.errors import warn
 from primad.functional.export.distribute import distribute
 from primad.functional.jit import jit
-from primad.ir.array_types import is_complex
 from primad.numpy.shapes.shaping import reshape, stack
 from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
 from primad.pde.elements.discretisation import by_elements
 from primad.pde.families.family import Family
 from primad.pde.families.input_functions import InputFunctions
-from primad.pde.fields.coordinate_names import coordinates
-from primad.pde.fields.field_refusals import of_values
+from primad.pde.fields.integrals import NODES, Quadrature, checked_nodes, integrating
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.geometry.domains import Domain
@@ -32,7 +30,7 @@ from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import SharedNetwork
 from primad.pde.problem.conditions import Condition, Data
 from primad.pde.problem.enough_conditions import check_posed
-from primad.pde.problem.residual_checks import check_residuals
+from primad.pde.problem.residual_checks import check_elsewhere, labels_of, plain
 from primad.pde.problem.settings import settings_of, unknown_method, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
 from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of, real_residuals
@@ -44,7 +42,6 @@ from primad.pde.solve.solution_files import load_parameters
 from primad.pde.solve.solving import solve
 from primad.pde.volumes.finite_volumes import by_volumes
 from primad.recording import tree
-from primad.recording.tracing import trace
 from primad.system.tracebacks import entrance
 
 __all__ = ["Problem"]
@@ -80,6 +77,7 @@ class Problem:
         family: functions that the problem is given, by name, and how they are drawn: `{"v": GaussianProcess("x")}`. The
             unknowns are learned for all of them; equations ask for `v` as for an unknown, and networks get it too.
         points_order: the order in which points are drawn: "sobol", "latin", "uniform" or "grid".
+        quadrature: points of Gauss and Legendre for each integral in an equation, `pde.integral` or SymPy's.
 
     Raises:
         ProblemError: if something is missing, not known, or contradicts something else.
@@ -109,8 +107,9 @@ class Problem:
         constants: Mapping[str, Any] | None = None,
         family: Mapping[str, InputFunctions] | None = None,
         points_order: str = "sobol",
+        quadrature: int = NODES,
     ) -> None:
-        self.domain = domain
+        self.domain, self.quadrature = domain, checked_nodes(quadrature, "the quadrature of a problem")
         self.statement: Statement = stated(
             equations, domain, conditions, unknowns, network, coefficients or {}, constants or {}, family
         )
@@ -120,8 +119,11 @@ class Problem:
         self.asked: dict[str, dict[str, set[tuple[str, ...]]]] = {}
         self.learned: set[str] = set()
         self.complex: set[str] = set()
-        self.labels = {name: self._labels(term) for name, term in self.terms.items()}
+        self.integrals: set[str] = set()
+        self.elsewhere: set[str] = set()
+        self.labels = {name: labels_of(self, term) for name, term in self.terms.items()}
         check_posed(self)
+        check_elsewhere(self, self.init())
         self.evaluated = jit(self.values)
         self._compiled: dict[Any, Any] = {}
         self._processes: dict[int | None, OneProcess] = {}
@@ -157,7 +159,8 @@ class Problem:
         for names, network in statement.groups:
             periodic = frozenset(statement.periodic(names))
             inputs = Inputs(self.domain.names, self.domain.bounds, periodic)
-            groups.append(SharedNetwork(names, network, inputs, {name: by_construction[name] for name in names}))
+            held = {name: by_construction[name] for name in names}
+            groups.append(SharedNetwork(names, network, inputs, held, statement.past(names)))
         fitted = []
         for condition in statement.fitted():
             others = [name for name in getattr(condition, "values", ()) if (condition, name) not in done]
@@ -268,11 +271,12 @@ class Problem:
 
     def _stacked(self, params: Tree, name: str, row: Row) -> Any:
         leaves = tree.leaves(self.raw(params, self.terms[name], row))
-        return stack([reshape(_plain(leaf), (-1,)) for leaf in leaves], axis=1)
+        return stack([reshape(plain(leaf), (-1,)) for leaf in leaves], axis=1)
 
-    def raw(self, params: Tree, term: Term, row: Row) -> Any:
+    def raw(self, params: Tree, term: Term, row: Row, how: Quadrature | None = None) -> Any:
         """Return the residuals of a term, in the tree that its function returns; of a complex one its parts."""
-        return real_residuals(tree.map(_plain, term.residual(self.known(params, row), row)))
+        with integrating(how or Quadrature(self.quadrature)):
+            return real_residuals(tree.map(plain, term.residual(self.known(params, row), row)))
 
     def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:
         """Return half the sum of squares of the residuals times their scale: what an optimiser of losses takes."""
@@ -323,38 +327,6 @@ class Problem:
             found.update({group.names[0]: u} if len(group.names) == 1 else dict(zip(group.names, u, strict=True)))
         return {name: found[name] for name in self.unknowns}
 
-    def _labels(self, term: Term) -> tuple[str, ...]:
-        """Return the names of a term's residuals; check that they are such."""
-        row = {**term.draw(3, (0,)), **self.family.drawn((0,), 2)}
-
-        def recorded(params: Tree, row: Row) -> Any:
-            known = self.known(params, row)
-            try:
-                found = real_residuals(tree.map(_plain, term.residual(known, row)))
-            except MissingAttributeError as error:
-                raise of_values(error, coordinates(self.domain.names)) from None
-            self.asked[term.name] = {name: known[name].asked for name in self.unknowns}
-            self.complex |= {name for name in self.unknowns if is_complex(known[name].dtype)}
-            return found
-
-        given = self.init(), row
-        program = trace(recorded)(*given)
-        inside = set(program.nodes)
-        operands = tree.unflatten(tree.flatten(given)[1], program.inputs)[0]
-        wanted = set(tree.leaves(operands))
-        self.learned |= {name for name, operand in operands["coefficients"].items() if operand in inside}
-        sought = [leaf in wanted for leaf in program.inputs]
-        check_residuals(term.name, program, sought, self._shape(term, row))
-        if len(program.out_types) == 1:
-            return (term.name,)
-        paths = tree.paths(program.out_tree)
-        return tuple([f"{term.name} {' '.join(str(part) for part in path)}" for path in paths])
-
-    def _shape(self, term: Term, row: Row) -> tuple[int, ...]:
-        """Return the shape of a residual: of a family with an axis of functions."""
-        count = len(row["at"])
-        return () if term.kind == "integral" else (self.family.members(row), count) if self.family else (count,)
-
     def load(self, path: str | os.PathLike[str]) -> Solution:
         """Return the solution whose parameters `Solution.save` wrote.
 
@@ -392,7 +364,3 @@ class Problem:
         if method != "network":
             raise unknown_method(method)
         return solve(self, settings_of(settings))
-
-
-def _plain(leaf: Any) -> Any:
-    return leaf.value if isinstance(leaf, FieldAt) else leaf

@@ -21,9 +21,10 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Interval, factors_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.networks.field_networks import Network
+from primad.pde.networks.hard_constraints import as_function
 from primad.pde.problem.boundary_checks import check_boundary
 from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neumann, Periodic, Robin
-from primad.pde.problem.inner_conditions import Integral, Interface, Within
+from primad.pde.problem.inner_conditions import Integral, Interface, Past, Within
 from primad.pde.problem.named_arguments import check_arguments
 from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
@@ -80,6 +81,11 @@ class Statement:
         names = [*self.domain.names, *self.networks, *self.coefficients, *self.constants]
         names += [*self.family.inputs, "n", "points"]
         return dict.fromkeys(names, "")
+
+    def past(self, unknowns: Sequence[str]) -> dict[str, Callable[..., Any]]:
+        """Return what is known of unknowns before the start, as functions of points."""
+        told = [one for one in self.conditions if isinstance(one, Past)]
+        return {name: as_function(one.values[name]) for one in told for name in one.values if name in unknowns}
 
     def periodic(self, unknowns: Sequence[str]) -> list[str]:
         """Return the coordinates in which unknowns repeat."""
@@ -235,7 +241,7 @@ def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
             (one.domain, one.equation, one.weight) if isinstance(one, Within) else (domain, one, None)
         )
         if is_symbolic(function):
-            function = Equation(function, name=name)
+            function = Equation(function, name=name, coordinates=domain.names)
         if isinstance(function, Equation):
             _check_coordinates(function, domain, name)
         if not callable(function):
@@ -270,8 +276,7 @@ def _check_coordinates(equation: Equation, domain: Domain, name: str) -> None:
 
 def _check_used(statement: Statement) -> None:
     """Raise for an unknown or a coefficient that no function asks for."""
-    asked: set[str] = set()
-    everything = statement.everything()
+    asked, everything = set[str](), statement.everything()
     for _, function, *_ in statement.equations:
         asked |= set(check_arguments(function, everything, "an equation"))
     for condition in statement.conditions:

@@ -11,6 +11,7 @@ import numpy as np
 from primad.ir.law_families import LOCAL, without
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
+from primad.pde.fields.integrals import Quadrature
 from primad.pde.geometry.sampling import Array
 from primad.recording import tree
 from primad.recording.tracing import trace
@@ -30,6 +31,9 @@ OUTWEIGHED = 8.0
 ORDERS = 100.0
 """By which factor a mean square may be larger at points that a search has not seen: new points of a solution that holds
 between its points as well give a few times as much."""
+
+NODES_TRIED = 64
+"""Points at which integrals are computed with twice as many nodes."""
 
 
 class Residual(NamedTuple):
@@ -168,6 +172,38 @@ def unseen(problem: Problem, params: Tree, points: Drawn, fresh: Drawn, means: M
                     f"{before:.2g} there, and {after:.2g} at as many new ones, {_share(float(np.sqrt(after)), whole)} "
                     f"of {beside}. The solution may be wrong, whatever the loss. Take more points (points=…), drawn "
                     "anew where residuals are large: solve(resample=10, refine=0.5); and round off what jumps."
+                )
+    return found
+
+
+def coarse(problem: Problem, params: Tree, points: Drawn) -> str:
+    """Return in words which equation changes with the number of nodes of its integrals; "" if none does.
+
+    What counts is more than what is left of the equation, and than rounding.
+
+    Args:
+        problem: the problem.
+        params: what was found.
+        points: those of the search.
+    """
+    worst, found = 1.0, ""
+    for name in sorted(problem.integrals):
+        term, row = problem.terms[name], points[name]
+        if term.kind == "equation":
+            row = {**row, "at": row["at"][:NODES_TRIED]}
+        once, twice = (
+            tree.leaves(problem.raw(params, term, row, Quadrature(problem.quadrature, times))) for times in (1, 2)
+        )
+        size = max(float(np.max(np.abs(one.value))) for one in problem.fields(params, row["at"], row).values())
+        for label, before, after in zip(problem.labels[name], once, twice, strict=True):
+            change = float(np.max(np.abs(after - before)))
+            left = float(np.sqrt(np.mean(np.square(before)))) + math.sqrt(np.finfo(float).eps) * size
+            if change > worst * left:
+                worst = change / left
+                found = (
+                    f"with twice as many points of its integrals, {label!r} changes by up to {change:.2g}, more than "
+                    f"what is left of it, {left:.2g}. Take more: pde.Problem(…, quadrature={2 * problem.quadrature}); "
+                    "and divide an integral where its integrand has a kink or is infinite."
                 )
     return found
 

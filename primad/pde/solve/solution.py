@@ -219,6 +219,7 @@ class Solution(Answers):
 
         Raises:
             EnclosureError: for an op of an equation that has no bounds.
+            ProblemError: if an equation has an integral, which is computed as a sum.
 
         Example:
             >>> from primad import pde

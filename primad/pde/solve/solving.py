@@ -18,11 +18,12 @@ from primad.optimize.nan_origin import first_not_finite
 from primad.optimize.parameter_vectors import Space
 from primad.pde.families.family import single
 from primad.pde.geometry.sampling import Array
+from primad.pde.problem.residual_checks import check_elsewhere
 from primad.pde.problem.settings import Settings
 from primad.pde.problem.weighting import Balance, causal_weights, refined, scaled
 from primad.pde.report.summary import summary
 from primad.pde.solve.history import History
-from primad.pde.solve.misfit import imbalance, unseen
+from primad.pde.solve.misfit import coarse, imbalance, unseen
 from primad.pde.solve.progress import Bar, Log
 from primad.pde.solve.run_checkpoints import Checkpoint, identity, restored
 from primad.pde.solve.solution import Solution
@@ -248,7 +249,19 @@ class Run:
             warn(unbalanced)
         if ended and (missed := self._missed()):
             warn(missed)
+        if ended and self.by.leads:
+            self._check_elsewhere(found.params)
         return found
+
+    def _check_elsewhere(self, params: Tree) -> None:
+        """Warn of integrals with too few nodes, and of coefficients with which unknowns are asked outside."""
+        if summed := coarse(self.problem, params, self.now.points):
+            warn(summed)
+        try:
+            check_elsewhere(self.problem, params)
+        except ProblemError as error:
+            learned = ", ".join(f"{name} = {np.asarray(value)}" for name, value in params["coefficients"].items())
+            warn(f"with {learned}, {error.what}: the network returns anything there. Begin with another value.")
 
     def _missed(self) -> str:
         """Return in words what holds at the points of the search only; all processes compute it."""

@@ -493,7 +493,7 @@ def test_formulas_of_functions_are_what_they_compute() -> None:
     ("equation", "words"),
     [
         (sympy.Eq(x, x), "no equation"),
-        (sympy.Function("u")(0, t) - U, "taken at"),
+        (sympy.Function("u")(t, x) - U, "taken at"),
         (sympy.Function("u")(sympy.Symbol("r"), t), "unknown functions of r, which is no coordinate"),
         (sympy.Function("w")(x, t), "asks for 'w'"),
         (U - nu, "asks for 'nu'"),

@@ -164,6 +164,8 @@ def _check_statement(problem: Problem) -> None:
     factors = factors_of(domain)
     if problem.complex or problem.family:
         refuse("a complex unknown or a family", "one real problem at a time: solution.given(…)")
+    if problem.integrals | problem.elsewhere:
+        refuse("an integral, or an unknown at another place", "values and derivatives at points")
     if len(problem.unknowns) != 1 or len(equations) != 1 or len(next(iter(problem.labels.values()))) != 1:
         refuse("several unknowns or equations", "one equation for one unknown, to which the principle applies")
     if not space_of(domain) or not all(type(factor) in (Interval, Time) for factor in factors):

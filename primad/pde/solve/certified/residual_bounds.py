@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.enclosures import IntervalArray, Range
+from primad.errors import ProblemError
 from primad.pde.problem.terms import Row, Term
 from primad.pde.solve.certified.box_budget import BoxBudget, box_budget
 from primad.recording import tree
@@ -88,10 +89,19 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
 
     Raises:
         EnclosureError: for an op of an equation that has no bounds.
+        ProblemError: if an equation has an integral.
     """
     problem = solution.problem
     bounds = np.asarray(problem.domain.bounds, float)
     terms = [term for term in problem.terms.values() if term.kind == "equation"]
+    if summed := [term.name for term in terms if term.name in problem.integrals]:
+        raise ProblemError(
+            f"certify: there is an integral in {summed[0]!r}",
+            why="It is computed as a sum over nodes: what would be proven is a bound with that sum in the place of the "
+            "integral.",
+            fix="look at solution.residuals(), at points; an integral from the beginning to t may be an unknown of its "
+            "own, with an equation w.t - u and pde.Initial(w=0).",
+        )
     begun = time.monotonic()
     box = IntervalArray(bounds[:, 0], bounds[:, 1])
     found = []
