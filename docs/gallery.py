@@ -25,6 +25,7 @@ WIDTH, THUMBNAIL = 1440, (320, 240)
 
 TOPICS = {
     "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam",
+    "Delays and memory": "delayed_logistic toxic_population",
     "Heat, diffusion and waves": "heat_and_wave pinnacle_heat_multiscale pinnacle_heat_varying pinnacle_wave kdv "
     "schroedinger black_scholes reaction_diffusion_operator",
     "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d shock_tube",
