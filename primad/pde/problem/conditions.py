@@ -34,7 +34,7 @@ class Condition:
 
     Args:
         residual: a function of what it asks for by name (unknowns, coordinates, coefficients, and `n`, the outward
-            normal), that returns what is to be zero, or a tuple of it.
+            normal), that returns what is to be zero, or a tuple of it; or an equation of SymPy.
         on: the part of the boundary, or several; None for all in space.
         weight: of its mean square among the others; by default 1, or more where data have a noise (see `Data`).
         name: what it is called in histories.

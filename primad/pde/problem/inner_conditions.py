@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from primad.errors import ProblemError
+from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.fields.problem_formulas import is_symbolic
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.sampling import Points
 from primad.pde.problem.conditions import Condition, Initial, Value, weight_of
@@ -50,7 +53,7 @@ class Integral(Condition):
     """An integral over the domain, or over a part of its boundary, has a given value.
 
     Args:
-        integrand: a function of what it asks for by name.
+        integrand: a function of what it asks for by name, or an expression of SymPy.
         value: of the integral.
         on: the part of the boundary; None for the domain itself.
         weight: of the square of the difference.
@@ -131,3 +134,18 @@ class Past(Initial):
 
     def __init__(self, *unnamed: Any, hard: bool | None = None, weight: float | None = None, **values: Value) -> None:
         super().__init__(*unnamed, order=0, hard=hard, weight=weight, **values)
+
+
+def computed(condition: Condition, domain: Domain) -> Condition:
+    """Return a condition whose residual is a function, also where it is written in SymPy.
+
+    Args:
+        condition: any.
+        domain: of the problem.
+    """
+    written = getattr(condition, "residual", None)
+    if not is_symbolic(written):
+        return condition
+    found = copy(condition)
+    found.residual = Equation(written, name=condition.name or condition.kind, coordinates=domain.names)
+    return found

@@ -24,7 +24,7 @@ from primad.pde.networks.field_networks import Network
 from primad.pde.networks.hard_constraints import as_function
 from primad.pde.problem.boundary_checks import check_boundary
 from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neumann, Periodic, Robin
-from primad.pde.problem.inner_conditions import Integral, Interface, Past, Within
+from primad.pde.problem.inner_conditions import Integral, Interface, Past, Within, computed
 from primad.pde.problem.named_arguments import check_arguments
 from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
@@ -126,12 +126,13 @@ def stated(
             f"the conditions of a problem are a list, got {_called(conditions)}",
             fix="write [pde.Dirichlet(u=0), …].",
         )
-    listed = (conditions,) if isinstance(conditions, Condition) else tuple(conditions)
-    for condition in listed:
+    given = (conditions,) if isinstance(conditions, Condition) else tuple(conditions)
+    for condition in given:
         if not isinstance(condition, Condition):
             raise TracingError(
                 f"a condition of a problem is {_called(condition)}", fix="pass pde.Dirichlet(u=0) and others."
             )
+    listed = tuple([computed(condition, domain) for condition in given])
     groups = _groups(unknowns, network)
     networks = {name: one for names, one in groups for name in names}
     numbers = {name: _number(name, value) for name, value in coefficients.items()}
@@ -183,7 +184,6 @@ def _groups(
 
 
 def _called(value: Any) -> str:
-    """Return what a value is, briefly: of a class its name."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 

@@ -209,6 +209,23 @@ def test_volterras_and_fredholms_equations_are_solved() -> None:
     assert found.error(u=lambda x: x) < 1e-5
 
 
+def test_conditions_are_written_in_sympy_too() -> None:
+    """u″ = 0 where the mean is 1 and the slope 2, in both words: 2x; and an end that holds the mean, 3/2 of x²."""
+    in_mean = pde.Integral(u(x), 1), pde.Integral(lambda u: u.value, 1)
+    slopes = pde.Condition(Eq(u(x).diff(x), 2), on="x+"), pde.Condition(lambda u: u.x - 2, on="x+")
+    for mean, slope in zip(in_mean, slopes, strict=True):
+        found = solved(Eq(u(x).diff(x, 2), 0), LINE, [mean, slope, pde.Free("u", on="x-")], points=8)
+        assert_allclose(found.u(np.array([0.0, 0.5])), [0, 1], atol=1e-5)
+    at_end = pde.Condition(Eq(u(x), 3 * Integral(u(y), (y, 0, 1))), on="x+")
+    found = solved(Eq(u(x).diff(x, 2), 2), LINE, [at_end, pde.Dirichlet(u=0, on="x-"), pde.Free("u")], points=8)
+    assert_allclose(found.u(0.5), 0.25, atol=1e-5)
+
+
+def test_an_integral_among_equations_of_sympy_is_one() -> None:
+    both = [Eq(u(t).diff(t), -u(t)), Eq(Integral(u(s), (s, 0, 2)), 1 - exp(-2))]
+    assert solved(both, TIME, pde.Free("u")).error(u=lambda t: np.exp(-t)) < 1e-4
+
+
 def test_a_delay_is_solved_as_by_the_method_of_steps() -> None:
     """u′ = −u(t − 1) with u = 1 before: 1 − t, and from 1 on what the first step integrates to."""
     found = solved(Eq(u(t).diff(t), -u(t - k)), TIME, pde.Past(u=1), points=60, steps=60, constants={"k": 1.0})
