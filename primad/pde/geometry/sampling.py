@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,13 @@ def as_rows(points: Any, names: Sequence[str]) -> Array:
             fix=f"pass np.stack([{', '.join(names)}], axis=1), of arrays of one axis.",
         )
     return rows
+
+
+def most_points(given: Any) -> int:
+    """Return how many points an equation has at most, of which some may be given: a number, rows, or a dict of such."""
+    if isinstance(given, Mapping):
+        return max(most_points(one) for one in given.values())
+    return given if isinstance(given, int) else len(given)
 
 
 def joined(parts: Sequence[Points]) -> Points:

@@ -33,7 +33,7 @@ from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.residual_checks import check_elsewhere, labels_of, plain
 from primad.pde.problem.settings import settings_of, unknown_method, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
-from primad.pde.problem.terms import Row, Term, condition_terms, equation_term, normal_of, real_residuals
+from primad.pde.problem.terms import Row, Term, check_given, condition_terms, equation_term, normal_of, real_residuals
 from primad.pde.report.pages import conditions, equations
 from primad.pde.solve.history import History
 from primad.pde.solve.shared_points import OneProcess, SharedPoints
@@ -231,12 +231,12 @@ class Problem:
         return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
 
     def points(
-        self, count: int = 1000, boundary: int | None = None, seed: int | Sequence[int] = 0, weights: Any = None
+        self, count: Any = 1000, boundary: int | None = None, seed: int | Sequence[int] = 0, weights: Any = None
     ) -> dict[str, dict[str, Array]]:
         """Draw points for all terms.
 
         Args:
-            count: how many for each equation.
+            count: how many for each equation; or the points themselves, one a row, or a dict of both by equation.
             boundary: how many for each condition that is fitted; by default a fifth of those.
             seed: an integer, or several: the same ones give the same points.
             weights: of the terms by name; by default those of equations and conditions.
@@ -245,12 +245,12 @@ class Problem:
             for each term its arrays: with `scale`, √(weight/points), half the sum of squares of the residuals is half
             the weighted sum of mean squares. Of a family each function has a residual at each point.
         """
+        check_given(count, self.terms, self.domain)
         found = {}
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         functions = self.family.drawn((*seeds, len(self.terms)))
         for place, (name, term) in enumerate(self.terms.items()):
-            many = count if term.kind == "equation" else boundary or max(20, count // 5)
-            arrays = {**term.draw(many, (*seeds, place)), **functions}
+            arrays = {**term.at_points(count, boundary, (*seeds, place)), **functions}
             rows = 1 if term.kind == "integral" else len(arrays["at"]) * self.family.members(arrays)
             weight = (weights or {}).get(name, self.weights[name])
             found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}

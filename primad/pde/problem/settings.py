@@ -12,6 +12,7 @@ import numpy as np
 
 from primad.errors import ProblemError, TracingError, suggestion
 from primad.pde.deepxde_names import SETTINGS
+from primad.pde.geometry.sampling import most_points
 
 __all__ = ["Settings"]
 
@@ -29,7 +30,8 @@ class Settings:
         steps: how many steps at most.
         seconds: how long at most; None for no limit.
         target: the loss, half the weighted sum of mean squares, at which to stop.
-        points: how many points for each equation.
+        points: how many points for each equation; or the points themselves, one a row, or a dict of either by the names
+            of equations. Those that are given stay when others are drawn anew.
         boundary_points: how many for each condition that is fitted; by default a fifth of those, at least 20.
         seed: decides the parameters to begin with, and the points.
         params: parameters to begin with; by default drawn.
@@ -56,7 +58,7 @@ class Settings:
     steps: int = 200
     seconds: float | None = None
     target: float = 0.0
-    points: int = 1000
+    points: Any = 1000
     boundary_points: int | None = None
     seed: int = 0
     params: Any = None
@@ -74,8 +76,8 @@ class Settings:
     chunks: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps", "points"):
-            self._at_least(name, 1)
+        self._at_least("steps", 1)
+        self._check_points()
         for name in ("boundary_points", "patience", "plateau", "chunks"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
@@ -116,6 +118,23 @@ class Settings:
                 fix='write weights={"data": 10.0}, or weights="gradient"; `problem.weights` has the names.',
             )
 
+    @property
+    def most_points(self) -> int:
+        """How many points an equation has at most."""
+        return most_points(self.points)
+
+    def _check_points(self) -> None:
+        each = list(self.points.values()) if isinstance(self.points, Mapping) else [self.points]
+        for one in each:
+            rows = isinstance(one, (np.ndarray, list, tuple))
+            if len(one) < 1 if rows else isinstance(one, bool) or not isinstance(one, int) or one < 1:
+                raise ProblemError(
+                    f"solve: points must be an integer of at least 1, or points in rows, got {one!r}",
+                    fix="pass how many, which are drawn in the domain, or an array with a row for each.",
+                )
+        if not each:
+            raise ProblemError("solve: there are no points", fix="pass how many, or points by the names of equations.")
+
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -123,7 +142,7 @@ class Settings:
             got = f"{type(value).__name__} of shape {np.shape(value)}" if array else repr(value)
             raise ProblemError(
                 f"solve: {name} must be an integer of at least {least}, got {got}",
-                fix="pass how many: they are drawn in the domain; measured ones are pde.Data." if array else "",
+                fix="pass how many: they are drawn on the boundary; measured ones are pde.Data." if array else "",
             )
 
 

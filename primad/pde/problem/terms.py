@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from primad.errors import ProblemError, suggestion
+from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.point_arguments import as_normal
-from primad.pde.geometry.sampling import Array, Points, joined
+from primad.pde.geometry.sampling import Array, Points, as_rows, joined, most_points
 from primad.pde.networks.hard_constraints import check_parts
 from primad.pde.problem.conditions import Condition, Data, Initial, Neumann, Robin
 from primad.pde.problem.inner_conditions import Integral, Interface
@@ -54,6 +56,7 @@ class Term:
         fixed: whether its points are always the same.
         kind: "equation", "boundary", "data" or "integral".
         noise: whether residuals are in units of the standard deviation of data.
+        domain: where an equation holds; None of others.
     """
 
     name: str
@@ -63,6 +66,67 @@ class Term:
     fixed: bool
     kind: str
     noise: bool = False
+    domain: Domain | None = None
+
+    def at_points(self, given: Any, boundary: int | None, seed: Sequence[int]) -> dict[str, Array]:
+        """Return the arrays of the term, at points that are drawn or given.
+
+        Args:
+            given: for equations how many points, or these, one a row; or a dict of such by the names of equations.
+            boundary: for conditions how many points; by default a fifth of those of equations.
+            seed: of those that are drawn.
+
+        Raises:
+            ProblemError: if a point that is given is outside of the domain, or none lies where the equation holds.
+            ShapeError: if points have other columns than coordinates.
+        """
+        if self.domain is None:
+            return self.draw(boundary or max(20, most_points(given) // 5), seed)
+        own = given.get(self.name, most_points(given)) if isinstance(given, Mapping) else given
+        return self.draw(own, seed) if isinstance(own, int) else {"at": _given_points(own, self.name, self.domain)}
+
+
+def check_given(given: Any, terms: Mapping[str, Term], domain: Domain) -> None:
+    """Raise for points that are given outside of the domain, or for what is no equation.
+
+    Args:
+        given: how many points, or these, or a dict of either.
+        terms: by name.
+        domain: of the problem.
+
+    Raises:
+        ProblemError: if one is.
+        ShapeError: if points have other columns than coordinates.
+    """
+    equations = [name for name, term in terms.items() if term.domain is not None]
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in equations:
+            raise ProblemError(
+                f"points are given for {name!r}, which is no equation",
+                fix=suggestion(name, equations) or f"there are {', '.join(map(repr, equations))}.",
+            )
+    for one in given.values() if isinstance(given, Mapping) else [given]:
+        rows = np.zeros((0, len(domain.names))) if isinstance(one, int) else as_rows(one, domain.names)
+        found = outside(domain, rows) if len(rows) else rows
+        if len(found):
+            raise ProblemError(
+                f"{len(found)} of {len(rows)} points given are outside of the domain, one at "
+                f"{place_of(domain, rows[found[0]])}",
+                why=f"The equations hold in {domain!r}.",
+                fix="leave them out: rows[domain.contains(rows)].",
+            )
+
+
+def _given_points(given: Any, name: str, domain: Domain) -> Array:
+    """Return points, one a row, of those given that lie where an equation holds."""
+    rows = as_rows(given, domain.names)
+    inside = rows[domain.contains(rows)] if len(rows) else rows
+    if not len(inside):
+        raise ProblemError(
+            f"none of the {len(rows)} points given lies where {name!r} holds, in {domain!r}",
+            fix=f"give points inside, a row for each: np.stack([{', '.join(domain.names)}], axis=1).",
+        )
+    return inside
 
 
 def equation_term(name: str, function: Callable[..., Any], domain: Domain, weight: float | None, how: str) -> Term:
@@ -71,7 +135,7 @@ def equation_term(name: str, function: Callable[..., Any], domain: Domain, weigh
     def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
         return {"at": domain.interior(count, how, seed).at}
 
-    return Term(name, draw, lambda known, row: by_name(function, known), weight, False, "equation")
+    return Term(name, draw, lambda known, row: by_name(function, known), weight, False, "equation", domain=domain)
 
 
 def condition_terms(condition: Condition, domain: Domain, names: Sequence[str], how: str) -> list[Term]:

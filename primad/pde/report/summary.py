@@ -128,12 +128,12 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
     sample = problem.points(SAMPLE, SAMPLE, (settings.seed, 0))
     stated = {} if settings.weights is None or isinstance(settings.weights, str) else settings.weights
     weights = {**problem.weights, **stated}
-    boundary = settings.boundary_points or max(20, settings.points // 5)
+    boundary = settings.boundary_points or max(20, settings.most_points // 5)
     size, terms, one, total, rows = Space.of(params).size, [], Cost(), Cost(), 0
     for name, row in sample.items():
         have = len(row["at"])
         term = problem.terms[name]
-        wanted = settings.points if term.kind == "equation" else boundary
+        wanted = settings.most_points if term.kind == "equation" else boundary
         points = have if term.fixed or have < SAMPLE else wanted
         single = {name: row}
         values, passed = _cost(problem.values, params, single), _cost(_networks(problem), params, row)

@@ -93,6 +93,13 @@ class Checkpoint:
         save(self.folder / STATE, dict(values))
 
 
+def identity_of_points(given: Any) -> Any:
+    """Return how many points a run has; of points that are given a text that is that of no others."""
+    if isinstance(given, Mapping):
+        return {name: identity_of_points(one) for name, one in given.items()}
+    return given if isinstance(given, int) else hashlib.sha256(np.asarray(given, np.float64).tobytes()).hexdigest()
+
+
 def identity(program: Program, arguments: Tree) -> str:
     """Return what tells a program, with the arrays that it closes over and some arguments, from others.
 

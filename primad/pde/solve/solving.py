@@ -25,7 +25,7 @@ from primad.pde.report.summary import summary
 from primad.pde.solve.history import History
 from primad.pde.solve.misfit import coarse, imbalance, unseen
 from primad.pde.solve.progress import Bar, Log
-from primad.pde.solve.run_checkpoints import Checkpoint, identity, restored
+from primad.pde.solve.run_checkpoints import Checkpoint, identity, identity_of_points, restored
 from primad.pde.solve.solution import Solution
 from primad.recording import tree
 from primad.recording.tracing import trace
@@ -266,7 +266,7 @@ class Run:
     def _missed(self) -> str:
         """Return in words what holds at the points of the search only; all processes compute it."""
         s, now = self.settings, self.now
-        fresh = self.problem.points(s.points, s.boundary_points, (s.seed, now.done, UNSEEN), now.weights)
+        fresh = self.problem.points(s.most_points, s.boundary_points, (s.seed, now.done, UNSEEN), now.weights)
         means, new = (self.by.means(now.params, points) for points in (now.points, fresh))
         return unseen(self.problem, now.params, now.points, fresh, means, new) if self.by.leads else ""
 
@@ -331,7 +331,7 @@ class Run:
             "coefficients": list(problem.coefficients),
             "parameters": self.size,
             "optimizer": re.sub(r" at 0x[0-9a-f]+", "", repr(self.rule)),  # functions lie elsewhere in another process
-            "points": s.points,
+            "points": identity_of_points(s.points),
             "boundary_points": s.boundary_points,
             "seed": s.seed,
             "resample": s.resample,
