@@ -31,7 +31,7 @@ def compact(program: Program) -> Program:
     from primad.programs.rerolling.rerolled_loops import rolled  # its loops are made of programs that are packed
 
     if not _is_long_chain(program):
-        made = packed(program)
+        made = packed(program, FEWEST_NODES)
         if made is not program and len(made.nodes) < FEWEST_NODES:
             return made
     return packed(rolled(program))
@@ -69,13 +69,18 @@ def _is_long_chain(program: Program) -> bool:
     return False
 
 
-def packed(program: Program) -> Program:
-    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few."""
+def packed(program: Program, most: int | None = None) -> Program:
+    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few.
+
+    Args:
+        program: the program.
+        most: nodes of what is of any use; where there are more, the program itself may come back.
+    """
     if len(program.nodes) < FEWEST_NODES:
         return program
     from primad.programs.packing.packing import packed as found  # loads when it is called
 
-    return found(program)
+    return found(program, most)
 
 
 def with_single_numbers(program: Program) -> Program:

@@ -27,12 +27,19 @@ from primad.system.quantities import several
 from primad.transforms.lowering import finish
 
 
-def packed(program: Program) -> Program:
-    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few."""
+def packed(program: Program, most: int | None = None) -> Program:
+    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few.
+
+    Args:
+        program: the program.
+        most: nodes of what is of any use; where there are more, the program itself may come back.
+    """
     if LOCAL in LEFT_OUT.get():
         return program
     levels = groups_of(program)
     if levels is None:
+        return program
+    if most is not None and 2 * sum(map(len, levels.groups.values())) > most:  # most groups are gathered and computed
         return program
     made = _Packing(program, levels).program()
     count = sum(map(len, levels.groups.values()))

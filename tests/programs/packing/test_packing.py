@@ -14,6 +14,7 @@ from primad.functional.derived_calls import Call
 from primad.integrate import solve_ivp
 from primad.ir.node import leaf_value
 from primad.programs.compacting import FILLED_FROM
+from primad.programs.loops import closed_bodies
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.packing import scalar_groups
 from primad.programs.packing.packing import packed
@@ -161,6 +162,30 @@ def test_what_has_no_form_in_common_stays() -> None:
 
     program = primad.trace(recurrence)(X)
     assert packed(program) is program
+
+
+def swept(u: Any, b: Any) -> Any:
+    """Gauss and Seidel's sweep over a grid of numbers: each is computed of those before it."""
+    u = [list(row) for row in u]
+    for i in range(1, 9):
+        for j in range(1, 9):
+            u[i][j] = 0.25 * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1] + b[i - 1, j - 1])
+    return u
+
+
+def test_numbers_that_are_few_at_a_time_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that is no shorter on arrays stays numbers, which are in registers; a long one does not."""
+    rng = np.random.default_rng(5)
+    program = primad.trace(swept)(rng.normal(size=(10, 10)).tolist(), rng.normal(size=(8, 8)))
+    assert with_scalars(program)[0].program is program
+    monkeypatch.setattr(closed_bodies, "SHORT_ON_NUMBERS", 100)
+    assert with_scalars(program)[0].program is not program
+
+
+def test_ops_on_arrays_are_not_made_where_they_are_too_many() -> None:
+    program = primad.trace(by_rows)(X)
+    assert len(packed(program).nodes) < len(program.nodes)
+    assert packed(program, 5) is program
 
 
 def test_few_ops_stay(monkeypatch: pytest.MonkeyPatch) -> None:
