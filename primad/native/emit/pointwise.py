@@ -342,10 +342,10 @@ POINTWISE: dict[Primitive, Pointwise] = {
     ops.exprel: exported("exprel"),
     ops.direction: Pointwise(vector_functions.direction, function=True, times_exp=times(2)),
     ops.power: Pointwise(vector_functions.power, function=True, times_exp=_exps_of_power),
-    ops.tanh: Pointwise(vector_functions.tanh, function=True, times_exp=times(2.5)),
-    ops.sech2: Pointwise(vector_functions.sech2, function=True, times_exp=times(2)),
-    ops.logistic: Pointwise(vector_functions.logistic, function=True, times_exp=times(1.5)),
-    ops.softplus: Pointwise(vector_functions.softplus, function=True, times_exp=times(4)),
+    ops.tanh: Pointwise(vector_functions.tanh, function=True),
+    ops.sech2: Pointwise(vector_functions.sech2, function=True),
+    ops.logistic: Pointwise(vector_functions.logistic, function=True),
+    ops.softplus: Pointwise(vector_functions.softplus, function=True, times_exp=times(2.5)),
 }  # fmt: skip
 """The pointwise ops that have native code."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from primad.native.emit import vector_math
 from primad.native.emit.vector_math import OWN, own_function, polynomial
 from primad.native.llvm.vectors import Vector, libmvec, symbol_of
 
@@ -47,38 +48,41 @@ def power(v: Vector, x: str, y: str) -> str:
 
 def exp_below_zero(v: Vector, x: str) -> str:
     """Return exp(x) for x ≤ 0 within about 1 ulp, for functions that add errors of their own; libmvec's has up to 3."""
-    return function(v, "exp", x) if v.scalar == "float" else OWN["exp"](v, x)
+    return function(v, "exp", x) if v.scalar == "float" else vector_math.exp_below_zero(v, x)
 
 
 def _decay(v: Vector, x: str) -> tuple[str, str]:
-    """Return |x| and exp(−2|x|), which tanh and sech² share."""
+    """Return |x| and −2|x|, whose exponential tanh and sech² share."""
     size = v.intrinsic("fabs", x)
-    return size, exp_below_zero(v, v.op("fmul", size, v.constant(-2)))
+    return size, v.op("fmul", size, v.constant(-2))
 
 
 def tanh(v: Vector, x: str) -> str:
-    """|x| + |x|³·P(x²)/Q(x²) near 0 (the fractions of the Cephes library), 1 − 2e/(1 + e) elsewhere, e = exp(−2|x|)."""
-    size, e = _decay(v, x)
+    """t/(t + 2) with t = exp(−2|x|) − 1, and the sign of x: as accurate near 0 as it is far out."""
+    if v.scalar == "float":
+        return _short_tanh(v, x)
+    _, decay = _decay(v, x)
+    t = vector_math.expm1_below_zero(v, decay)
+    return v.intrinsic("copysign", v.op("fdiv", t, v.op("fadd", t, v.constant(2))), x)
+
+
+def _short_tanh(v: Vector, x: str) -> str:
+    """|x| + |x|³·P(x²) near 0 (the Cephes library's), 1 − 2e/(1 + e) elsewhere, e = exp(−2|x|), in single precision."""
+    size, decay = _decay(v, x)
+    e, one = exp_below_zero(v, decay), v.constant(1)
     square = v.op("fmul", size, size)
-    cube = v.op("fmul", size, square)
-    if v.scalar == "double":
-        p = polynomial(v, square, -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3)
-        q = polynomial(v, square, 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3)
-    else:
-        p = polynomial(
-            v, square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
-        )
-        q = v.constant(1)
+    p = polynomial(
+        v, square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1
+    )
     small = v.compare("olt", size, v.constant(0.625))
-    above = v.choose(small, v.op("fmul", cube, p), v.op("fmul", e, v.constant(-2)))
-    below = v.choose(small, q, v.op("fadd", e, v.constant(1)))
-    start = v.choose(small, size, v.constant(1))
-    return v.intrinsic("copysign", v.op("fadd", start, v.op("fdiv", above, below)), x)
+    above = v.choose(small, v.op("fmul", v.op("fmul", size, square), p), v.op("fmul", e, v.constant(-2)))
+    below = v.choose(small, one, v.op("fadd", e, one))
+    return v.intrinsic("copysign", v.op("fadd", v.choose(small, size, one), v.op("fdiv", above, below)), x)
 
 
 def sech2(v: Vector, x: str) -> str:
     """4e/(1 + e(2 + e)) with e = exp(−2|x|); rounding 1 + e and squaring it would exceed 4 ulp in places."""
-    _, e = _decay(v, x)
+    e = exp_below_zero(v, _decay(v, x)[1])
     below = v.op("fadd", v.op("fmul", e, v.op("fadd", e, v.constant(2))), v.constant(1))
     return v.op("fdiv", v.op("fmul", e, v.constant(4)), below)
 

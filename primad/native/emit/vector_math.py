@@ -89,7 +89,10 @@ def _less_one(v: Vector, r: str) -> str:
 
 
 def _scaled(v: Vector, x: str, n: str) -> str:
-    """Return x·2ⁿ in two steps, since the whole power may be no normal number."""
+    """Return x·2ⁿ: where no instruction does it in two steps, since the whole power may be no normal number."""
+    at_once = v.times_powers(x, n)
+    if at_once is not None:
+        return at_once
     magic = v.constant(MAGIC)
     first = v.op("fadd", v.op("fmul", n, v.constant(0.5)), magic)
     second = v.op("fadd", v.op("fsub", n, v.op("fsub", first, magic)), magic)
@@ -101,6 +104,25 @@ def exp(v: Vector, x: str, halvings: int = 0) -> str:
     n, r = _reduced(v, within(v, x, -800, 800))
     n = v.op("fsub", n, v.constant(halvings)) if halvings else n
     return _scaled(v, v.op("fadd", _less_one(v, r), v.constant(1)), n)
+
+
+def _below_zero(v: Vector, x: str) -> tuple[str, str]:
+    """Return n and eʳ − 1 with x = n·ln 2 + r, of x ≤ 0."""
+    n, r = _reduced(v, v.choose(v.compare("olt", x, v.constant(-800)), v.constant(-800), x))
+    return n, _less_one(v, r)
+
+
+def exp_below_zero(v: Vector, x: str) -> str:
+    """eˣ for x ≤ 0."""
+    n, near = _below_zero(v, x)
+    return _scaled(v, v.op("fadd", near, v.constant(1)), n)
+
+
+def expm1_below_zero(v: Vector, x: str) -> str:
+    """2ⁿ·(eʳ − 1) + (2ⁿ − 1) for x ≤ 0; the second term is 0 where n is, and has no digits to lose elsewhere."""
+    n, near = _below_zero(v, x)
+    power = _scaled(v, v.constant(1), n)
+    return v.intrinsic("fma", power, near, v.op("fsub", power, v.constant(1)))
 
 
 def exp2(v: Vector, x: str) -> str:

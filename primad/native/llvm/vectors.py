@@ -25,6 +25,9 @@ processors have. The blocks of products, and so the bits of their sums, depend o
 MOST_DOUBLES = LONGEST_VECTOR_BYTES // 8
 """Doubles of the longest vectors that a processor may have."""
 
+ROUNDED_AS_OTHERS = 4
+"""What AVX-512's instructions take to round as all others do. Given by Intel."""
+
 LIBMVEC = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "asin", "acos",
     "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "atan", "atan2", "hypot", "pow",
@@ -184,6 +187,22 @@ class Vector:
             return self.intrinsic("fma", *factors, total)
         product = factors[0] if len(factors) == 1 else self.arithmetic("mul", *factors)
         return self.arithmetic("add", total, product) if total else product
+
+    def times_powers(self, x: str, n: str) -> str | None:
+        """Return x·2ⁿ of whole numbers n, rounded once, by AVX-512's instruction; None where there is none for this."""
+        lanes = LONGEST_VECTOR_BYTES // self.dtype.itemsize
+        if WIDTH_BYTES < LONGEST_VECTOR_BYTES or self.scalar != "double" or self.lanes % lanes:
+            return None
+        kind, found = f"<{lanes} x {self.scalar}>", []
+        for start in range(0, self.lanes, lanes):
+            part = [self.code.picked(self.type, y, "poison", range(start, start + lanes)) for y in (x, n)]
+            operands = [(kind, y) for y in (*part, part[0])]
+            as_others = [("i8", "-1"), ("i32", str(ROUNDED_AS_OTHERS))]
+            found.append(self.code.call_once(kind, "llvm.x86.avx512.mask.scalef.pd.512", *operands, *as_others))
+        while len(found) > 1:
+            kind, lanes = f"<{lanes} x {self.scalar}>", 2 * lanes
+            found = [self.code.picked(kind, *pair, range(lanes)) for pair in zip(found[::2], found[1::2], strict=True)]
+        return found[0]
 
     def call(self, symbol: str, *operands: str) -> str:
         """Call a function of vectors."""

@@ -76,6 +76,31 @@ def dense(name: str, dtype: Any) -> Any:
     return x[np.isfinite(x)]
 
 
+DECAYING = {"tanh": mpmath.tanh, "sech2": lambda x: mpmath.sech(x) ** 2, "logistic": lambda x: 1 / (1 + mpmath.exp(-x))}
+"""Functions that are made of the exponential of numbers below zero, beside exact ones."""
+
+
+@pytest.mark.parametrize("name", sorted(DECAYING))
+def test_functions_of_decay_are_within_three_ulp(name: str, monkeypatch: Any) -> None:
+    """And they have the same bits for all widths of vectors, at their limits too."""
+    write = getattr(vector_functions, name)
+    x = np.append(dense("exp", np.float64), SPECIAL)
+    y = applied(lambda v, values: write(v, *values), x)
+    for width in WIDTHS:
+        monkeypatch.setattr(vectors, "WIDTH_BYTES", width)
+        np.testing.assert_array_equal(applied(lambda v, values: write(v, *values), x), y)
+    with mpmath.workprec(2500):
+        worst = max([
+            (ulps(b, DECAYING[name](mpmath.mpf(float(a))), np.float64), float(a))
+            for a, b in zip(x, y, strict=True) if np.isfinite(a)
+        ])  # fmt: skip
+    assert worst[0] <= 3, worst
+    ends = {"tanh": (1.0, -1.0), "sech2": (0.0, 0.0), "logistic": (1.0, 0.0)}[name]
+    np.testing.assert_array_equal(y[len(x) - len(SPECIAL) :][:3], [math.nan, *ends])
+    if name == "tanh":
+        np.testing.assert_array_equal(np.signbit(y), np.signbit(np.where(np.isnan(x), y, x)))
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"atan2"}))
