@@ -46,9 +46,13 @@ class NativeExecutor(Executor):
         from primad.native.llvm.compiler import start_llvm
         from primad.runtime.plan.compiled_program import compiled_program
         from primad.runtime.plan.native_regions import partitioned
+        from primad.runtime.tiling.middle_programs import tiles_hold_loops
 
         start_llvm()  # while the text is written
-        return compiled_program(program, signature, options.memory) or partitioned(program, options)
+        function = compiled_program(program, signature, options.memory)
+        if function is None and options == PLAIN and tiles_hold_loops(program):
+            return None
+        return function or partitioned(program, options)
 
 
 def is_small(program: Program, options: Options = PLAIN) -> bool:

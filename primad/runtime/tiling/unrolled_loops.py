@@ -5,6 +5,7 @@ Tiles along such an axis stay in a cache through all steps, as a loop's carried 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from primad.ir.node import Leaf, Node
@@ -13,7 +14,7 @@ from primad.ir.walks import dependents
 from primad.ops.record.fields import LoopForm
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
-from primad.runtime.tiling.tileable_axes import MOST_OPS, tileable_dimensions
+from primad.runtime.tiling.tileable_axes import MOST_OPS, Tileable, tileable_dimensions
 from primad.system.machine import CALL_ELEMENTS
 from primad.transforms.lowering import calls, inline, lower, unrolled
 
@@ -58,16 +59,21 @@ def _length_of(program: Program, known: dict[ClosedProgram, float] | None = None
 
 
 def _is_cut(form: LoopForm) -> bool:
-    """Say whether an axis can be cut that all large values have which a step takes from the step before.
+    """Say whether an axis can be cut that large values have, or are sums along, which a step takes from the one before.
 
-    Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then.
+    Tiles end where a sum along their axis is used: they do not stay in a cache through several steps then. What is only
+    added up over the steps, as the derivative in weights that all steps share, is used by none of them.
     """
     two, outputs = _two_steps(form)
-    return bool(outputs) and any(
-        all(node in axis.axis for node in outputs)
-        and axis.axis.keys().isdisjoint(dependents(two.nodes, list(axis.reductions)) - axis.reductions)
-        for axis in tileable_dimensions(two)
-    )
+    return any(_goes_through(axis, two, outputs) for axis in tileable_dimensions(two)) if outputs else False
+
+
+def _goes_through(axis: Tileable, two: Program, outputs: Sequence[Node]) -> bool:
+    """Say whether an axis can be cut through two steps."""
+    sums = dependents(two.nodes, list(axis.reductions))
+    along = [node in axis.axis for node in outputs]
+    held = any(along) and all(cut or node in sums for cut, node in zip(along, outputs, strict=True))
+    return held and axis.axis.keys().isdisjoint(sums - axis.reductions)
 
 
 def _two_steps(form: LoopForm) -> tuple[Program, list[Node]]:

@@ -10,13 +10,15 @@ import pytest
 import primad
 from primad import scan, while_loop
 from primad.ir.node import Leaf
+from primad.native.llvm import compiler as native
+from primad.parallel.threads import on_threads
 from primad.runtime.executors import native_executor
-from primad.runtime.executors.dispatch import REFERENCE
+from primad.runtime.executors.dispatch import NATIVE, REFERENCE
 from primad.runtime.executors.executor import PLAIN
 from primad.runtime.loops.row_streams import streams_of
 from primad.runtime.plan.fusion import is_pointwise
 from primad.runtime.plan.interpreter import Plan
-from primad.runtime.tiling import tile_choice, tiled_plan, unrolled_loops
+from primad.runtime.tiling import middle_programs, tile_choice, tiled_plan, unrolled_loops
 from primad.simplify import simplify
 from primad.transforms.lowering import calls
 
@@ -96,3 +98,45 @@ def test_what_no_tile_goes_through_stays_a_loop(name: str, small_tiles: None) ->
     assert any("a loop of" in line for line in plan.details)
     for got, want in zip(plan.run([X, W]), REFERENCE.prepare(program, PLAIN).run([X, W]), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def layers(steps: int) -> Any:
+    """Return a network whose layers are the steps of a loop, and its arguments: a million numbers of a value."""
+    rng = np.random.default_rng(1)
+    weights, points = rng.normal(size=(steps, 16, 16)) / 4.0, rng.normal(size=(8000, 16))
+    return lambda w, x: np.sum(scan(lambda h, w: (h + np.tanh(h @ w), None), x, w)[0] ** 2), (weights, points)
+
+
+def recurrent(steps: int) -> Any:
+    """Return one whose steps share their weights, which derivatives add up from step to step."""
+    rng = np.random.default_rng(2)
+    weights, rows = rng.normal(size=(72, 72)) / 8.0, rng.normal(size=(steps, 1000, 72))
+    return lambda w, x: np.sum(scan(lambda h, row: (np.tanh(h @ w + row), None), x[0], x)[0] ** 2), (weights, rows)
+
+
+@pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+@pytest.mark.parametrize("make", [layers, recurrent])
+def test_loops_with_little_around_them_are_gone_through_by_tiles(make: Any) -> None:
+    """What stands around a loop says nothing of how large its steps are."""
+    function, arguments = make(8)
+    gradient = primad.grad(function, argnums=(0, 1))
+    program = simplify(primad.trace(gradient)(*arguments))
+    assert NATIVE.as_function(program, None) is None
+    plan = NATIVE.prepare(program, PLAIN)
+    assert plan.is_tiled and not any("a loop of" in line for line in plan.details)
+    first, second = (on_threads(count, lambda: plan.run(arguments)) for count in (1, 2))
+    wanted = REFERENCE.prepare(program, PLAIN).run(arguments)
+    for one, two, want in zip(first, second, wanted, strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_allclose(one, want, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.skipif(native.compiler() is None, reason="llvmlite is not installed")
+def test_long_loops_are_gone_through_by_tiles_where_they_hand_on_large_rows() -> None:
+    """A long loop alone keeps its members in a cache by itself, and is planned once."""
+    function, arguments = layers(50)
+    asked = {f: simplify(primad.trace(f)(*arguments)) for f in (function, primad.grad(function))}
+    assert [middle_programs.tiles_hold_loops(program) for program in asked.values()] == [False, True]
+    function, (weights, points) = layers(8)
+    for count, held in ((8000, True), (500, False)):
+        assert middle_programs.tiles_hold_loops(simplify(primad.trace(function)(weights, points[:count]))) == held
