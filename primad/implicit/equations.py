@@ -37,8 +37,9 @@ class FactorsKey(NamedTuple):
     kind: str = "factors"
 
 
-FACTORS = Cache(16)
-"""Factors of Jacobians at solutions: tangents and cotangents of one solution take the same."""
+FACTORS = Cache(16, fewest=1)
+"""Factors of Jacobians at solutions: tangents and cotangents of one solution take the same. Of large ones the latest
+stay that the bytes of a cache hold; one at least, which its own tangents take."""
 
 
 class ImplicitEquation:

@@ -40,11 +40,11 @@ class MatrixFactors:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the factors; those of sparse ones have an index each."""
+        """Bytes of the matrix and of its factors; numbers of sparse ones have an index each."""
         if isinstance(self.matrix, np.ndarray):
-            return sum(int(x.nbytes) for x in self._dense)
+            return sum(int(x.nbytes) for x in (self.matrix, *self._dense))
         index = np.dtype(np.intc).itemsize
-        return int(self._sparse.nnz * (self.matrix.dtype.itemsize + index))
+        return int((self.matrix.nnz + self._sparse.nnz) * (self.matrix.dtype.itemsize + index))
 
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Return the solution with the matrix, or with the transposed one."""

@@ -63,14 +63,21 @@ def _key_bytes(key: Hashable) -> int:
 class Cache:
     """Values by key, at most `maxsize` of them, which hold at most `maxbytes`.
 
+    Args:
+        maxsize: values.
+        maxbytes: bytes of keys and values.
+        fewest: values that stay, however much they hold.
+
     Attributes:
+        fewest: as given.
         held: the bytes that keys and values hold, by estimate.
     """
 
-    def __init__(self, maxsize: int, maxbytes: int = SPARE_BYTES) -> None:
+    def __init__(self, maxsize: int, maxbytes: int = SPARE_BYTES, fewest: int = FEWEST) -> None:
         self.held = 0
         self._maxsize = maxsize
         self._maxbytes = maxbytes
+        self.fewest = fewest
         self._entries: dict[CacheKey, tuple[Any, int]] = {}
         self.forget()
         forgets(self)
@@ -111,7 +118,9 @@ class Cache:
             self._entries[key] = value, size
             if self.held > self._maxbytes:  # an interrupt may have taken an entry and left its size
                 self.held = sum(held for _, held in self._entries.values())
-            while len(self._entries) > self._maxsize or (self.held > self._maxbytes and len(self._entries) > FEWEST):
+            while len(self._entries) > self._maxsize or (
+                self.held > self._maxbytes and len(self._entries) > self.fewest
+            ):
                 self.held -= self._entries.pop(next(iter(self._entries)))[1]
 
     def items(self) -> list[tuple[Any, Any]]:

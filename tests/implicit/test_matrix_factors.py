@@ -9,7 +9,10 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from primad.implicit import sparse_orders
+import primad
+from primad import implicit, scipy
+from primad.implicit import equations, sparse_orders, sparse_systems
+from primad.implicit.equations import FACTORS
 from primad.implicit.matrix_factors import MatrixFactors
 from primad.implicit.sparse_orders import sparse_factors
 from primad.runtime.cache import Cache
@@ -55,7 +58,8 @@ def test_factors_solve(name: str) -> None:
     near = 1e-3 if dense.dtype == np.float32 else 1e-7
     np.testing.assert_allclose(found.solve(dense @ wanted), wanted, rtol=near, atol=near)
     np.testing.assert_allclose(found.solve(dense.T @ wanted, transposed=True), wanted, rtol=near, atol=near)
-    assert found.held_bytes >= sparse.csc_array(matrix).data.nbytes
+    csc = sparse.csc_array(matrix)
+    assert found.held_bytes >= 2 * csc.data.nbytes
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -102,3 +106,25 @@ def test_factors_of_badly_scaled_matrices_are_those_of_close_ones() -> None:
         b = rng.normal(size=100)
         x = sparse_factors(matrix).solve(b)
         assert np.abs(matrix @ x - b).max() < 1e-12 * (abs(matrix) @ np.abs(x) + np.abs(b)).max()
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense", "iterated"])
+def test_kept_factors_are_bounded_by_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large they are: the latest stay that fit, or the last one alone."""
+    n, solved = 300, []
+    for few in (True, False):
+        kept = Cache(16, 1 if few else 10_000_000, FACTORS.fewest)
+        for module in (equations, sparse_systems):
+            monkeypatch.setattr(module, "FACTORS", kept)
+
+        def energy(k: Any) -> Any:
+            if kind == "dense":
+                return np.sum(implicit.root(lambda x: k * (x + x**3) - 0.1 * np.mean(x) - 1.0, np.full(20, 0.5)))
+            matrix = scipy.sparse.diags_array([-k, 3 * k, -k], offsets=[-1, 0, 1], shape=(n, n)).tocsc()
+            solve = scipy.sparse.linalg.cg if kind == "iterated" else scipy.sparse.linalg.spsolve
+            found = solve(matrix, np.ones(n))
+            return np.sum(found[0] if kind == "iterated" else found)
+
+        solved.append([primad.grad(energy)(k) for k in np.linspace(1.0, 2.0, 6)])
+        assert len(kept) == 1 if few else len(kept) >= 6
+    np.testing.assert_allclose(*solved, rtol=1e-12)

@@ -50,6 +50,15 @@ def test_a_cache_drops_what_was_used_longest_ago():
     kept.get("a", pytest.fail)
 
 
+@pytest.mark.parametrize("fewest", [1, FEWEST])
+def test_large_values_stay_as_many_as_are_said(fewest):
+    kept = Cache(10, maxbytes=1000, fewest=fewest)
+    for key in range(6):
+        kept.get(key, lambda: Holder(900))
+    assert (len(kept), kept.held) == (fewest, 900 * fewest)
+    kept.get(5, pytest.fail)
+
+
 def test_replacing_a_value_counts_it_once():
     """Two threads may make the same value."""
     kept = Cache(10)
