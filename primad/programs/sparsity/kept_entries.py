@@ -21,6 +21,9 @@ Array = np.ndarray[Any, Any]
 MOST_KEPT = 8
 """Contents of known arrays for which entries are kept. Chosen: more change with each call."""
 
+WORD = np.dtype(np.uint64).itemsize
+"""Bytes of the largest whole numbers."""
+
 
 class KeptEntries:
     """The entries of a matrix, for the contents of those known arrays that say where zeros are.
@@ -32,12 +35,12 @@ class KeptEntries:
 
     def __init__(self, programs: MatrixPrograms, symmetric: bool) -> None:
         self._programs, self._symmetric = programs, symmetric
-        self._found: list[tuple[frozenset[int], dict[_ConstantUse, bytes], Found]] = []
+        self._found: list[tuple[frozenset[int], dict[_ConstantUse, Array | bytes], Found]] = []
 
     @property
     def held(self) -> tuple[Any, ...]:
         """What takes memory."""
-        return tuple([found.held for *_, found in self._found])
+        return tuple([(*used.values(), found.held) for _, used, found in self._found])
 
     def found(self, known: Mapping[int, Array], chosen: Sequence[Array] = ()) -> tuple[Found, bool]:
         """Return the entries, and whether they are found for the first time.
@@ -50,12 +53,7 @@ class KeptEntries:
         along = self._programs.chooses if chosen else self._programs.followed
         digests: dict[_ConstantUse, bytes] = {}
         for names, used, found in self._found:
-            if names != known.keys():
-                continue
-            for use in used:
-                if use not in digests:
-                    digests[use] = use.digest(known)
-            if all(digests[use] == digest for use, digest in used.items()):
+            if names == known.keys() and all(use.is_kept(kept, known, digests) for use, kept in used.items()):
                 return found, False
         given = {along.inputs[i] if i >= 0 else self._programs.choices[~i]: (i, x) for i, x in known.items()}
         constants = Constants({node: KnownValue(x, frozenset([i]), True) for node, (i, x) in given.items()})
@@ -65,7 +63,8 @@ class KeptEntries:
             [_ConstantUse(i, False) for i in constants.contents],
             [_ConstantUse(i, True) for i in constants.zeros - constants.contents],
         )
-        used = {use: use.digest(known) for each in uses for use in each}
+        most = sum(places.nbytes for places in entries[:2])
+        used = {use: use.kept(known, most) for each in uses for use in each}
         self._found = [*self._found[1 - MOST_KEPT :], (frozenset(known), used, found)]
         return found, True
 
@@ -100,10 +99,30 @@ class _ConstantUse(NamedTuple):
     number: int
     of_zeros: bool
 
-    def digest(self, known: Mapping[int, Array]) -> bytes:
-        """Return what tells arrays apart; nothing for one without zeros, if these are what is looked at."""
+    def kept(self, known: Mapping[int, Array], most: int) -> Array | bytes:
+        """Return a copy of what is looked at, or its digest where it has more bytes: it takes 20 times as long."""
+        seen = self._seen(known)
+        return _digest(seen) if seen.nbytes > most else seen.copy()
+
+    def is_kept(self, kept: Array | bytes, known: Mapping[int, Array], digests: dict[_ConstantUse, bytes]) -> bool:
+        """Say whether an array is as one was, by its digest where that was kept, which is computed once."""
+        if not isinstance(kept, bytes):
+            return np.array_equal(self._seen(known), kept)
+        if self not in digests:
+            digests[self] = _digest(self._seen(known))
+        return digests[self] == kept
+
+    def _seen(self, known: Mapping[int, Array]) -> Array:
+        """Return what is looked at as whole numbers, by which NaN is told from other numbers, and −0 from 0.
+
+        Of zeros it is one bit for each number; nothing for an array without any.
+        """
         x = known[self.number]
-        if not self.of_zeros:
-            return hashlib.sha256(np.ascontiguousarray(x).data).digest() + str(x.dtype).encode()
-        counts = x != 0
-        return b"" if counts.all() else hashlib.sha256(np.packbits(counts).data).digest()
+        if self.of_zeros:
+            counts = np.atleast_1d(x != 0)
+            return np.packbits(counts[:0] if counts.all() else counts)
+        return np.ascontiguousarray(x).view(f"u{min(x.dtype.itemsize, WORD)}")
+
+
+def _digest(seen: Array) -> bytes:
+    return hashlib.sha256(seen.data).digest()

@@ -239,6 +239,27 @@ def test_entries_are_found_again_where_zeros_are_the_same(monkeypatch: pytest.Mo
     assert [entries(a) for a in (3 + X, -2.0 * (np.arange(12) % 3))] == kept
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_arrays_that_change_in_place_have_other_entries(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones are compared with a copy, large ones by a digest; NaN is no zero, and like itself."""
+    n = 5000 if large else 12
+    found, own = [], kept_entries.follow
+    monkeypatch.setattr(kept_entries, "follow", lambda *args: found.append(0) or own(*args))
+    index, scale = np.zeros(n, np.int64), np.ones(n)
+    scale[1], x = np.nan, np.linspace(1.0, 2.0, 8)
+
+    def entries() -> Any:
+        return primad.jacobian(lambda x: np.append(np.sum(x[index]), (x[index] * scale)[3]))(x).pattern().toarray()
+
+    first = entries()
+    assert (entries() == first).all()
+    assert len(found) == 1
+    for change in (lambda: index.__setitem__(3, 7), lambda: scale.__setitem__(3, 0.0)):
+        change()
+        assert (entries() != first).any()
+    assert len(found) == 3
+
+
 def test_a_number_that_is_zero_by_chance_is_an_entry() -> None:
     def product(x: Any, factors: Any) -> Any:
         return x**2 * factors
