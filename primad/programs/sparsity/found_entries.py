@@ -17,6 +17,7 @@ from primad.programs.sparsity.coloring.substitution import Substitution
 from primad.programs.sparsity.direct.block_programs import blocks_of
 from primad.programs.sparsity.direct.entry_sums import MOST_EACH, EntrySums, sums_of
 from primad.programs.sparsity.direct.linear_parts import DirectionProgram
+from primad.programs.sparsity.direct.mirrored_blocks import half_of
 
 Array = np.ndarray[Any, Any]
 Way = Literal["", "pushed", "pulled"]
@@ -95,8 +96,10 @@ class Found:
         linear = self._linear
         if linear is None:  # there is none, or another thread has been here
             return self.__dict__.get("blocks")
-        blocks = blocks_of(linear, MOST_EACH * len(self.columns))
-        sums = None if blocks is None else sums_of(blocks, self.starts, self.columns, self.shape[1])
+        blocks, entries = blocks_of(linear, MOST_EACH * len(self.columns)), None
+        if blocks is not None and self._symmetric:
+            blocks, entries = half_of(blocks, self.starts, self.columns)
+        sums = None if blocks is None else sums_of(blocks, self.starts, self.columns, self.shape[1], entries)
         found = None
         if blocks is not None and sums is not None:
             self._sums["csr"] = sums

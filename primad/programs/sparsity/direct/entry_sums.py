@@ -221,21 +221,29 @@ def _repeated(points: int, runs: Sequence[ElementRun]) -> PointRows:
     return PointRows(points, parts, tuple(once)) if again == list(runs) else PointRows(points, 1, tuple(runs))
 
 
-def sums_of(blocks: PointBlocks, starts: Array, columns: Array, size: int) -> EntrySums | None:
+def sums_of(
+    blocks: PointBlocks, starts: Array, columns: Array, size: int, entries: Array | None = None
+) -> EntrySums | None:
     """Return which elements of blocks are added up for each entry of a matrix; None if an entry would have none.
 
     Args:
-        blocks: all of them.
+        blocks: those that are computed.
         starts: where the entries of each row begin, and the last's end.
         columns: of all, those of a row in order.
         size: how many columns there are.
+        entries: for each entry the one whose elements it has; None if its own.
     """
     wanted = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * size + columns
     keys = blocks.rows * size + blocks.columns
     entry = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
     kept = np.flatnonzero(wanted[entry] == keys)  # elsewhere it is known to be zero
-    kept = kept[np.argsort(entry[kept], kind="stable")]
-    entry, weights = entry[kept], blocks.weights[kept]
+    if entries is not None:
+        kept, entry = _with_mirrored(kept, entry[kept], entries)
+    else:
+        entry = entry[kept]
+    order = np.argsort(entry, kind="stable")
+    kept, entry = kept[order], entry[order]
+    weights = blocks.weights[kept]
     plain = bool(np.all(weights == 1.0))
     counts = np.bincount(entry, minlength=len(wanted))
     if not counts.all():
@@ -248,3 +256,14 @@ def sums_of(blocks: PointBlocks, starts: Array, columns: Array, size: int) -> En
     places, factors = np.full((most, len(wanted)), blocks.size, index), np.ones((most, len(wanted)))
     places[rank, entry], factors[rank, entry] = blocks.numbers[kept], weights
     return listed(places, None if plain else factors, blocks.program)
+
+
+def _with_mirrored(elements: Array, entry: Array, entries: Array) -> tuple[Array, Array]:
+    """Return elements and the entries that have them, given one entry for each, and for each entry whose it has."""
+    own = entries == np.arange(len(entries))
+    here = own[entry]
+    elements, entry = elements[here], entry[here]
+    also = np.full(len(entries), -1)
+    also[entries[~own]] = np.flatnonzero(~own)
+    twice = also[entry] >= 0
+    return np.concatenate([elements, elements[twice]]), np.concatenate([entry, also[entry[twice]]])
