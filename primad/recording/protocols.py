@@ -15,6 +15,7 @@ import numpy as np
 
 from primad.errors import TracingError, users_frame
 from primad.recording.foreign import refuse_among
+from primad.recording.plain_makers import instead_of_plain
 from primad.recording.user_expressions import doing
 from primad.system.deferred import MODULE, special
 
@@ -136,6 +137,14 @@ def _place_of(ufunc: Any) -> str:
     return f"{MODULE}." if is_scipys else ""
 
 
+def _instead_of_caller() -> str:
+    """Return what to write instead of a call of the user's that calls what records nothing; "" if it is not known."""
+    now = doing(users_frame())
+    if not isinstance(now.node, ast.Call):
+        return ""
+    return instead_of_plain(now, now.module, now.name_of(now.node.func))
+
+
 def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call what a NumPy function records, or say why it cannot."""
     recorded = recorded_by(FUNCTIONS, function)
@@ -145,7 +154,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
         raise TracingError(
             f"{name} has no implementation for traced arrays",
             why=REFUSED.get(function, "primad can differentiate only what it records."),
-            fix="write it with functions of primad.numpy, or have it called as it is: primad.opaque, with a rule by "
+            fix=_instead_of_caller()
+            or "write it with functions of primad.numpy, or have it called as it is: primad.opaque, with a rule by "
             "primad.custom_jvp.",
         )
     if kwargs.get("out") is not None:

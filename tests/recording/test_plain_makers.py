@@ -74,6 +74,11 @@ MADE: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
         "primad.scipy.sparse.diags_array",
         lambda x: primad.scipy.sparse.diags_array(x) @ X,
     ),
+    "several diagonals": (
+        lambda x: scipy.sparse.diags_array([x, x[1:]], offsets=[0, 1]) @ X,
+        "make it by primad.scipy.sparse.diags_array",
+        lambda x: primad.scipy.sparse.diags_array([x, x[1:]], offsets=[0, 1]) @ X,
+    ),
     "a scaled matrix": (
         lambda x: (x[0] * A) @ X,
         "csr_array((s * A.data, A.indices, A.indptr), shape=A.shape)",

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.derivatives.gradient_checks import check_declared
+from primad.functional.derivatives.overwritten_entries import OUT, PLACES, entries_in, overwritten
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -158,8 +159,8 @@ class HasSparseForm:
 
         Args:
             format: SciPy's name of a format: 'csr' (the default), 'csc', 'coo', 'dia' or 'bsr'.
-            out: an array that this gave for the same function, in the format 'csr', 'csc' or 'coo': its entries are
-                overwritten, and its places looked at.
+            out: an array that this gave for the same function, in the same format: its entries are overwritten, and
+                its places looked at. Of 'dia' and 'bsr' the entries are copied there.
             local: whether it has the entries of `pattern(local=True)` only. Whatever is chosen is looked at in each
                 call, before what was found at another point is used.
             substitution: whether entries of a Hessian of one number may be differences of products and other entries:
@@ -188,35 +189,11 @@ class HasSparseForm:
             (True, np.float64(2.0))
         """
         if out is not None and not is_sparse(out):
-            raise ShapeError(f"sparse: out is no sparse array but a {type(out).__name__}", fix=_OUT)
+            raise ShapeError(f"sparse: out is no sparse array but a {type(out).__name__}", fix=OUT)
         format = format or ("csr" if out is None else out.format)
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
         return self._asked(local).sparse(format, out, substitution)
-
-
-_OUT = "pass an array that sparse() gave for the same function, in the format 'csr', 'csc' or 'coo'."
-
-
-def _entries_in(out: Any, found: Found, format: str, dtype: Any) -> Array:
-    """Return the entries of SciPy's array that are to be overwritten.
-
-    Raises:
-        ShapeError: if it has other places, or its entries another dtype, or may not be written.
-    """
-    if out.format != format or out.shape != found.shape or format not in ("csr", "csc", "coo"):
-        ours = f"in {format}, of shape {found.shape}"
-        raise ShapeError(f"sparse: out is in {out.format}, of shape {out.shape}, and the matrix {ours}", fix=_OUT)
-    if out.data.dtype != dtype or not out.data.flags.writeable or not out.data.flags.c_contiguous:
-        raise ShapeError(f"sparse: the entries of out are {out.data.dtype}, and of the matrix {dtype}", fix=_OUT)
-    if format == "coo":
-        pairs = list(zip(out.coords, (found.places.rows, found.places.columns), strict=True))
-    else:
-        pairs = list(zip((out.indices, out.indptr), found.indices(format), strict=True))
-    if not all(np.array_equal(x, y) for x, y in pairs):
-        raise ShapeError("sparse: out has its entries at other places than the matrix", fix=_OUT)
-    data: Array = out.data
-    return data
 
 
 class ComputedForm(SparseForm):
@@ -282,8 +259,10 @@ class ComputedForm(SparseForm):
 
     def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
+        if out is not None and format in PLACES:
+            return overwritten(out, self.sparse(format, substitution=substitution))
         found, order = self._found, "csc" if format == "csc" else "csr"
-        data = None if out is None else _entries_in(out, found, format, self._matrix.dtype)
+        data = None if out is None else entries_in(out, found, format, self._matrix.dtype)
         if substitution:
             made = found.in_order(self._matrix.by_substitution(found, self._values, self._chosen), order)
             if data is not None:
@@ -379,6 +358,8 @@ class ShownForm(SparseForm):
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         if out is None:
             return self._show(lambda: self._of.sparse(format, None, substitution)).asformat(format)
+        if format in PLACES:  # whose transposed arrays are copies
+            return overwritten(out, self.sparse(format, substitution=substitution))
         turned = {"csr": "csc", "csc": "csr"} if self._turned else {}
         self._of.sparse(turned.get(format, format), self._show(lambda: out), substitution)
         return out

@@ -117,7 +117,7 @@ def test_captured_indices_are_told_apart_and_traced_ones_are_not_known() -> None
             assert primad.jacobian(taken)(X, indices).sparse().nnz == 3
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_entries_are_written_into_an_array_that_is_there(format: str) -> None:
     for matrix, f in ((primad.jacobian, vectors), (primad.hessian, SCALARS["Rosenbrock"])):
         out = matrix(f)(X).sparse(format)
@@ -152,14 +152,20 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     still = right.copy()
     still.data.flags.writeable = False
     others = {
-        "other places": moved, "are float32": right.astype(np.float32), "in dia": J.sparse("dia"), "are float64": still,
+        "other places": moved, "are float32": right.astype(np.float32), "are float64": still,
         "of shape": right.T.tocsr(), "no sparse array": np.ones((11, 12)),
+        "at other places": J.sparse("bsr").tobsr(blocksize=(1, 2)),
     }  # fmt: skip
     for says, other in others.items():
         with pytest.raises(primad.ShapeError, match=says):
             J.sparse(out=other)
-    with pytest.raises(primad.ShapeError, match="in csr"):
-        J.sparse("csc", right)
+    for given, format in ((right, "csc"), (J.sparse("dia"), "csr"), (right, "dia")):
+        with pytest.raises(primad.ShapeError, match=f"in {given.format}"):
+            J.sparse(format, given)
+    shifted = J.sparse("dia")
+    shifted.offsets = shifted.offsets + 1
+    with pytest.raises(primad.ShapeError, match="other places"):
+        J.sparse(out=shifted)
     with pytest.raises(primad.ShapeError, match="shape"):
         J.reshape(12, 11).sparse(out=right)
 
