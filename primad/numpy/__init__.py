@@ -11,7 +11,7 @@ from typing import Any
 import numpy as _numpy
 
 from primad.numpy import fft, linalg, names, objects, polynomial, special, ufunc_methods
-from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, square_roots, ufuncs
+from primad.numpy.elementwise import bits, complex_numbers, logic, rounding, scimath, square_roots, ufuncs
 from primad.numpy.elementwise.bits import *
 from primad.numpy.elementwise.complex_numbers import *
 from primad.numpy.elementwise.logic import *
@@ -73,8 +73,8 @@ TRACEABLE = [
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
     arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms,
-    index_updates, indexing, logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, shaping,
-    signals, sorting, ufunc_methods,
+    index_updates, indexing, logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, scimath,
+    shaping, signals, sorting, ufunc_methods,
 ):  # fmt: skip
     TRACEABLE += _module.__all__
 

@@ -332,9 +332,9 @@ MISTAKES: dict[str, Mistake] = {
         lambda x: x.astype(np.float32),
     ),
     "a function that is missing": (
-        lambda x: np.lib.scimath.logn(2, x),
-        "np.lib.scimath.logn has no implementation for traced arrays\n"
-        "  primad can differentiate only what it records.\n"
+        lambda x: np.ix_(x),
+        "np.ix_ has no implementation for traced arrays\n"
+        "  It makes plain arrays, of lengths and positions.\n"
         "  Fix: write it with functions of primad.numpy, or have it called as it is: primad.opaque, with a rule by "
         "primad.custom_jvp.",
         lambda x: solve(A, x),
