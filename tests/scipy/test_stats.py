@@ -378,8 +378,21 @@ def test_points_may_be_lists_and_named() -> None:
 
 
 def test_singular_covariances_say_what_to_do() -> None:
+    for singular in (np.ones((len(MEAN), len(MEAN))), COV + 1e13 * np.ones_like(COV)):
+        with pytest.raises(primad.PrimadError, match="Fix: give cov as a positive definite matrix"):
+            primad.grad(lambda x: stats.multivariate_normal.logpdf(x, MEAN, singular, allow_singular=True))(MEAN)  # noqa: B023
+
+
+def test_covariances_that_might_be_singular_and_are_not() -> None:
+    """A filter that allows for them has the density of others; where values are not known it is refused."""
+
+    def f(x: Any, **options: Any) -> Any:
+        return stats.multivariate_normal.logpdf(x, MEAN, COV * x[0] ** 2, **options)
+
+    x = np.asarray(MEAN, float) + 0.7
+    np.testing.assert_array_equal(primad.grad(f)(x), primad.grad(lambda x: f(x, allow_singular=True))(x))
     with pytest.raises(primad.PrimadError, match="Fix: give cov as a positive definite matrix"):
-        primad.grad(lambda x: stats.multivariate_normal.logpdf(x, MEAN, COV, allow_singular=True))(MEAN)
+        primad.jit(lambda x: f(x, allow_singular=True))(x)
 
 
 def test_messages_know_which_methods_are_recorded() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from primad import nn
 from primad import numpy as pn
 from primad.errors import TracingError
@@ -37,6 +39,25 @@ def normal_log_density(away: Any, covariance: Any) -> Any:
     return -0.5 * (squares + log_det) - away.shape[-1] * LOG_ROOT
 
 
+def _is_singular(matrix: Any) -> bool:
+    """Say whether SciPy takes a covariance to be singular, or may: where its values are not known.
+
+    Source: `scipy.stats._multivariate._PSD`, whose smallest eigenvalue that counts is 10⁶ units in the last place of
+    the largest.
+    """
+    matrix = settled(matrix)
+    try:
+        values = np.asarray(matrix._read("the elements") if any_traced([matrix]) else matrix, float)
+    except TracingError:
+        return True
+    sizes = np.linalg.eigvalsh(0.5 * (values + values.T)) if values.ndim == 2 else np.atleast_1d(values)
+    return bool(np.min(sizes) <= _COUNTS * np.finfo(float).eps * np.max(np.abs(sizes)))
+
+
+_COUNTS = 1e6
+"""Units in the last place of the largest eigenvalue above which another one is not 0. SciPy's."""
+
+
 def _centre_and_matrix(
     name: str, centre: Any, matrix: Any, allow_singular: bool = False, called: str = "cov"
 ) -> tuple[Any, Any]:
@@ -49,9 +70,9 @@ def _centre_and_matrix(
         allow_singular: SciPy's option.
         called: what SciPy calls the matrix.
     """
-    matrix = 1.0 if matrix is None and not allow_singular else matrix
+    matrix = 1.0 if matrix is None else matrix
     known = any_traced([matrix]) or isinstance(matrix, int | float | list | tuple) or hasattr(matrix, "ndim")
-    if allow_singular or not known:
+    if not known or (allow_singular and _is_singular(matrix)):
         raise TracingError(
             f"{name} of traced values with a singular {called}, or one of scipy.stats.Covariance",
             why="The density is computed with a Cholesky factor of a matrix, which is to be positive definite.",
