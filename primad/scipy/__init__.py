@@ -25,7 +25,9 @@ def __getattr__(name: str) -> Any:
     if name in (
         "integrate",
         "interpolate",
+        "ndimage",
         "optimize",
+        "signal",
         "sparse",
     ):  # with the solvers, which take longer than all the rest
         return import_module(f"primad.scipy.{name}")

@@ -58,13 +58,14 @@ def array(
     """np.array; nested lists may hold traced values, and the array may be written to.
 
     Without `copy`, what is returned of a plain array is a plain array: it may share its memory, which has no room for
-    traced values.
+    traced values. `copy` may be NumPy's own word for it too (`numpy._CopyMode`), as the Array-API's packages give it.
 
     Example:
         >>> import primad, primad.numpy as np
         >>> primad.grad(lambda x: np.linalg.det(np.array([[x, 1.0], [2.0, x]])))(3.0)
         np.float64(6.0)
     """
+    copy = _COPIES.get(copy, copy)
     if isinstance(object, TracedArray) and not copy and (dtype is None or object.dtype == dtype):
         return object[(None,) * (ndmin - object.ndim)] if object.ndim < ndmin else object
     given = settled(object)
@@ -83,6 +84,9 @@ def array(
         )
     x = x if dtype is None else convert(x, dtype)
     return writable(reshape(x, (1,) * (ndmin - x.ndim) + x.shape))
+
+
+_COPIES = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False, np._CopyMode.IF_NEEDED: None}
 
 
 def _may_be_shared(given: Any) -> bool:
