@@ -59,7 +59,7 @@ def compare_script(program: Program, environment: Environment) -> list[Outcome]:
         for way in (peer, "primad"):
             results = Path(folder) / way
             try:
-                command = [str(HERE / "worker.py"), str(script), way, str(results)]
+                command = [str(HERE / "worker.py"), str(script), way, str(results), *program.recorded]
                 ran = environment.run(command, Path(folder), program.within)
             except subprocess.TimeoutExpired:
                 return [Outcome(way, None, f"did not end in {program.within} s", unexpected=True)]

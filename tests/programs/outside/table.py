@@ -43,6 +43,8 @@ class Program:
             the program's name in `scripts`.
         rtol: the largest relative difference of results that count as equal: the tolerance of an optimiser in the
             package, where there is one.
+        recorded: names of modules that `primad.compat.packages` records, with the script; none if a program needs no
+            such call.
         known: what is known to fail: the reason by the name of a case or test.
         within: how long one run may take, in seconds.
     """
@@ -53,14 +55,12 @@ class Program:
     written_for: str = "autograd"
     suite: tuple[str, ...] = ()
     rtol: float = 1e-8
+    recorded: tuple[str, ...] = ()
     known: dict[str, str] = field(default_factory=dict)
     within: int = 600
 
 
-_PLAIN = "it converts its argument by np.asarray(x, dtype=float)"
 _WRITES = "it writes into a result of its argument's, which a traced array refuses"
-_SPLINES = "SciPy's splines are compiled; those of primad.scipy.interpolate are recorded"
-_MATH = "it calls Python's math, which takes plain numbers only"
 
 PROGRAMS = (
     Program("pymanopt", ("pymanopt==2.2.1",), "15 problems on manifolds: gradients, Hessians, optima", rtol=1e-5),
@@ -84,12 +84,7 @@ PROGRAMS = (
         "potentials and an orbit: forces and tidal tensors",
         written_for="numpy",
         rtol=1e-6,
-        known={
-            "navarro_frenk_white": _PLAIN,
-            "burkert": _PLAIN,
-            "power_law_with_a_cutoff": _WRITES,
-            "milky_way": _WRITES,
-        },
+        recorded=("galpy",),
     ),
     Program(
         "thermo",
@@ -97,17 +92,52 @@ PROGRAMS = (
         "equations of state and correlations of thermo, chemicals and fluids",
         written_for="numpy",
         rtol=1e-6,
-        known=dict.fromkeys(
-            (
-                "vapor_pressures",
-                "lee_kesler",
-                "dippr_101",
-                "dippr_107",
-                "friction_factor",
-                "departure_of_gibbs_energy",
-            ),
-            _MATH,
+        recorded=("thermo", "chemicals", "fluids"),
+    ),
+    Program(
+        "plain",
+        (
+            "ahrs==0.4.0",
+            "colour-science==0.4.7",
+            "filterpy==2.0.0",
+            "ht==1.2.0",
+            "iapws==1.5.5",
+            "meent==0.13.2",
+            "modern-robotics==1.1.1",
+            "numpy-financial==1.0.0",
+            "pvlib==0.16.1",
+            "pymap3d==3.2.0",
+            "pythermalcomfort==4.8.1",
+            "roboticstoolbox-python==1.5.0",
+            "tmm==0.2.0",
+            "transforms3d==0.4.2",
         ),
+        "14 packages: filters, rotations, colours, water and heat, light, robots, places on the Earth, payments",
+        written_for="numpy",
+        rtol=1e-6,
+        recorded=(
+            "ahrs",
+            "colour",
+            "filterpy",
+            "fluids",
+            "ht",
+            "iapws",
+            "meent",
+            "modern_robotics",
+            "numpy_financial",
+            "pvlib",
+            "pymap3d",
+            "pythermalcomfort",
+            "roboticstoolbox",
+            "spatialmath",
+            "tmm",
+            "transforms3d",
+        ),
+        known={
+            "ahrs_quaternions": "its class derives from NumPy's array, and holds plain numbers",
+            "thermal_comfort": "it takes Python's number of its argument, x.item()",
+            "transforms_of_rotations": "it takes one vector of a matrix that has equal eigenvalues",
+        },
     ),
     Program(
         "containers",
@@ -115,12 +145,10 @@ PROGRAMS = (
         "24 short programs with pint, xarray, pandas, series, splines and scikit-learn",
         written_for="numpy",
         rtol=1e-6,
+        recorded=("sklearn", "scipy.interpolate"),
         known={
             "xarray_interpolation": "xarray interpolates by SciPy's compiled functions",
             "pandas_series_meet_the_argument": "a Series holds no traced values: its column by to_numpy() does",
-            "polynomial_object_at_several_numbers": "NumPy's series convert arrays; primad.vmap of one is recorded",
-            "interpolation_by_scipys_objects": _SPLINES,
-            "sklearn_scores": "its scores are converted by float()",
             "sklearn_scaling": _WRITES,
             "sklearn_prediction": "what was fitted to NumPy's arrays refuses other namespaces",
         },
@@ -131,9 +159,6 @@ PROGRAMS = (
         "SymPy's lambdify, NumPy's polynomials, SciPy's splines",
         written_for="numpy",
         rtol=1e-6,
-        known={
-            "coefficients_of_polynomials": "numpy.polynomial converts coefficients by np.array",
-            "fitted_splines": _SPLINES,
-        },
+        recorded=("scipy.interpolate",),
     ),
 )

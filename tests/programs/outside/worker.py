@@ -1,7 +1,8 @@
-"""Run the cases of one script, in a process of its own: `worker.py SCRIPT autograd|primad|differences RESULTS`.
+"""Run the cases of one script, in a process of its own: `worker.py SCRIPT autograd|primad|differences RESULTS [NAME…]`.
 
 A case is a public function of the script. Those without an argument use `autograd`, which is primad's for 'primad'; a
-function of one argument is given `grad` and `hessian` of plain NumPy code, by primad or by differences.
+function of one argument is given `grad` and `hessian` of plain NumPy code, by primad or by differences. With names of
+packages these, and the script, are recorded by `primad.compat.packages`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 
@@ -84,7 +85,7 @@ def by_differences() -> SimpleNamespace:
     return SimpleNamespace(grad=jacobian, jacobian=jacobian, hessian=lambda f: jacobian(jacobian(f)))
 
 
-def main(script: str, way: str, results: str) -> None:
+def main(script: str, way: str, results: str, *recorded: str) -> None:
     """Run all cases of a script and write down what they give."""
     warnings.simplefilter("ignore")
     given: Any = by_differences() if way == "differences" else None
@@ -93,9 +94,15 @@ def main(script: str, way: str, results: str) -> None:
 
         primad.compat.autograd.install()
         given = SimpleNamespace(grad=primad.grad, jacobian=primad.jacobian, hessian=primad.hessian)
-    found = {
-        case.__name__: attempt(case, *[given] * len(inspect.signature(case).parameters)) for case in load(Path(script))
-    }
+    cases = load(Path(script))
+    if way == "primad" and recorded:
+        from primad.compat import packages
+
+        own = ModuleType(Path(script).stem)
+        own.__dict__.update(cases[0].__globals__)
+        packages.record(*recorded, own)
+        cases[0].__globals__.update(vars(own))
+    found = {case.__name__: attempt(case, *[given] * len(inspect.signature(case).parameters)) for case in cases}
     Path(results).write_bytes(pickle.dumps(found))
 
 

@@ -1,0 +1,228 @@
+"""Which modules of other people's are recorded, and what stands in them for NumPy, SciPy and Python's `math`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache, wraps
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from primad.compat.packages import python_functions
+from primad.compat.packages.fitted import take_traced_points
+from primad.errors import TracingError
+from primad.recording.foreign import holds_arrays
+from primad.recording.protocols import FUNCTIONS
+
+_MODULES = (
+    "numpy", "numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.polynomial.polynomial",
+    "numpy.polynomial.chebyshev", "numpy.polynomial.legendre", "numpy.polynomial.hermite",
+    "numpy.polynomial.hermite_e", "numpy.polynomial.laguerre",
+    "scipy", "scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
+    "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
+)  # fmt: skip
+"""Modules whose functions are recorded under their path, in primad."""
+
+
+class StandIn(ModuleType):
+    """A module whose functions are recorded where there is a counterpart here, and its own otherwise.
+
+    Args:
+        own: the module that it stands for.
+    """
+
+    def __init__(self, own: ModuleType) -> None:
+        super().__init__(own.__name__, own.__doc__)
+        self.__dict__["_own"] = own
+
+    def __getattr__(self, name: str) -> Any:
+        found = counterpart(getattr(self._own, name))
+        self.__dict__[name] = found
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._own)
+
+
+@cache
+def stand_in(name: str) -> StandIn:
+    """Return what stands for a module: the same one each time."""
+    return StandIn(import_module(name))
+
+
+@cache
+def _functions(name: str) -> dict[int, Any]:
+    """Return what stands for the functions of a module, by the places of these."""
+    own = sys.modules[name]
+    if own is math:
+        return {
+            id(getattr(math, each)): python_functions.recorded(getattr(math, each), function)
+            for each, function in python_functions.MATH.items()
+            if hasattr(math, each)
+        }
+    here = _here(name)
+    pairs = [(getattr(own, each, None), getattr(here, each)) for each in here.__all__]
+    return {id(of): _beside(of, function) for of, function in pairs if of is not function}
+
+
+def _beside(own: Any, here: Any) -> Any:
+    """Return what stands for a function of NumPy's: its own, where what has units or labels answers."""
+    if not callable(own) or own not in FUNCTIONS:
+        return here
+
+    @wraps(own)
+    def call(*args: Any, **options: Any) -> Any:
+        foreign = any(holds_arrays(type(each), "__array_function__") for each in args)
+        return (own if foreign else here)(*args, **options)
+
+    return call
+
+
+def _here(name: str) -> Any:
+    """Return the module here that records what a module has; those of NumPy's series are attributes only."""
+    found: Any = import_module(f"primad.{name.partition('.')[0]}")
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+def counterpart(value: Any) -> Any:
+    """Return what stands for a module, or a function of one; anything else as it is."""
+    if isinstance(value, ModuleType):
+        return stand_in(value.__name__) if value is math or value.__name__ in _MODULES else value
+    standing = python_functions.CLASSES.get(value) if isinstance(value, type) else None
+    if standing is not None:
+        return standing
+    module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+    root = str(module).partition(".")[0]
+    for name in _loaded() if root in ("numpy", "scipy") else ("math",) if root == "math" else ():
+        found = _functions(name).get(id(value))
+        if found is not None:
+            return found
+    return value
+
+
+def _loaded() -> list[str]:
+    return [name for name in _MODULES if name in sys.modules]
+
+
+_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b")
+"""Code that asks whether a class is one of Python's or NumPy's own, which another one that stands for it is not."""
+
+
+def adopt(module: ModuleType) -> None:
+    """Let what a module has of NumPy, SciPy and `math` be recorded.
+
+    One with functions that numba compiles stays as it is: they know Python's own names only.
+    """
+    names = vars(module)
+    if any(type(each).__module__.startswith("numba.") for each in names.values()):
+        return
+    names.update({name: counterpart(each) for name, each in list(names.items()) if not name.startswith("__")})
+    names.setdefault("isinstance", python_functions.isinstance)
+    if not _IDENTITY.search(_source(module)):
+        names.setdefault("float", python_functions.CLASSES[float])
+
+
+def _source(module: ModuleType) -> str:
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError):
+        return ""
+
+
+class _Finder:
+    """Finds modules of packages that are recorded, as Python does, and lets them be recorded once they are loaded.
+
+    Attributes:
+        packages: their names.
+    """
+
+    def __init__(self) -> None:
+        self.packages: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the specification of a module in Python of one of the packages, None for others."""
+        if not is_within(fullname, self.packages):
+            return None
+        found = PathFinder.find_spec(fullname, path, target)
+        if found is None or not isinstance(found.loader, SourceFileLoader):
+            return None
+        found.loader = _Loader(fullname, found.loader.path)
+        return found
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module, and lets it be recorded."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run a module's code."""
+        super().exec_module(module)
+        adopt(module)
+
+
+_FINDER = _Finder()
+_INTERPOLATION = "scipy.interpolate"
+
+
+def is_within(module: str, packages: set[str]) -> bool:
+    """Say whether a module is one of some packages, or of their parts."""
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
+
+
+def record(*packages: str | ModuleType) -> None:
+    r"""Let packages that were written for plain NumPy be differentiated as they are, in this process and from now on.
+
+    In their modules, loaded or not yet, `numpy`, `scipy` and functions that they have of these are those of
+    `primad.numpy` and `primad.scipy`, functions of Python's `math` take traced numbers, `float(x)` of one is x, and
+    `isinstance(x, float)` holds for it. So conversions (`np.asarray(x, dtype=float)`), arrays that are filled, and
+    `math.log` are recorded. On plain numbers all of it computes what it did. What a package compiles, and classes that
+    it derives from NumPy's array, hold plain numbers only, and refuse traced ones as before.
+
+    Args:
+        packages: their names, or modules themselves; of SciPy's own "scipy.interpolate", whose splines and
+            interpolators that were fitted before take traced points then.
+
+    Raises:
+        TracingError: for NumPy, the rest of SciPy, primad and Python's own modules.
+
+    Example:
+        >>> import types
+        >>> import primad
+        >>> from primad.compat import packages
+        >>> theirs = types.ModuleType("theirs")
+        >>> exec("from math import exp\ndef bell(x): return exp(-0.5 * float(x) ** 2)", vars(theirs))
+        >>> packages.record(theirs)
+        >>> print(f"{primad.grad(theirs.bell)(1.0):.6f}")
+        -0.606531
+    """
+    names = {each if isinstance(each, str) else each.__name__ for each in packages}
+    if _INTERPOLATION in names:
+        take_traced_points()
+        names -= {_INTERPOLATION}
+    for name in names:
+        root = name.partition(".")[0]
+        if root in ("numpy", "scipy", "primad") or root in sys.stdlib_module_names:
+            raise TracingError(
+                f"packages.record({name!r})",
+                why="All programs in the process use its functions, also those that need plain numbers.",
+                fix="name the packages that call it.",
+            )
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    _FINDER.packages |= names
+    for name, module in list(sys.modules.items()):
+        if is_within(name, names) and type(module) is ModuleType:
+            adopt(module)
+    for each in packages:
+        if isinstance(each, ModuleType) and sys.modules.get(each.__name__) is not each:
+            adopt(each)

@@ -1,0 +1,212 @@
+"""Packages in plain NumPy and Python's math that are recorded as they are."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import interpolate
+
+import primad
+from primad.compat import packages
+from primad.compat.packages import fitted, importing, python_functions
+
+NAME = "written_by_others"
+SOURCE = """
+import math
+import numpy as np
+import numpy
+from math import exp, floor as down
+from numpy import asarray, c_, float64, zeros
+from numpy.polynomial import polynomial as series
+from scipy.linalg import expm
+
+def converted(x):
+    return np.asarray(x, dtype=float).sum() + asarray(x, float).prod() + float(x[0]) ** 2 + float64(x[1])
+
+def filled(x):
+    found = zeros(3)
+    for i in range(3):
+        found[i] = math.log(x[i]) * exp(-x[i])
+    return found @ numpy.arange(3.0)
+
+def by_class(x):
+    r = np.sqrt(x[0] ** 2 + x[1] ** 2)
+    if isinstance(r, (float, int)):
+        return 3.0 * r ** 2
+    raise ValueError("an array was needed")
+
+def caught(x):
+    try:
+        return math.sqrt(x[0] - 5.0)
+    except ValueError:
+        return x[0] ** 3
+
+def joined(x):
+    return series.polyval(0.3, x) + np.linalg.det(c_[[x[0], 1.0], [2.0, x[1]]]) + expm(np.diag(x))[1, 1] + down(x[2])
+"""
+FUNCTIONS = ("converted", "filled", "by_class", "caught", "joined")
+AT = np.array([0.7, 1.3, 2.2])
+
+
+def differences(f: Any, x: Any, step: float = 1e-5) -> Any:
+    """Return a gradient by central differences."""
+    return np.array([(f(x + step * unit) - f(x - step * unit)) / (2 * step) for unit in np.eye(len(x))])
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package of that source which can be imported, and no trace of it afterwards."""
+    (tmp_path / f"{NAME}.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(importing._FINDER, "packages", set(importing._FINDER.packages))
+    yield NAME
+    sys.modules.pop(NAME, None)
+
+
+@pytest.mark.parametrize("first", ["recorded", "imported"])
+def test_what_programs_do_with_numbers_is_recorded(module: str, first: str) -> None:
+    """Each function of the package is what it was on plain numbers, and has the derivative of differences."""
+    own = ModuleType("plain")
+    exec(SOURCE, vars(own))
+    if first == "imported":
+        importlib.import_module(module)
+    packages.record(module)
+    theirs = importlib.import_module(module)
+    for name in FUNCTIONS:
+        plain, recorded = getattr(own, name), getattr(theirs, name)
+        assert recorded(AT) == plain(AT), name
+        np.testing.assert_allclose(primad.grad(recorded)(AT), differences(plain, AT), rtol=1e-8, err_msg=name)
+        assert primad.hessian(recorded)(AT).shape == (3, 3)
+
+
+def test_programs_that_ask_for_pythons_own_class_find_it() -> None:
+    theirs = ModuleType("strict")
+    exec("def f(x): return 2.0 * x if type(2.0) is float else x", vars(theirs))
+    theirs.__file__, theirs.__spec__ = __file__, None
+    packages.record(theirs)  # this file has the words in its source
+    assert primad.grad(theirs.f)(3.0) == 2.0 and "float" not in vars(theirs)
+
+
+def test_modules_that_numba_compiles_stay_as_they_are() -> None:
+    theirs = ModuleType("compiled")
+    exec(SOURCE, vars(theirs))
+    kind = type("Dispatcher", (), {"__module__": "numba.core.registry"})
+    theirs.jitted = kind()  # type: ignore[attr-defined]
+    packages.record(theirs)
+    assert theirs.np is np and "isinstance" not in vars(theirs)
+
+
+@pytest.mark.parametrize("name", ["numpy", "numpy.linalg", "scipy.special", "math", "builtins", "primad"])
+def test_modules_of_all_programs_are_refused(name: str) -> None:
+    with pytest.raises(primad.TracingError, match=r"(?s)All programs.*Fix: name the packages"):
+        packages.record(name)
+
+
+def test_every_function_of_pythons_math_is_recorded_or_of_integers() -> None:
+    known = {*python_functions.MATH, *python_functions.OF_INTEGERS}
+    assert {name for name in dir(math) if callable(getattr(math, name)) and name[0] != "_"} <= known
+
+
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "acosh": (1.7,), "atan2": (0.4, 0.9), "copysign": (0.4, -2.0), "dist": ([0.4, 1.0], [2.0, 0.3]),
+    "fmod": (2.7, 1.1), "fsum": ([0.4, 0.7],), "hypot": (0.4, 0.9, 0.2), "ldexp": (0.7, 3), "log": (0.7, 3.0),
+    "pow": (0.7, 1.4), "prod": ([0.4, 0.7],), "remainder": (2.9, 1.1), "sumprod": ([0.4, 0.7], [1.1, 2.0]),
+    "isclose": (0.7, 0.7 + 1e-12),
+}  # fmt: skip
+"""Arguments of functions of `math`; of the others 0.7."""
+
+
+@pytest.mark.parametrize("name", [name for name in python_functions.MATH if hasattr(math, name)])
+def test_functions_of_math_have_pythons_values_and_their_derivatives(name: str) -> None:
+    own = getattr(math, name)
+    recorded = python_functions.recorded(own, python_functions.MATH[name])
+    args = NUMBERS.get(name, (0.7,))
+
+    def at(call: Any, x: Any) -> Any:
+        first = [x, *args[0][1:]] if isinstance(args[0], list) else x
+        found = call(first, *args[1:])
+        return found[0] if isinstance(found, tuple) else found
+
+    start = args[0][0] if isinstance(args[0], list) else args[0]
+
+    def traced(x: Any) -> Any:
+        found = at(recorded, x)
+        seen.append(primad.value(found))
+        return 1.0 * found + 0.0 * x
+
+    seen: list[Any] = []
+    assert at(recorded, start) == at(own, start)
+    slope, step = primad.grad(traced)(start), 1e-6
+    np.testing.assert_allclose(seen[0], at(own, start))
+    np.testing.assert_allclose(slope, (at(own, start + step) - at(own, start - step)) / (2 * step), atol=1e-8)
+
+
+def test_errors_of_math_are_raised_on_traced_numbers_too() -> None:
+    recorded = {
+        name: python_functions.recorded(getattr(math, name), python_functions.MATH[name]) for name in ("log", "exp")
+    }
+    for name, x, error in (("log", -1.0, ValueError), ("log", 0.0, ValueError), ("exp", 1e4, OverflowError)):
+        with pytest.raises(error):
+            primad.grad(recorded[name])(x)
+        with pytest.raises(error):
+            recorded[name](x)
+    assert np.isnan(primad.jit(recorded["log"])(-1.0))  # where values are not known
+
+
+KNOTS = np.linspace(0.0, 3.0, 9)
+GRID = interpolate.RegularGridInterpolator((KNOTS, KNOTS), np.sin(KNOTS)[:, None] * np.cos(KNOTS))
+FITTED = {
+    "cubic": interpolate.CubicSpline(KNOTS, np.sin(KNOTS)),
+    "periodic": interpolate.CubicSpline(KNOTS, np.append(np.sin(KNOTS[:-1]), 0.0), bc_type="periodic"),
+    "monotone": interpolate.PchipInterpolator(KNOTS, np.sin(KNOTS)),
+    "B-splines": interpolate.make_interp_spline(KNOTS, np.cos(KNOTS), k=5),
+    "smoothing": interpolate.UnivariateSpline(KNOTS, np.sin(KNOTS) + 0.01 * np.cos(9 * KNOTS), s=1e-4),
+    "grid": lambda x: GRID((x, 1.3 + 0 * x)),
+}
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy's interpolators take traced points, and afterwards no more."""
+    for kind in fitted.FITTED:
+        monkeypatch.setattr(getattr(interpolate, kind), "__call__", getattr(interpolate, kind).__call__)
+    packages.record("scipy.interpolate")
+
+
+@pytest.mark.usefixtures("evaluated")
+@pytest.mark.parametrize("name", FITTED)
+def test_interpolators_that_were_fitted_before_take_traced_points(name: str) -> None:
+    spline, points = FITTED[name], np.array([0.41, 1.2, 2.7])
+    slopes = primad.grad(lambda x: np.sum(spline(x) * AT))(points)
+    np.testing.assert_allclose(slopes, differences(lambda x: np.sum(spline(x) * AT), points), rtol=1e-7)
+
+
+@pytest.mark.usefixtures("evaluated")
+@pytest.mark.parametrize("ext", [0, 1, 3, "extrapolate", "zeros", "const"])
+def test_smoothing_splines_beyond_their_data(ext: Any) -> None:
+    spline = interpolate.UnivariateSpline(KNOTS, np.sin(KNOTS) + 1.0, ext=ext)
+    points = np.array([-0.3, 1.2, 3.4])
+    for nu in (0, 1):
+        np.testing.assert_allclose(
+            primad.vjp(lambda x, nu=nu: spline(x, nu), points)[0], spline(points, nu), atol=1e-12
+        )
+
+    def total(x: Any) -> Any:
+        return np.sum(spline(x))
+
+    np.testing.assert_allclose(primad.grad(total)(points), differences(total, points), atol=1e-8)
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_a_spline_that_raises_beyond_its_data_says_what_to_write() -> None:
+    spline = interpolate.UnivariateSpline(KNOTS, np.sin(KNOTS), ext=2)
+    with pytest.raises(primad.TracingError, match=r"(?s)ext=2.*Fix: ext=0"):
+        primad.grad(spline)(1.0)
