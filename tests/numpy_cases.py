@@ -350,7 +350,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, p: n.polyint(p), (normal(3),)),
         (lambda n, p, k: n.polyint(p, 2, k), (normal(3), normal(2))),
     ],
-    "poly": [(lambda n, z: n.poly(z), (normal(3),))],
+    "poly": [(lambda n, z: n.poly(z), (normal(3),)), (lambda n, a: n.poly(a), (normal(3, 3),))],
     "roots": [(lambda n, p: n.abs(n.roots(p)), (normal(4),))],
 }
 

@@ -14,8 +14,8 @@ from primad.nn.operands import floats
 from primad.nn.random import uniform
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import absolute, exp, expm1, log, maximum, tanh, where
-from primad.numpy.reduce.reductions import argmax
-from primad.numpy.reduce.reductions import max as largest
+from primad.numpy.reduce.largest import argmax
+from primad.numpy.reduce.largest import max as largest
 from primad.numpy.shapes.shaping import broadcast_to, moveaxis, split
 from primad.numpy.special import expit as sigmoid
 from primad.numpy.special import log_softmax, softmax, softplus

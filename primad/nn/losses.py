@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.ir.array_types import is_complex
 from primad.nn.operands import floats, integers, same_shape
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import absolute, log, maximum, where
@@ -17,6 +18,7 @@ from primad.numpy.shapes.indexing import take, take_along_axis
 from primad.numpy.shapes.shaping import expand_dims, squeeze
 from primad.numpy.special import log_softmax, logsumexp, softplus, xlogy
 from primad.ops.record.kinds import composite
+from primad.ops.record.operand_types import refuse_complex
 from primad.ops.record.primitive import Primitive
 
 __all__ = [
@@ -311,6 +313,8 @@ def binary_cross_entropy(
         ShapeError: if the shapes differ or the reduction is unknown.
     """
     x, y = _pair("binary_cross_entropy", x, y)
+    if is_complex(x.dtype):
+        raise refuse_complex("binary_cross_entropy")
     if least_log == -math.inf:
         losses = binary_cross_entropy_(x, y)
     else:

@@ -25,8 +25,9 @@ from primad.numpy.linalg.spectra import norm as norm
 from primad.numpy.objects import *
 from primad.numpy.polynomial import coefficients
 from primad.numpy.polynomial.coefficients import *
-from primad.numpy.reduce import histograms, nans, quantiles, reductions, scans, signals
+from primad.numpy.reduce import histograms, largest, nans, quantiles, reductions, scans, signals
 from primad.numpy.reduce.histograms import *
+from primad.numpy.reduce.largest import *
 from primad.numpy.reduce.nans import *
 from primad.numpy.reduce.quantiles import *
 from primad.numpy.reduce.reductions import *
@@ -72,7 +73,7 @@ TRACEABLE = [
 ]  # fmt: skip
 """The names that this package defines: those of functions that record traced arrays."""
 for _module in (
-    arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms,
+    arranging, bits, coefficients, complex_numbers, creation, diagonals, pairwise_einsum, ufuncs, histograms, largest,
     index_updates, indexing, logic, nans, ordering, padding, products, quantiles, reductions, rounding, scans, scimath,
     shaping, signals, sorting, ufunc_methods,
 ):  # fmt: skip

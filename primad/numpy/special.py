@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from primad import ops
+from primad.ir.array_types import is_complex
 from primad.numpy.axis_arguments import keep_axes, normalize_axes
+from primad.numpy.elementwise.logic import isfinite
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
 from primad.numpy.promotion import as_float, harmonize, implements
+from primad.numpy.reduce.largest import max as largest
 from primad.numpy.reduce.reductions import logsumexp_
-from primad.numpy.reduce.reductions import max as largest
 from primad.numpy.reduce.reductions import sum as sum_
 from primad.numpy.special_functions import (
     distributions,
@@ -105,7 +107,7 @@ def _softmax_tangent(tangent: Any, out: Any, x: Any, *, axis: int) -> Any:
 
 def _harmless(x: Any, y: Any) -> Any:
     """Return y, and 1 where x is 0 and y has no finite logarithm (but NaN where y is)."""
-    regular = (y > 0) & (y < math.inf)
+    regular = isfinite(y) & ~ops.equal(y, 0) if is_complex(y.dtype) else (y > 0) & (y < math.inf)
     return ops.select(ops.equal(x, 0) & ops.equal(y, y) & ~regular, full(1.0, y), y)
 
 

@@ -15,7 +15,8 @@ from primad.numpy.axis_arguments import keep_axes, normalize_axes
 from primad.numpy.elementwise.logic import logical_and, logical_or
 from primad.numpy.elementwise.ufuncs import where as where_
 from primad.numpy.promotion import convert, expand, refuse_out, traced_operands
-from primad.numpy.reduce.reductions import all, any, max, min, prod, sum
+from primad.numpy.reduce.largest import max, min
+from primad.numpy.reduce.reductions import all, any, prod, sum
 from primad.numpy.reduce.scans import cumprod, cumsum, scanned
 from primad.numpy.shapes.shaping import concatenate, moveaxis, reshape, stack
 from primad.ops.record.primitive import full

@@ -30,6 +30,23 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
     return apply
 
 
+def _order(ufunc: np.ufunc, sign: str) -> Any:
+    """Return an operator that compares: of real numbers only, where NumPy's function takes complex ones too."""
+    compare = _operator(ufunc)
+
+    def apply(self: Any, other: Any) -> Any:
+        if self.type.is_complex or (not isinstance(other, (list, tuple, range)) and np.iscomplexobj(other)):
+            raise TracingError(
+                f"x {sign} y of complex numbers",
+                why="They have no order that goes with sums and products: mostly parts or sizes are meant.",
+                fix=f"compare x.real, x.imag or np.abs(x); np.{ufunc.__name__}(x, y) has NumPy's order, by real parts "
+                "and then by imaginary ones.",
+            )
+        return compare(self, other)
+
+    return apply
+
+
 def refuse_operand(type: ArrayType, other: Any) -> None:
     """Raise for what would otherwise be asked for operators of its own: arrays with units, say, texts, Decimals.
 
@@ -70,8 +87,8 @@ class ArrayOperators:
     __and__, __rand__ = _operator(np.bitwise_and), _operator(np.bitwise_and, True)
     __or__, __ror__ = _operator(np.bitwise_or), _operator(np.bitwise_or, True)
     __xor__, __rxor__ = _operator(np.bitwise_xor), _operator(np.bitwise_xor, True)
-    __lt__, __le__ = _operator(np.less), _operator(np.less_equal)
-    __gt__, __ge__ = _operator(np.greater), _operator(np.greater_equal)
+    __lt__, __le__ = _order(np.less, "<"), _order(np.less_equal, "<=")
+    __gt__, __ge__ = _order(np.greater, ">"), _order(np.greater_equal, ">=")
     __eq__, __ne__ = _operator(np.equal), _operator(np.not_equal)
     __hash__ = None  # type: ignore[assignment]
 

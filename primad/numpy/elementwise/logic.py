@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import is_complex, is_float
+from primad.numpy.elementwise.complex_order import by_parts
 from primad.numpy.elementwise.ufuncs import AS_NUMPY, absolute, agree
 from primad.numpy.promotion import (
     as_float,
@@ -48,6 +49,8 @@ def comparison(primitive: Primitive, ufunc: np.ufunc, swap: bool = False, invert
             x, y = _comparable(name, x, y)
             if x.dtype != y.dtype:
                 compare = partial(_compared, primitive)
+        if primitive is not ops.equal and is_complex(x.dtype if hasattr(x, "dtype") else y.dtype):
+            compare = partial(by_parts, primitive)
         result = compare(y, x) if swap else compare(x, y)
         return bind(ops.logical_not, (result,), {}) if invert else result
 

@@ -118,7 +118,7 @@ def _ignoring_nan(ufunc: np.ufunc, extremum: Any) -> Any:
         a, b = harmonize(ufunc.__name__, x, y, dtype=loop_dtype(ufunc, x, y))
         if not is_float(a.dtype):
             return extremum(a, b)
-        return ops.select(isnan(a), b, ops.select(isnan(b), a, extremum(a, b)))
+        return ops.select(isnan(b), a, ops.select(isnan(a), b, extremum(a, b)))
 
     return as_ufunc(function, "of a number and NaN it is the number.", ufunc)
 

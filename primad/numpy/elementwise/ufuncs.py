@@ -12,6 +12,7 @@ from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import ArrayType, is_complex, is_float
 from primad.ir.node import LITERAL, literal_value
+from primad.numpy.elementwise.complex_order import larger, smaller
 from primad.numpy.promotion import (
     any_traced,
     as_float,
@@ -112,8 +113,17 @@ def _agrees(value: Any, with_: ArrayType) -> bool:
 AS_NUMPY = "Broadcasts and promotes as NumPy does."
 
 
-def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any:
-    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs."""
+def binary(
+    primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False, over_complex: Callable[[Any, Any], Any] | None = None
+) -> Any:
+    """Make NumPy's function of two operands from a primitive, and register it for the ufuncs.
+
+    Args:
+        primitive: what it does.
+        ufuncs: NumPy's.
+        floats: whether integers become floats.
+        over_complex: what it does with complex operands, where that is something else.
+    """
     name = ufuncs[0].__name__
 
     def function(x: Any, y: Any, /, out: Any = None) -> Any:
@@ -125,6 +135,8 @@ def binary(primitive: Primitive, *ufuncs: np.ufunc, floats: bool = False) -> Any
                 return TracedArray(trace.build(primitive, (a, b), ()))  # most operations by far
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
+        if over_complex is not None and type(x) is TracedArray and is_complex(x.dtype):
+            return over_complex(x, y)
         return bind(primitive, (x, y), {})
 
     return as_ufunc(function, f"{primitive.doc} {AS_NUMPY}", *ufuncs)
@@ -169,8 +181,8 @@ add = binary(ops.add, np.add)
 subtract = binary(ops.sub, np.subtract)
 multiply = binary(ops.mul, np.multiply)
 true_divide = divide = binary(ops.div, np.true_divide, floats=True)
-maximum = binary(ops.maximum, np.maximum)
-minimum = binary(ops.minimum, np.minimum)
+maximum = binary(ops.maximum, np.maximum, over_complex=larger)
+minimum = binary(ops.minimum, np.minimum, over_complex=smaller)
 floor_divide = binary(ops.floor_divide, np.floor_divide)
 remainder = mod = binary(ops.remainder, np.remainder)
 fmod = binary(ops.fmod, np.fmod)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
+from primad.ir.array_types import is_complex
+from primad.numpy.elementwise.complex_numbers import real
 from primad.numpy.elementwise.ufuncs import sqrt
 from primad.numpy.linalg.least_squares import lstsq
 from primad.numpy.linalg.linear_systems import inv
@@ -97,15 +99,17 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """np.poly of roots; of a matrix (its characteristic polynomial) it is refused."""
+    """np.poly of roots, or of a square matrix, by its eigenvalues: its characteristic polynomial.
+
+    That of complex roots is complex, where NumPy's is real if they are each other's conjugates. Derivatives by a matrix
+    exist where its eigenvalues are simple.
+    """
     (roots,) = traced_operands(seq_of_zeros)
-    roots = roots if roots.dtype == np.float32 else convert(roots, np.float64)
     if roots.ndim > 1:
-        raise ShapeError(
-            "np.poly of a traced matrix",
-            why="NumPy computes it from eigenvalues, which may be complex numbers and are not recorded.",
-            fix="of a symmetric matrix np.poly(np.linalg.eigvalsh(a)) is the same.",
-        )
+        found = poly(eigvals(roots))
+        return found if is_complex(roots.dtype) else real(found)
+    single = roots.dtype in (np.float32, np.complex64)
+    roots = roots if single else convert(roots, np.result_type(roots.dtype, np.float64))
     found, nothing = np.ones(1, roots.dtype), np.zeros(1, roots.dtype)
     for root in atleast_1d(roots):
         found = concatenate([found, nothing]) - concatenate([nothing, found * root])

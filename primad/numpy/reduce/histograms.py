@@ -14,7 +14,8 @@ from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import is_float
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import any_traced, convert, first_traced, implements, joined, result_dtype, traced_operands
-from primad.numpy.reduce.reductions import max, min, sum
+from primad.numpy.reduce.largest import max, min
+from primad.numpy.reduce.reductions import sum
 from primad.numpy.reduce.signals import diff
 from primad.numpy.shapes.creation import linspace
 from primad.numpy.shapes.index_updates import add_at
@@ -82,7 +83,7 @@ def _bins_of(x: Any, edges: Any) -> Any:
 
 def _counts(places: Any, size: int, weights: Any, dtype: Any) -> Any:
     """Return how many elements, or which sum of weights, each place has."""
-    wide = np.dtype(np.float64) if is_float(dtype) else dtype
+    wide = np.result_type(dtype, np.float64) if is_float(dtype) else dtype
     each = np.ones((), wide) if weights is None else convert(weights, wide)
     return convert(add_at(convert(traced_operands(np.zeros(size, wide), places)[0], wide), places, each), dtype)
 

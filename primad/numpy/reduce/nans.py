@@ -9,26 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import is_float, real_dtype
+from primad import ops
+from primad.ir.array_types import is_complex, is_float, real_dtype
 from primad.numpy.elementwise.complex_numbers import real, squares
 from primad.numpy.elementwise.logic import isnan
+from primad.numpy.elementwise.rounding import fmax, fmin
 from primad.numpy.elementwise.square_roots import safe_sqrt
 from primad.numpy.elementwise.ufuncs import defined_where, where
 from primad.numpy.promotion import convert, implements, refuse_out
-from primad.numpy.reduce.reductions import (
-    all,
-    argmax,
-    argmin,
-    corrected,
-    max,
-    mean,
-    min,
-    prod,
-    refuse_integers,
-    std,
-    sum,
-    var,
-)
+from primad.numpy.reduce.largest import argmax, argmin, max, min
+from primad.numpy.reduce.largest import extremum as extremum_of
+from primad.numpy.reduce.reductions import all, corrected, mean, prod, refuse_integers, std, sum, var
 from primad.numpy.reduce.scans import cumprod, cumsum
 
 __all__ = [
@@ -90,9 +81,15 @@ def _filled(x: Any, number: float) -> Any:
     return where(isnan(x), number, x)
 
 
+_largest_number = extremum_of(ops.reduce_max, fmax, "nanmax", numbers_only=True)
+_smallest_number = extremum_of(ops.reduce_min, fmin, "nanmin", numbers_only=True)
+
+
 def _extremum(
     x: Any, extremum: Any, worst: float, axis: Any, out: Any, keepdims: bool, initial: Any, chosen: Any
 ) -> Any:
+    if is_complex(x.dtype):
+        return (_largest_number if extremum is max else _smallest_number)(x, axis, out, keepdims, initial, chosen)
     found = extremum(_filled(x, worst), axis, out, keepdims, initial, chosen)
     if initial is not None:
         return found

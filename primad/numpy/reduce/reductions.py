@@ -13,7 +13,6 @@ from primad.ir.array_types import is_float, real_dtype
 from primad.ir.node import Node, Trace
 from primad.numpy.axis_arguments import keep_axes, normalize_axes, normalize_axis, reduced_axes
 from primad.numpy.elementwise.complex_numbers import squares
-from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.square_roots import safe_sqrt
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import (
@@ -28,16 +27,12 @@ from primad.numpy.promotion import (
     refuse_out,
     traced_operands,
 )
-from primad.numpy.shapes.shaping import ravel
 from primad.ops.record.fields import Law
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, apply, full
 from primad.recording.traced_array import TracedArray
 
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "max", "mean", "min", "prod", "ptp", "std", "sum",
-    "var",
-]  # fmt: skip
+__all__ = ["all", "any", "average", "mean", "prod", "std", "sum", "var"]
 
 Axes = tuple[int, ...]
 
@@ -191,7 +186,7 @@ def sum(
     refuse_out("sum", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     axes = reduced_axes("sum", axis, x.ndim)
-    return _begun(ops.add, keep_axes(ops.sum(chosen(x, where, 0), axes=axes), x, axes, keepdims), initial)
+    return begun(ops.add, keep_axes(ops.sum(chosen(x, where, 0), axes=axes), x, axes, keepdims), initial)
 
 
 def chosen(x: Any, condition: Any, neutral: Any) -> Any:
@@ -209,12 +204,12 @@ def chosen(x: Any, condition: Any, neutral: Any) -> Any:
     return convert(found, x.dtype)
 
 
-def _begun(combine: Any, found: Any, initial: Any) -> Any:
+def begun(combine: Any, found: Any, initial: Any) -> Any:
     """Combine a reduction with its `initial=` value."""
-    return found if initial is None else combine(found, _initial(initial, found, found.shape))
+    return found if initial is None else combine(found, initial_value(initial, found, found.shape))
 
 
-def _initial(value: Any, like: Any, shape: tuple[int, ...]) -> Any:
+def initial_value(value: Any, like: Any, shape: tuple[int, ...]) -> Any:
     """Return a reduction's `initial=` value in a shape."""
     if not any_traced([value]):
         try:
@@ -251,37 +246,13 @@ def prod(
     refuse_out("prod", out)
     x = convert(x, accumulator(x.dtype) if dtype is None else dtype)
     axes = reduced_axes("prod", axis, x.ndim)
-    return _begun(ops.mul, keep_axes(prod_(chosen(x, where, 1), axes=axes), x, axes, keepdims), initial)
+    return begun(ops.mul, keep_axes(prod_(chosen(x, where, 1), axes=axes), x, axes, keepdims), initial)
 
 
 def refuse_integers(name: str, dtype: Any) -> None:
     """Raise if a mean was asked for in integers."""
     if dtype is not None and not is_float(np.dtype(dtype)):
         raise TracingError(f"{name} with dtype={dtype}: computing in integers is not supported", fix="use .astype.")
-
-
-def _extremum(record: Any, combine: Any, name: str) -> Any:
-    def function(
-        x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
-    ) -> Any:
-        refuse_out(name, out)
-        axes = reduced_axes(name, axis, x.ndim)
-        if where is not True:
-            if initial is None or any_traced([initial]) or np.ndim(initial):
-                raise TracingError(f"np.{name} with where= needs a plain number for initial=", fix="use np.where.")
-            x = chosen(x, where, initial)
-        if initial is not None and not _count(x, axes):
-            found = _initial(initial, x, tuple([n for i, n in enumerate(x.shape) if i not in axes]))
-            return keep_axes(found, x, axes, keepdims)
-        return _begun(combine, keep_axes(record(x, axes=axes), x, axes, keepdims), initial)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: {record.doc}"
-    return function
-
-
-max = amax = implements(np.max, np.amax, method="max")(_extremum(ops.reduce_max, ops.maximum, "max"))
-min = amin = implements(np.min, np.amin, method="min")(_extremum(ops.reduce_min, ops.minimum, "min"))
 
 
 @implements(np.var, method="var")
@@ -325,12 +296,6 @@ def _spread(
     return convert(safe_sqrt(found) if record is std_ else found, real_dtype(x.dtype))
 
 
-@implements(np.ptp)
-def ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """np.ptp: largest minus smallest element."""
-    return max(x, axis, out, keepdims) - min(x, axis, out, keepdims)
-
-
 @implements(np.average)
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """np.average, weighted by an array of the same shape; with `returned`, the sum of weights as well."""
@@ -367,30 +332,6 @@ def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     axes = reduced_axes("any", axis, x.ndim)
     found = sum(convert(convert(x, np.bool_), np.int64), axes, where=where) > 0
     return keep_axes(found, x, axes, keepdims)
-
-
-def _arg_extremum(name: str, extremum: Any) -> Any:
-    def function(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        refuse_out(name, out)
-        if axis is None or (x.ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1)):
-            return keep_axes(function(ravel(x), 0), x, tuple(range(x.ndim)), keepdims)
-        place = normalize_axis(name, axis, x.ndim)
-        attained = ops.equal(x, _over(x, extremum(x, axes=(place,)), (place,)))
-        if is_float(x.dtype):
-            attained = attained | isnan(x)
-        shape = [1] * x.ndim
-        shape[place] = x.shape[place]
-        positions = np.broadcast_to(np.arange(x.shape[place]).reshape(shape), x.shape)
-        first = ops.reduce_min(where(attained, positions, x.shape[place]), axes=(place,))
-        return keep_axes(first, x, (place,), keepdims)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"np.{name}: index of the first extreme element; it has no derivative."
-    return function
-
-
-argmax = implements(np.argmax, method="argmax")(_arg_extremum("argmax", ops.reduce_max))
-argmin = implements(np.argmin, method="argmin")(_arg_extremum("argmin", ops.reduce_min))
 
 
 COMPOSITES = [mean_, var_, std_, prod_, norm_, logsumexp_]

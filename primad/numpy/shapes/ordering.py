@@ -8,14 +8,16 @@ import numpy as np
 
 from primad import ops
 from primad.errors import IndexShapeError, ShapeError, TracingError
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_complex, is_float
 from primad.numpy.axis_arguments import normalize_axes
+from primad.numpy.elementwise.complex_order import sorts_before
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import as_traced, convert, implements, joined, refuse_out, result_dtype, traced_operands
 from primad.numpy.reduce.reductions import any, sum
 from primad.numpy.shapes.indexing import take, take_along_axis
 from primad.numpy.shapes.shaping import broadcast_to, concatenate, ravel, reshape
+from primad.ops.record.operand_types import refuse_complex
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray
 
@@ -36,6 +38,8 @@ def values_of(x: Any, what: str) -> np.ndarray[Any, Any]:
 
 def _before(x: Any, y: Any) -> Any:
     """Say whether x sorts before y: NaN comes last."""
+    if is_complex(x.dtype):
+        return sorts_before(x, y)
     return (x < y) | (isnan(y) & ~isnan(x)) if is_float(x.dtype) else x < y
 
 
@@ -63,6 +67,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """np.digitize: the number of the bin of each value; it has no derivative."""
+    if is_complex(result_dtype(x, bins)):
+        raise refuse_complex("np.digitize")
     edges = values_of(joined(bins), "whether the bins of np.digitize rise")
     x, bins = traced_operands(x, bins)
     if np.all(edges[1:] >= edges[:-1]):

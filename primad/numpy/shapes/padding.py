@@ -11,8 +11,9 @@ from primad.errors import ShapeError
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.rounding import around
 from primad.numpy.promotion import any_traced, as_traced, convert, expand, implements, joined, traced_operands
+from primad.numpy.reduce.largest import max, min
 from primad.numpy.reduce.quantiles import median
-from primad.numpy.reduce.reductions import max, mean, min
+from primad.numpy.reduce.reductions import mean
 from primad.numpy.shapes.creation import linspace
 from primad.numpy.shapes.shaping import concatenate, flip, moveaxis, reshape
 from primad.recording.traced_array import TracedArray

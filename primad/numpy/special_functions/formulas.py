@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from primad import ops
+from primad.ir.array_types import is_complex
+from primad.numpy.elementwise.logic import isfinite
 from primad.numpy.elementwise.ufuncs import absolute, defined_where, expm1, hypot, log1p, sin, where
 from primad.numpy.promotion import as_float, harmonize, implements
 from primad.system.deferred import Deferred, special
@@ -34,7 +36,8 @@ def formula(*originals: Deferred) -> Callable[[Callable[..., Any]], Any]:
 @formula(special.xlog1py)
 def xlog1py(x: Any, y: Any) -> Any:
     """scipy.special.xlog1py: x·log(1 + y), and 0 where x = 0."""
-    nothing = (x == 0) & (y == y) & ~((y > -1.0) & (y < math.inf))
+    regular = isfinite(y) & (y != -1) if is_complex(y.dtype) else (y > -1.0) & (y < math.inf)
+    nothing = (x == 0) & (y == y) & ~regular
     return where(nothing, 0.0 * x, x) * log1p(where(nothing, 0.0, y))
 
 

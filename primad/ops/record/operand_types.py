@@ -15,10 +15,9 @@ def refuse_complex(name: str) -> ShapeError:
     """Return the error for complex operands of an op that has rules for real ones only."""
     return ShapeError(
         f"{name} does not take complex operands",
-        why="Its rules hold for real numbers; complex ones have no order.",
-        fix="apply it to x.real and x.imag, or to np.abs(x); np.sort and np.argsort have NumPy's order, by real parts "
-        "and then by imaginary ones (its np.max(x) is np.sort(x)[-1]); an op of your own says complex='analytic' where "
-        "its rules hold over the complex numbers too.",
+        why="Its rules hold for real numbers.",
+        fix="apply it to x.real and x.imag, or to np.abs(x); an op of your own says complex='analytic' where its rules "
+        "hold over the complex numbers too.",
     )
 
 

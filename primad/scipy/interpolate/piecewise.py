@@ -10,6 +10,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import DomainError, MissingAttributeError, ShapeError, TracingError
+from primad.ir.array_types import is_complex
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.elementwise.ufuncs import defined_where
 from primad.numpy.shapes.ordering import values_of
@@ -38,8 +39,16 @@ def with_axes(x: Any, count: int) -> Any:
     return x[(..., *[None] * count)] if count else x
 
 
+def on_the_line(*points: Any) -> None:
+    """Raise where points are complex numbers, of which none is in a piece."""
+    for each in points:
+        if is_complex(each.dtype):
+            raise ShapeError("a piecewise function at complex points", fix="give points on the real line.")
+
+
 def piece_of(x: Any, breaks: Any) -> Any:
     """Return in which piece points are: that to the right of a break, and an outer piece outside of all."""
+    on_the_line(x, breaks)
     if breaks.shape[0] <= 2:
         return np.zeros(x.shape, np.int64)
     return pnp.searchsorted(breaks[1:-1], x, side="right")

@@ -16,6 +16,7 @@ from primad.scipy.interpolate.piecewise import (
     check_inside,
     filled,
     in_double,
+    on_the_line,
     own,
     piece_of,
     with_axes,
@@ -116,6 +117,7 @@ class interp1d:
     def _between(self, points: Any) -> Any:
         """Return what is between samples, and what the outer ones give outside."""
         x, y, kind = self.x, self._samples, self._kind
+        on_the_line(x, points)
         if kind == "linear":
             piece = piece_of(points, x)
             start, first = pnp.take(x, piece), pnp.take(y, piece, axis=0)
