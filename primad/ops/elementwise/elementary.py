@@ -1,4 +1,4 @@
-"""Elementary functions: exponentials, logarithms, sqrt, sines, hyperbolic sines (tanh with sech²), arctan."""
+"""Elementary functions: exponentials, logarithms, sqrt, sines, hyperbolic sines (tanh with sech²)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 
 __all__ = [
-    "arctan",
     "cos",
     "cosh",
     "exp",
@@ -187,13 +186,4 @@ sech2: Primitive = elementwise(
     meaning=lambda n, x: 4 / (n.exp(x) + n.exp(-x)) ** 2,
     complex="analytic",
     doc="sech²x, the derivative of tanh, accurate in the tails.",
-)
-arctan: Primitive = elementwise(
-    "arctan",
-    numpy=np.arctan,
-    partials=[lambda out, x: 1.0 / (1.0 + x * x)],
-    smooth=always,
-    meaning=lambda n, x: n.atan(x),
-    complex="analytic",
-    doc="Inverse tangent.",
 )

@@ -1,4 +1,4 @@
-"""Inverses of sine, cosine, sinh, cosh, tanh, the cube and erf."""
+"""Inverses of sine, cosine, tangent, sinh, cosh, tanh, the cube and erf."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 
 from primad.ir.array_types import is_complex
 from primad.ops.elementwise.conversion import complex_of, imaginary_part, real_part
+from primad.ops.elementwise.discrete import equal
 from primad.ops.elementwise.elementary import exp, sqrt
 from primad.ops.elementwise.plane import hypot
+from primad.ops.elementwise.selection import select
 from primad.ops.record.fields import CHEAP, always
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, full
 from primad.system.deferred import special
 
-__all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cbrt", "erfinv", "leg"]
+__all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "erfinv", "leg"]
 
 
 def _leg(x: Any) -> Any:
@@ -28,6 +30,21 @@ def _leg(x: Any) -> Any:
 def _turned(z: Any) -> Any:
     """Return i·z, with the signs of zeros, which tell the sides of a branch cut."""
     return complex_of(-imaginary_part(z), real_part(z))
+
+
+def _squared(x: Any) -> Any:
+    return x * x
+
+
+def _side(y: Any, z: Any) -> Any:
+    """Return √(z − 1)·√(z + 1) from the leg of z: i times it above the real axis, and −i times below.
+
+    A derivative of the product of roots would be a difference that cancels near 0.
+    """
+    below = imaginary_part(z)
+    below = (below < 0) | (equal(below, 0) & (full(1.0, below) / below < 0))
+    real, imaginary = real_part(y), imaginary_part(y)
+    return complex_of(select(below, imaginary, -imaginary), select(below, -real, real))
 
 
 leg: Primitive = elementwise(
@@ -56,6 +73,15 @@ arccos: Primitive = elementwise(
     complex="analytic",
     doc="Inverse cosine, of −1 ≤ x ≤ 1; its derivative at ±1 is −∞.",
 )
+arctan: Primitive = elementwise(
+    "arctan",
+    numpy=np.arctan,
+    partials=[lambda out, x: _squared(1.0 / leg(_turned(x))) if is_complex(x.dtype) else 1.0 / (1.0 + x * x)],
+    smooth=always,
+    meaning=lambda n, x: n.atan(x),
+    complex="analytic",
+    doc="Inverse tangent; of complex numbers the derivative does not overflow, and does not cancel near ±i.",
+)
 arcsinh: Primitive = elementwise(
     "arcsinh",
     numpy=np.arcsinh,
@@ -68,8 +94,7 @@ arcsinh: Primitive = elementwise(
 arccosh: Primitive = elementwise(
     "arccosh",
     numpy=np.arccosh,
-    # Of complex numbers x + 1 would lose the sign of a zero.
-    partials=[lambda out, x: 1.0 / (sqrt(x - 1.0) * sqrt(x - (-1.0) if is_complex(x.dtype) else x + 1.0))],
+    partials=[lambda out, x: 1.0 / (_side(leg(x), x) if is_complex(x.dtype) else sqrt(x - 1.0) * sqrt(x + 1.0))],
     meaning=lambda n, x: n.log(x + n.sqrt(x * x - 1)),
     complex="analytic",
     doc="Inverse hyperbolic cosine, of x ≥ 1; its derivative at 1 is ∞.",
@@ -77,7 +102,7 @@ arccosh: Primitive = elementwise(
 arctanh: Primitive = elementwise(
     "arctanh",
     numpy=np.arctanh,
-    partials=[lambda out, x: (1.0 / leg(x)) * (1.0 / leg(x))],
+    partials=[lambda out, x: _squared(1.0 / leg(x))],
     meaning=lambda n, x: n.divide(n.log(n.divide(1 + x, 1 - x)), 2),
     complex="analytic",
     doc="Inverse hyperbolic tangent, of −1 < x < 1.",
