@@ -74,17 +74,20 @@ def _lengths(name: str, x: Any, s: Any, axes: Any) -> tuple[list[int | None], li
     if axes is None:
         axes = range(-len(s), 0) if s is not None else range(x.ndim)
     places = [normalize_axis(f"np.fft.{name}", axis, x.ndim) for axis in axes]
-    lengths: list[int | None] = [None] * len(places) if s is None else [None if n in (None, -1) else n for n in s]
+    lengths: list[int | None] = [None] * len(places) if s is None else list(s)
     if len(lengths) != len(places):
         raise ShapeError(
             f"np.fft.{name}: s has {len(lengths)} lengths for {len(places)} axes",
             fix="give one length for each of the axes.",
         )
-    return lengths, places
+    # Those that are −1 are asked before any transform, which an axis that is there twice may lengthen.
+    return [x.shape[axis] if n == -1 else n for n, axis in zip(lengths, places, strict=True)], places
 
 
 def _along(name: str, x: Any, lengths: Sequence[int | None], axes: Sequence[int], inverse: bool, norm: Any) -> Any:
-    """Transform complex numbers along axes, one after the other where one is there twice."""
+    """Transform complex numbers along axes, one after the other where one is there twice; no axis leaves them alone."""
+    if not axes:
+        return x
     norm, dtype = _norm(name, norm), _complex_of(x.dtype)
     left = list(zip(lengths, axes, strict=True))
     while left:
@@ -198,8 +201,6 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     """np.fft.irfftn: the inverse of `rfftn`; by default the last length is even."""
     refuse_out("np.fft.irfftn", out)
     lengths, places = _lengths("irfftn", a, s, axes)
-    if s is not None and s[-1] == -1:  # the input's own length, which is that of no inverse
-        lengths[-1] = a.shape[places[-1]]
     z = _along("irfftn", a, lengths[:-1], places[:-1], True, norm)
     return irfft(z, lengths[-1], places[-1], norm)
 

@@ -18,7 +18,8 @@ ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2")
 OPTIONS = (
     {}, {"axes": (0,)}, {"axes": (1, 0)}, {"s": (4, 3), "axes": (0, 1)}, {"s": (-1, 3), "axes": (0, 1)},
-    {"axes": (0, 0)}, {"axes": (0, 1), "norm": "ortho"},
+    {"axes": (0, 0)}, {"axes": (0, 1), "norm": "ortho"}, {"axes": (0, 0), "s": (-1, 4)},
+    {"axes": (1, 0, 1), "s": (-1, 2, 3)}, {"axes": ()}, {"axes": (1, 0), "s": (6, -1)},
 )  # fmt: skip
 
 

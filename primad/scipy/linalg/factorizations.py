@@ -9,6 +9,7 @@ import numpy as np
 from primad import numpy as pn
 from primad import ops
 from primad.errors import ShapeError, TracingError
+from primad.ir.array_types import real_dtype
 from primad.numpy.elementwise.complex_numbers import conjugated
 from primad.numpy.linalg.linear_systems import system
 from primad.numpy.promotion import any_traced
@@ -163,7 +164,7 @@ def lu(
     if p_indices:
         return back, lower, upper
     here = order[..., None, :] == np.arange(factors.shape[-1])[:, None]
-    return here.astype(factors.dtype), lower, upper
+    return here.astype(real_dtype(factors.dtype)), lower, upper
 
 
 # -- factorizations, values --------------------------------------------------------------------------------------------

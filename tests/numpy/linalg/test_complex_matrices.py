@@ -118,6 +118,7 @@ FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
     "roots": (lambda a: (np.roots(a[0]), np.roots(a[1].real).astype(complex)), (2, 4)),
     "sqrtm": (lambda a: (linalg.sqrtm(a), linalg.sqrtm(positive(a.real))), (3, 3)),
     "logm": (lambda a: (linalg.logm(a), linalg.logm(positive(a.real) + a.imag)), (3, 3)),
+    "lu": (lambda a: linalg.lu(a), (3, 3)),
     "norms": (lambda a: tuple(np.linalg.norm(a, ord) for ord in (2, -2, "nuc", "fro", 1, np.inf)), (3, 3)),
     "cond": (lambda a: (np.linalg.cond(a), np.linalg.cond(a, -2)), (3, 3)),
     "power": (lambda a: (np.linalg.matrix_power(a, 3), np.linalg.matrix_power(a, -2)), (3, 3)),
