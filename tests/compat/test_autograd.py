@@ -217,9 +217,13 @@ def test_elements_of_arrays_are_numbers() -> None:
 
 
 def test_holomorphic_grad() -> None:
-    """Of complex arguments it is f', as autograd's; of real ones the gradient of the real part."""
+    """It is the gradient of the real part, as autograd's, and so f' of what is holomorphic."""
     z = np.array([1 + 2j, -0.5j])
     found = autograd.holomorphic_grad(lambda z: np.sum(np.exp(z) * z))(z)
     np.testing.assert_allclose(found, np.exp(z) * (1 + z), rtol=1e-14)
     np.testing.assert_allclose(autograd.holomorphic_grad(np.sin)(z[0]), np.cos(z[0]), rtol=1e-14)
-    np.testing.assert_allclose(autograd.holomorphic_grad(lambda x: np.sum(x * (x + 1j)))(z.real), 2 * z.real)
+    np.testing.assert_allclose(autograd.holomorphic_grad(lambda z: np.sum(np.abs(z) ** 2))(z), 2 * z.conj())
+    np.testing.assert_allclose(autograd.holomorphic_grad(lambda z: np.sum(z * z.conj() + 1j * z.real))(z), 2 * z.conj())
+    with pytest.warns(UserWarning, match="not complex"):
+        found = autograd.holomorphic_grad(lambda x: np.sum(x * (x + 1j)))(z.real)
+    np.testing.assert_allclose(found, 2 * z.real)

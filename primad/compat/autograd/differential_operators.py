@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -57,9 +58,15 @@ def value_and_grad(fun: Function, x: Any) -> Any:
 
 @unary_to_nary
 def holomorphic_grad(fun: Function, x: Any) -> Any:
-    """Return the function that gives the derivative of a holomorphic function; of real arguments, of its real part."""
-    if core.vspace(x).iscomplex:
-        return _grad(_scalar(fun), holomorphic=True)(x)
+    """Return the function that gives the gradient of the real part: of a holomorphic function its derivative.
+
+    Whether it is holomorphic is not asked, as autograd does not. Of real arguments the imaginary part is lost, with a
+    warning.
+    """
+    if not core.vspace(x).iscomplex:
+        warnings.warn(
+            "Input to holomorphic_grad is not complex: the imaginary part of the result is lost", stacklevel=3
+        )
     return _grad(_scalar(lambda x: pn.real(fun(x))))(x)
 
 
