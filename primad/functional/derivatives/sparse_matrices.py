@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.derivatives.gradient_checks import check_declared
-from primad.functional.derivatives.overwritten_entries import OUT, PLACES, entries_in, overwritten
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
@@ -189,7 +188,10 @@ class HasSparseForm:
             (True, np.float64(2.0))
         """
         if out is not None and not is_sparse(out):
-            raise ShapeError(f"sparse: out is no sparse array but a {type(out).__name__}", fix=OUT)
+            raise ShapeError(
+                f"sparse: out is no sparse array but a {type(out).__name__}",
+                fix="pass an array that sparse() gave for the same function, in the same format.",
+            )
         format = format or ("csr" if out is None else out.format)
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
@@ -259,10 +261,14 @@ class ComputedForm(SparseForm):
 
     def sparse(self, format: str, out: Any = None, substitution: bool = False) -> Any:
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
-        if out is not None and format in PLACES:
-            return overwritten(out, self.sparse(format, substitution=substitution))
         found, order = self._found, "csc" if format == "csc" else "csr"
-        data = None if out is None else entries_in(out, found, format, self._matrix.dtype)
+        data = None
+        if out is not None:
+            from primad.functional.derivatives import overwritten_entries as given  # loads where there is an array
+
+            if format in given.PLACES:
+                return given.overwritten(out, self.sparse(format, substitution=substitution))
+            data = given.entries_in(out, found, format, self._matrix.dtype)
         if substitution:
             made = found.in_order(self._matrix.by_substitution(found, self._values, self._chosen), order)
             if data is not None:
@@ -358,8 +364,10 @@ class ShownForm(SparseForm):
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         if out is None:
             return self._show(lambda: self._of.sparse(format, None, substitution)).asformat(format)
-        if format in PLACES:  # whose transposed arrays are copies
-            return overwritten(out, self.sparse(format, substitution=substitution))
+        from primad.functional.derivatives import overwritten_entries as given  # loads where there is an array
+
+        if format in given.PLACES:  # whose transposed arrays are copies
+            return given.overwritten(out, self.sparse(format, substitution=substitution))
         turned = {"csr": "csc", "csc": "csr"} if self._turned else {}
         self._of.sparse(turned.get(format, format), self._show(lambda: out), substitution)
         return out
