@@ -11,7 +11,8 @@ from primad.pde.elements.element_solution import *
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
-from primad.pde.families import input_functions
+from primad.pde.families import family_data, input_functions
+from primad.pde.families.family_data import *
 from primad.pde.families.input_functions import *
 from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.field_operators import (
@@ -104,6 +105,7 @@ __all__ += marching.__all__
 __all__ += inner_conditions.__all__
 __all__ += meshes.__all__
 __all__ += field_networks.__all__
+__all__ += family_data.__all__
 __all__ += input_functions.__all__
 __all__ += operator_networks.__all__
 __all__ += plots.__all__

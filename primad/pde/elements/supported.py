@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from primad.errors import ProblemError
 from primad.pde.elements.weak_forms import WeakForm
 from primad.pde.geometry.intervals import time_of
-from primad.pde.problem.boundary_checks import concerned
 from primad.pde.problem.box_statements import ELSEWHERE
+from primad.pde.problem.condition_checks import concerned
 from primad.pde.problem.conditions import Condition, Neumann
 
 if TYPE_CHECKING:

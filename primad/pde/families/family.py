@@ -19,6 +19,8 @@ from primad.recording.foreign import plain
 from primad.recording.traced_array import is_traced
 
 Row = Mapping[str, Any]
+OF_EACH = "of each function "
+"""What the arrays of a term begin with that have a value for each function at each point."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,7 @@ def single(row: Mapping[str, Array], place: int) -> dict[str, Array]:
     function, point = divmod(place, points)
 
     def chosen(name: str) -> int:
-        return place if name == "scale" else function if name.startswith(key("")) else point
+        return place if name == "scale" else function if name.startswith((key(""), OF_EACH)) else point
 
-    return {name: column[chosen(name) : chosen(name) + 1] for name, column in row.items()}
+    found = {name: column[chosen(name) : chosen(name) + 1] for name, column in row.items()}
+    return {name: x[:, point : point + 1] if name.startswith(OF_EACH) else x for name, x in found.items()}

@@ -221,15 +221,15 @@ class GivenFunctions(InputFunctions):
         return found
 
 
-def spline(grid: Array, values: Any) -> Callable[[Any], Any]:
-    """Return the cubic splines through values at a grid, a function a row, as one function of a number.
+def spline(grid: Array, values: Any, degree: int = DEGREE) -> Callable[[Any], Any]:
+    """Return the splines through values at a grid, a function a row, as one function of a number.
 
     They are sums of those that are 1 at one point of the grid, which all functions share.
     """
     from scipy.interpolate import make_interp_spline  # loads when a family is made
 
-    unit = make_interp_spline(grid, np.eye(len(grid)), DEGREE)
-    each = BSpline(unit.t, unit.c, DEGREE)
+    unit = make_interp_spline(grid, np.eye(len(grid)), degree)
+    each = BSpline(unit.t, unit.c, degree)
     return lambda x: values @ each(x)
 
 

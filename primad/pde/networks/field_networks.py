@@ -36,7 +36,8 @@ def check_positive(owner: Any, *names: str, whole: tuple[str, ...] = ()) -> None
         number = isinstance(value, kinds) and not isinstance(value, bool)
         if not number or not value > 0:
             what = "positive" if number else f"a positive {'integer' if name in whole else 'number'}"
-            raise ProblemError(f"{type(owner).__name__}: {name} must be {what}, got {value!r}", fix=_sizes_meant(value))
+            fix = _sizes_meant(value) or f"write {name}=10, say."
+            raise ProblemError(f"{type(owner).__name__}: {name} must be {what}, got {value!r}", fix=fix)
 
 
 def _sizes_meant(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
-from primad.pde.problem.boundary_checks import concerned
+from primad.pde.problem.condition_checks import concerned
 from primad.pde.problem.conditions import Condition
 
 if TYPE_CHECKING:

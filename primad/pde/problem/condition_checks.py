@@ -1,16 +1,24 @@
-"""Checks of the conditions on each part of a boundary: every unknown needs one, and no two may contradict another."""
+"""Checks of conditions: each is on what the problem has, every unknown has one at each part, and none contradict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError
-from primad.pde.problem.conditions import Condition, Data, Free, Periodic
-from primad.pde.problem.inner_conditions import Integral, Interface
+from primad.errors import ProblemError, suggestion
+from primad.pde.families.family import Family
+from primad.pde.families.family_data import FamilyData
+from primad.pde.fields.coordinate_names import coordinates
+from primad.pde.fields.field_refusals import likely
+from primad.pde.geometry.containment import outside, place_of
+from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import Interval, factors_of, time_of
+from primad.pde.geometry.sampling import Array
+from primad.pde.problem.conditions import Condition, Free, Initial, Neumann, Periodic, Robin
+from primad.pde.problem.inner_conditions import Data, Integral, Interface
 from primad.pde.problem.named_arguments import check_arguments
 
 if TYPE_CHECKING:
@@ -22,7 +30,7 @@ def check_boundary(statement: Statement) -> None:
     domain = statement.domain
     said: dict[tuple[str, str], list[Condition]] = {}
     for condition in sorted(statement.conditions, key=_is_rest):
-        if isinstance(condition, (Data, Integral, Interface)):
+        if condition.inside:
             continue
         for name in concerned(condition, statement):
             for part in condition.parts(domain):
@@ -45,8 +53,13 @@ def check_boundary(statement: Statement) -> None:
 
 
 def _lives(statement: Statement, name: str, part: str) -> bool:
-    """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own."""
+    """Say whether an unknown has an equation at a part of the boundary: of two materials each has its own.
+
+    Where there is no equation at all, data alone say what unknowns are.
+    """
     everything = statement.everything()
+    if not statement.equations:
+        return False
     asking = [one.domain for one in statement.equations if name in check_arguments(one.function, everything, "")]
     if not asking or statement.domain in asking:
         return True
@@ -100,3 +113,110 @@ def _repeating(statement: Statement) -> Iterator[tuple[str, str]]:
     for condition in statement.conditions:
         if isinstance(condition, Periodic):
             yield from product(concerned(condition, statement), condition.coordinates)
+
+
+def check_condition(
+    condition: Condition, family: Family, networks: Mapping[str, Any], known: Mapping[str, str]
+) -> None:
+    """Raise for a condition on what the problem does not have."""
+    domain = family.domain
+    for name in condition.unknowns:
+        if name not in networks:
+            raise ProblemError(
+                f"{condition.what}: {name!r} is no unknown",
+                fix=_derivative_meant(condition, name, domain, networks)
+                or suggestion(name, networks)
+                or f"the unknowns are {', '.join(networks)}.",
+            )
+    along = isinstance(condition, (Neumann, Robin))
+    given = dict.fromkeys(domain.names, "coordinates") | ({"n": "the normal"} if along else {})
+    for value in [*getattr(condition, "values", {}).values(), *_robin(condition)]:
+        if callable(value):
+            check_arguments(value, given, condition.what, _without(domain, networks))
+    if hasattr(condition, "residual"):
+        check_arguments(condition.residual, {**known, "n": "normal"}, condition.what)
+    if isinstance(condition, Initial) and "initial" not in domain.parts:
+        raise ProblemError(
+            f"{domain!r} has no beginning, and there is {condition.what}",
+            fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
+        )
+    if isinstance(condition, Data):
+        _check_inside(condition.split(domain.names, list(networks))[0].at, domain)
+    elif isinstance(condition, FamilyData):
+        _check_inside(condition.arrays(family, list(networks))["at"], domain)
+    elif isinstance(condition, Interface):
+        _check_interface(condition, domain)
+    elif isinstance(condition, Periodic):
+        _check_periodic(condition, domain, networks)
+    elif not isinstance(condition, Integral) or condition.on:
+        condition.parts(domain)
+
+
+def _derivative_meant(condition: Condition, name: str, domain: Domain, networks: Mapping[str, Any]) -> str:
+    """Return what to write for a condition whose unknown is written as a derivative, u_t or du_dx; "" if it is none."""
+    for unknown in networks:
+        rest = name.removeprefix("d").removeprefix("2").removeprefix(unknown)
+        meant = likely(rest.strip("_"), coordinates(domain.names)) if rest != name else ""
+        if not meant:
+            continue
+        if isinstance(condition, Initial) and meant == time_of(domain):
+            return f"write Initial({unknown}=…, order=1)."
+        slope = f"Neumann({unknown}=…) along the outward normal, or " if len(meant) == 1 else ""
+        return f'write {slope}pde.Condition(lambda {unknown}: {unknown}.d("{meant}") - …, on=…).'
+    return ""
+
+
+def _without(domain: Domain, networks: Mapping[str, Any]) -> str:
+    """Return what to write where the value of a condition would ask for more than it can."""
+    name = next(iter(networks))
+    return (
+        f"values are functions of {', '.join(domain.names)}, in Neumann and Robin of the normal n too; with unknowns, "
+        f"coefficients or constants write pde.Condition(lambda {name}, …: {name}.value - …, on=…)."
+    )
+
+
+def _check_inside(at: Array, domain: Domain) -> None:
+    """Raise for points that are further outside of a domain than rounding explains."""
+    found = outside(domain, at)
+    if found.size:
+        raise ProblemError(
+            f"the data at place {found[0]} are outside of the domain, at {place_of(domain, at[found[0]])} "
+            f"({found.size} such)",
+            why=f"The equations hold in {domain!r}: nothing connects what is outside with them.",
+            fix=f"leave these rows out: inside = domain.contains(np.stack([{', '.join(domain.names)}], axis=1)), and "
+            f"{domain.names[0]}[inside] and so on; or make the domain larger.",
+        )
+
+
+def _robin(condition: Condition) -> tuple[Any, ...]:
+    return (condition.a, condition.b) if isinstance(condition, Robin) else ()
+
+
+def _check_interface(condition: Interface, domain: Domain) -> None:
+    if condition.of.names != domain.names:
+        raise ProblemError(
+            f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}",
+            fix="make it with the same names of coordinates, time included.",
+        )
+    for part in condition.on or ():
+        condition.of.check_part(part)
+
+
+def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, Any]) -> None:
+    bounds = dict(zip(domain.names, domain.bounds.tolist(), strict=True))
+    whole = [f for f in factors_of(domain) if type(f) is Interval and [f.low, f.high] == bounds[f.names[0]]]
+    intervals = {factor.names[0] for factor in whole if set(factor.parts) <= set(domain.parts)}
+    for name in condition.coordinates:
+        if name not in intervals:
+            raise ProblemError(
+                f"{name!r} cannot be periodic in {domain!r}",
+                fix=f"coordinates of intervals and boxes can: {', '.join(sorted(intervals)) or 'there are none'}.",
+            )
+    shared = [name for name in networks if name not in condition.unknowns] if condition.unknowns else []
+    for name in shared:
+        for other in condition.unknowns:
+            if networks[name] is networks[other]:
+                raise ProblemError(
+                    f"{other!r} is periodic and {name!r} is not, but one network computes both",
+                    fix='give them networks of their own: unknowns={"u": MLP(), "v": MLP()}.',
+                )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from primad.errors import ProblemError, warn
+from primad.pde.families.family_data import FamilyData
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock, space_of, time_of
-from primad.pde.problem.boundary_checks import concerned
-from primad.pde.problem.conditions import Condition, Data, Dirichlet, Free, Initial, Periodic
-from primad.pde.problem.inner_conditions import Integral, Interface, Past
+from primad.pde.problem.condition_checks import concerned
+from primad.pde.problem.conditions import Condition, Dirichlet, Free, Initial, Periodic
+from primad.pde.problem.inner_conditions import Data, Past
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -35,7 +36,7 @@ def check_posed(problem: Problem) -> None:
     _check_coefficients(problem)
     for name in problem.unknowns:
         said = _of(problem, name)
-        tell = [one for one in said if isinstance(one, (Data, Integral, Interface))]
+        tell = [one for one in said if one.inside]
         free = [one for one in said if isinstance(one, Free)]
         if tell:
             if not free and all(isinstance(one, Data) and name not in one.columns for one in tell):
@@ -84,7 +85,7 @@ def check_handed_on(problem: Problem) -> None:
 
 def _tells_more(problem: Problem) -> bool:
     """Say whether something else than equations and conditions at the boundary tells what unknowns are."""
-    return any(isinstance(one, (Data, Integral, Interface)) for one in problem.statement.conditions)
+    return any(one.inside for one in problem.statement.conditions)
 
 
 def _can_be_counted(problem: Problem) -> bool:
@@ -180,7 +181,7 @@ def _of(problem: Problem, name: str) -> list[Condition]:
 
 
 def _names(problem: Problem, condition: Condition) -> tuple[str, ...]:
-    if isinstance(condition, Data):
+    if isinstance(condition, (Data, FamilyData)):
         return tuple(name for name in problem.unknowns if name in condition.concerned)
     return tuple(concerned(condition, problem.statement))
 

@@ -1,21 +1,23 @@
-"""What holds elsewhere than on the boundary: between materials, in the mean, in a part of it, before the start."""
+"""What holds elsewhere than on the boundary: between materials, in the mean, in a part, before the start, at data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import ProblemError, suggestion
 from primad.pde.equations.symbolic_equations import Equation
+from primad.pde.fields.coordinate_names import coordinates as coordinate_names
 from primad.pde.fields.problem_formulas import is_symbolic
 from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Points
-from primad.pde.problem.conditions import Condition, Initial, Value, weight_of
+from primad.pde.problem.conditions import Condition, Initial, Value, positive, weight_of
 
-__all__ = ["Integral", "Interface", "Past", "Within"]
+__all__ = ["Data", "Integral", "Interface", "Past", "Within"]
 
 
 class Interface(Condition):
@@ -35,6 +37,7 @@ class Interface(Condition):
     """
 
     kind = "interface condition"
+    inside = True
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class Integral(Condition):
     """
 
     kind = "integral"
+    inside = True
 
     def __init__(
         self,
@@ -149,3 +153,105 @@ def computed(condition: Condition, domain: Domain) -> Condition:
     found = copy(condition)
     found.residual = Equation(written, name=condition.name or condition.kind, coordinates=domain.names)
     return found
+
+
+class Data(Condition):
+    """Measured values at points: `Data(x=…, t=…, u=…)`, with arrays of one length.
+
+    With a noise σ, the mean square of the differences, divided by σ, is χ² per value. For the network not to follow the
+    noise rather than the equation, the weight of equations and fitted conditions is then 1/σ², unless it is stated: to
+    miss an equation by σ everywhere costs as much as to miss all data by σ, whatever unit they are in.
+
+    Args:
+        table: columns by name, where it may be no argument's: `Data({"u.x": slopes}, x=x)` of measured derivatives.
+        weight: of its mean square; by default 1.
+        name: what it is called in histories.
+        noise: standard deviation of the values, if it is known.
+        **columns: all coordinates and at least one unknown, or derivative of one.
+
+    Raises:
+        ProblemError: if arrays have different lengths, are empty, or contain NaN.
+    """
+
+    kind = "data"
+    inside = True
+
+    def __init__(
+        self,
+        *table: Mapping[str, Any],
+        weight: float | None = None,
+        name: str | None = None,
+        noise: float | None = None,
+        **columns: Any,
+    ) -> None:
+        if len(table) == 1 and isinstance(table[0], Mapping):
+            columns, table = {**table[0], **columns}, ()
+        if table or not columns:
+            what = "data need coordinates and values" + (" by their names" if table else "")
+            raise ProblemError(what, fix="write Data(x=…, u=…); of points in rows, Data(x=points[:, 0], …, u=values).")
+        self.noise = None if noise is None else positive(noise, "the noise of data")
+        found: dict[str, np.ndarray[Any, Any]] = {}
+        for key, column in columns.items():
+            if callable(column):
+                raise ProblemError(
+                    f"the data {key!r} are a function, and not measured values",
+                    fix=f"pass what it is at the points, {key}=f(x); what is known everywhere is an equation, "
+                    f"lambda {key}, x: {key}.value - f(x), or a condition at the boundary.",
+                )
+            array = numbers(column)
+            if array.ndim != 1 or not array.size:
+                raise ProblemError(
+                    f"the data {key!r} are an array of one axis with numbers in it, got the shape {array.shape}",
+                    fix=f"pass {key}.ravel(), and all other columns in the same order.",
+                )
+            bad = np.flatnonzero(~np.isfinite(array))
+            if bad.size:
+                raise ProblemError(
+                    f"the data {key!r} are {array[bad[0]]} at place {bad[0]} ({bad.size} such)",
+                    fix="leave these rows out: keep = np.isfinite(u), and x[keep], u[keep].",
+                )
+            found[key] = array
+        lengths = {key: array.size for key, array in found.items()}
+        if len(set(lengths.values())) > 1:
+            raise ProblemError(
+                "data columns have different lengths: " + ", ".join(f"{key} {n}" for key, n in lengths.items()),
+                fix="for a grid, pass np.meshgrid(…) with every array raveled.",
+            )
+        self.columns, self.name = found, name
+        self._place(None, weight)
+
+    @property
+    def strictness(self) -> float:
+        """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
+        return 1.0 if self.noise is None else 1.0 / self.noise**2
+
+    @property
+    def concerned(self) -> set[str]:
+        """The names of coordinates, and of unknowns of which something was measured."""
+        return {key.partition(".")[0] for key in self.columns}
+
+    def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:
+        """Return the points, and the values by unknown, or by derivative of one, `u.x`.
+
+        Raises:
+            ProblemError: if a coordinate is missing, or a column is neither coordinate nor unknown.
+            ShapeError: if a derivative is along no coordinate.
+        """
+        missing = [name for name in coordinates if name not in self.columns]
+        if missing:
+            raise ProblemError(f"the data lack the coordinate {missing[0]!r}", fix=f"pass {missing[0]}=… as well.")
+        values = {name: column for name, column in self.columns.items() if name not in coordinates}
+        for name in values:
+            if name.partition(".")[0] not in unknowns:
+                known = (*coordinates, *unknowns)
+                raise ProblemError(
+                    f"the data column {name!r} is neither a coordinate nor an unknown",
+                    fix=suggestion(name, known) or f"there are {', '.join(known)}; derivatives are {{'u.x': …}}.",
+                )
+            coordinate_names(coordinates).split(name.partition(".")[2])
+        if not values:
+            raise ProblemError(
+                f"the data have no values of {', '.join(unknowns)}",
+                fix=f"pass {next(iter(unknowns))}=… as well.",
+            )
+        return Points(tuple(coordinates), np.stack([self.columns[name] for name in coordinates], axis=1)), values

@@ -17,6 +17,7 @@ from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
 from primad.pde.elements.discretisation import by_elements
 from primad.pde.families.family import Family
+from primad.pde.families.family_data import FamilyData
 from primad.pde.families.input_functions import InputFunctions
 from primad.pde.fields.integrals import NODES, Quadrature, checked_nodes, integrating
 from primad.pde.fields.named_fields import FieldAt
@@ -28,8 +29,9 @@ from primad.pde.lines.method_of_lines import by_lines
 from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import SharedNetwork
-from primad.pde.problem.conditions import Condition, Data
+from primad.pde.problem.conditions import Condition
 from primad.pde.problem.enough_conditions import check_posed
+from primad.pde.problem.inner_conditions import Data
 from primad.pde.problem.residual_checks import check_elsewhere, labels_of, plain
 from primad.pde.problem.settings import settings_of, unknown_method, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
@@ -182,7 +184,7 @@ class Problem:
             for name, function, domain, weight, _ in self.statement.equations
         ]
         for condition, names in fitted:
-            found += condition_terms(condition, self.domain, names, order)
+            found += condition_terms(condition, self.family, names, order)
         terms: dict[str, Term] = {}
         for term in found:
             name, number = term.name, 2
@@ -194,7 +196,8 @@ class Problem:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each term by name, as stated, or what the noise of data asks for, or 1."""
-        strict = max([one.strictness for one in self.measured], default=1.0)
+        told = [one for one in self.statement.conditions if isinstance(one, (Data, FamilyData))]
+        strict = max([one.strictness for one in told], default=1.0)
         chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
         return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}
 
@@ -250,7 +253,7 @@ class Problem:
         seeds = (seed,) if isinstance(seed, int) else tuple(seed)
         functions = self.family.drawn((*seeds, len(self.terms)))
         for place, (name, term) in enumerate(self.terms.items()):
-            arrays = {**term.at_points(count, boundary, (*seeds, place)), **functions}
+            arrays = {**functions, **term.at_points(count, boundary, (*seeds, place))}
             rows = 1 if term.kind == "integral" else len(arrays["at"]) * self.family.members(arrays)
             weight = (weights or {}).get(name, self.weights[name])
             found[name] = {**arrays, "scale": np.full((rows, len(self.labels[name])), np.sqrt(weight / rows))}

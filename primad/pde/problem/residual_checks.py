@@ -33,7 +33,7 @@ EDGE_POINTS = 8
 
 def labels_of(problem: Problem, term: Term) -> tuple[str, ...]:
     """Return the names of a term's residuals; check that they are such, and note in the problem what they ask for."""
-    row = {**term.draw(3, (0,)), **problem.family.drawn((0,), 2)}
+    row = {**problem.family.drawn((0,), 2), **term.draw(3, (0,))}
 
     def recorded(params: Any, row: Row) -> Any:
         known = problem.known(params, row)
@@ -74,7 +74,7 @@ def check_elsewhere(problem: Problem, params: Any) -> None:
     """
     domains = {one.name: one.domain for one in problem.statement.equations}
     for name in sorted(problem.elsewhere):
-        row = {**problem.terms[name].draw(ASKED_AT, (0,)), **problem.family.drawn((0,), 2)}
+        row = {**problem.family.drawn((0,), 2), **problem.terms[name].draw(ASKED_AT, (0,))}
         domain = domains.get(name)
         if domain is not None:
             edges = [domain.boundary(part, EDGE_POINTS).at for part in domain.parts]

@@ -8,23 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primad.errors import ProblemError, TracingError, suggestion
+from primad.errors import ProblemError, TracingError
 from primad.pde.equations.symbolic_equations import Equation
 from primad.pde.families.family import Family, family_of
+from primad.pde.families.family_data import FamilyData
 from primad.pde.families.input_functions import InputFunctions
-from primad.pde.fields.coordinate_names import coordinates
-from primad.pde.fields.field_refusals import likely
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import is_symbolic
-from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import Interval, factors_of, time_of
-from primad.pde.geometry.sampling import Array
 from primad.pde.networks.field_networks import Network
 from primad.pde.networks.hard_constraints import as_function
-from primad.pde.problem.boundary_checks import check_boundary
-from primad.pde.problem.conditions import Condition, Data, Free, Initial, Neumann, Periodic, Robin
-from primad.pde.problem.inner_conditions import Integral, Interface, Past, Within, computed
+from primad.pde.problem.condition_checks import check_boundary, check_condition
+from primad.pde.problem.conditions import Condition, Free, Periodic
+from primad.pde.problem.inner_conditions import Data, Integral, Past, Within, computed
 from primad.pde.problem.named_arguments import check_arguments
 from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
@@ -139,17 +135,23 @@ def stated(
     functions = family_of(domain, family)
     known = _known(domain, networks, numbers, constants, functions.inputs)
     asked = _equations(equations, domain)
+    if not asked and not any(isinstance(condition, (Data, FamilyData)) for condition in listed):
+        raise ProblemError(
+            "a problem has an equation, or data",
+            fix="write pde.Problem(lambda u: u.xx - 1, domain, conditions); of data alone, "
+            "pde.Problem([], domain, pde.Data(x=…, u=…)).",
+        )
     found = Statement(domain, asked, listed, networks, groups, numbers, dict(constants), functions)
     for name, function, *_ in found.equations:
         check_arguments(function, known, f"the equation {name!r}")
     _check_used(found)
     for condition in listed:
-        _check_condition(condition, domain, networks, known)
+        check_condition(condition, functions, networks, known)
         if functions and isinstance(condition, (Data, Integral)):
             raise ProblemError(
                 f"{condition.what} in a family of problems",
                 why="It would have to hold whatever the input functions are, and of which it is is not said.",
-                fix="leave it out, or solve the problem for one function: without family=.",
+                fix="say of which functions data are, pde.FamilyData(…); or solve for one function, without family=.",
             )
     check_boundary(found)
     return found
@@ -255,11 +257,6 @@ def _equations(equations: Any, domain: Domain) -> tuple[StatedEquation, ...]:
                 fix="make the domain of Within with the names of the problem's coordinates, time included.",
             )
         found.append(StatedEquation(name, function, where, weight, one.equation if isinstance(one, Within) else one))
-    if not found:
-        raise ProblemError(
-            "a problem has at least one equation",
-            fix="write pde.Problem(lambda u: u.xx - 1, domain, conditions).",
-        )
     return tuple(found)
 
 
@@ -282,8 +279,10 @@ def _check_used(statement: Statement) -> None:
     for condition in statement.conditions:
         if hasattr(condition, "residual"):
             asked |= set(check_arguments(condition.residual, everything, condition.what))
-        if isinstance(condition, Data):
+        if isinstance(condition, (Data, FamilyData)):
             asked |= condition.concerned
+        if isinstance(condition, FamilyData):  # which says itself that one is missing
+            asked |= set(statement.family.inputs)
     for kind, names in (
         ("unknown", statement.networks),
         ("coefficient", statement.coefficients),
@@ -294,107 +293,3 @@ def _check_used(statement: Statement) -> None:
                 f"no equation asks for the {kind} {name!r}",
                 fix=f"give an equation an argument {name}, or leave it out.",
             )
-
-
-def _check_condition(
-    condition: Condition, domain: Domain, networks: Mapping[str, Any], known: Mapping[str, str]
-) -> None:
-    """Raise for a condition on what the problem does not have."""
-    for name in condition.unknowns:
-        if name not in networks:
-            raise ProblemError(
-                f"{condition.what}: {name!r} is no unknown",
-                fix=_derivative_meant(condition, name, domain, networks)
-                or suggestion(name, networks)
-                or f"the unknowns are {', '.join(networks)}.",
-            )
-    along = isinstance(condition, (Neumann, Robin))
-    given = dict.fromkeys(domain.names, "coordinates") | ({"n": "the normal"} if along else {})
-    for value in [*getattr(condition, "values", {}).values(), *_robin(condition)]:
-        if callable(value):
-            check_arguments(value, given, condition.what, _without(domain, networks))
-    if hasattr(condition, "residual"):
-        check_arguments(condition.residual, {**known, "n": "normal"}, condition.what)
-    if isinstance(condition, Initial) and "initial" not in domain.parts:
-        raise ProblemError(
-            f"{domain!r} has no beginning, and there is {condition.what}",
-            fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
-        )
-    if isinstance(condition, Data):
-        _check_inside(condition.split(domain.names, list(networks))[0].at, domain)
-    elif isinstance(condition, Interface):
-        _check_interface(condition, domain)
-    elif isinstance(condition, Periodic):
-        _check_periodic(condition, domain, networks)
-    elif not isinstance(condition, Integral) or condition.on:
-        condition.parts(domain)
-
-
-def _derivative_meant(condition: Condition, name: str, domain: Domain, networks: Mapping[str, Any]) -> str:
-    """Return what to write for a condition whose unknown is written as a derivative, u_t or du_dx; "" if it is none."""
-    for unknown in networks:
-        rest = name.removeprefix("d").removeprefix("2").removeprefix(unknown)
-        meant = likely(rest.strip("_"), coordinates(domain.names)) if rest != name else ""
-        if not meant:
-            continue
-        if isinstance(condition, Initial) and meant == time_of(domain):
-            return f"write Initial({unknown}=…, order=1)."
-        slope = f"Neumann({unknown}=…) along the outward normal, or " if len(meant) == 1 else ""
-        return f'write {slope}pde.Condition(lambda {unknown}: {unknown}.d("{meant}") - …, on=…).'
-    return ""
-
-
-def _without(domain: Domain, networks: Mapping[str, Any]) -> str:
-    """Return what to write where the value of a condition would ask for more than it can."""
-    name = next(iter(networks))
-    return (
-        f"values are functions of {', '.join(domain.names)}, in Neumann and Robin of the normal n too; with unknowns, "
-        f"coefficients or constants write pde.Condition(lambda {name}, …: {name}.value - …, on=…)."
-    )
-
-
-def _check_inside(at: Array, domain: Domain) -> None:
-    """Raise for points that are further outside of a domain than rounding explains."""
-    found = outside(domain, at)
-    if found.size:
-        raise ProblemError(
-            f"the data at place {found[0]} are outside of the domain, at {place_of(domain, at[found[0]])} "
-            f"({found.size} such)",
-            why=f"The equations hold in {domain!r}: nothing connects what is outside with them.",
-            fix=f"leave these rows out: inside = domain.contains(np.stack([{', '.join(domain.names)}], axis=1)), and "
-            f"{domain.names[0]}[inside] and so on; or make the domain larger.",
-        )
-
-
-def _robin(condition: Condition) -> tuple[Any, ...]:
-    return (condition.a, condition.b) if isinstance(condition, Robin) else ()
-
-
-def _check_interface(condition: Interface, domain: Domain) -> None:
-    if condition.of.names != domain.names:
-        raise ProblemError(
-            f"the interface is of {condition.of!r}, which has other coordinates than {domain!r}",
-            fix="make it with the same names of coordinates, time included.",
-        )
-    for part in condition.on or ():
-        condition.of.check_part(part)
-
-
-def _check_periodic(condition: Periodic, domain: Domain, networks: Mapping[str, Any]) -> None:
-    bounds = dict(zip(domain.names, domain.bounds.tolist(), strict=True))
-    whole = [f for f in factors_of(domain) if type(f) is Interval and [f.low, f.high] == bounds[f.names[0]]]
-    intervals = {factor.names[0] for factor in whole if set(factor.parts) <= set(domain.parts)}
-    for name in condition.coordinates:
-        if name not in intervals:
-            raise ProblemError(
-                f"{name!r} cannot be periodic in {domain!r}",
-                fix=f"coordinates of intervals and boxes can: {', '.join(sorted(intervals)) or 'there are none'}.",
-            )
-    shared = [name for name in networks if name not in condition.unknowns] if condition.unknowns else []
-    for name in shared:
-        for other in condition.unknowns:
-            if networks[name] is networks[other]:
-                raise ProblemError(
-                    f"{other!r} is periodic and {name!r} is not, but one network computes both",
-                    fix='give them networks of their own: unknowns={"u": MLP(), "v": MLP()}.',
-                )

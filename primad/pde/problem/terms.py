@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ProblemError, suggestion
+from primad.pde.families.family import Family
+from primad.pde.families.family_data import FamilyData
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.point_arguments import as_normal
 from primad.pde.geometry.sampling import Array, Points, as_rows, joined, most_points
 from primad.pde.networks.hard_constraints import check_parts
-from primad.pde.problem.conditions import Condition, Data, Initial, Neumann, Robin
-from primad.pde.problem.inner_conditions import Integral, Interface
+from primad.pde.problem.conditions import Condition, Initial, Neumann, Robin
+from primad.pde.problem.inner_conditions import Data, Integral, Interface
 from primad.pde.problem.named_arguments import by_name, on_points
 from primad.recording import tree
 
@@ -138,17 +140,20 @@ def equation_term(name: str, function: Callable[..., Any], domain: Domain, weigh
     return Term(name, draw, lambda known, row: by_name(function, known), weight, False, "equation", domain=domain)
 
 
-def condition_terms(condition: Condition, domain: Domain, names: Sequence[str], how: str) -> list[Term]:
+def condition_terms(condition: Condition, family: Family, names: Sequence[str], how: str) -> list[Term]:
     """Return the terms of a condition that is fitted.
 
     Args:
         condition: the condition.
-        domain: of the problem.
+        family: of the problem, whose domain it knows.
         names: of the unknowns that it is fitted for, of those it gives values to.
         how: the order in which points are drawn.
     """
+    domain = family.domain
     if isinstance(condition, Data):
         return [_data_term(condition, domain, names)]
+    if isinstance(condition, FamilyData):
+        return [_family_term(condition, family, names)]
     if isinstance(condition, Integral):
         return [_integral_term(condition, domain)]
     owner = condition.of if isinstance(condition, Interface) else domain
@@ -253,6 +258,17 @@ def _data_term(condition: Data, domain: Domain, unknowns: Sequence[str]) -> Term
 
     name, noisy = condition.name or "data", condition.noise is not None
     return Term(name, lambda count, seed: dict(arrays), residual, condition.weight, True, "data", noisy)
+
+
+def _family_term(condition: FamilyData, family: Family, unknowns: Sequence[str]) -> Term:
+    arrays = condition.arrays(family, unknowns)
+
+    def residual(known: Known, row: Row) -> Any:
+        return condition.differences(lambda name: known[name].value, row)
+
+    name, noisy = condition.name or condition.kind, condition.noise is not None
+    fixed = condition.count is None
+    return Term(name, lambda _, seed: condition.drawn(arrays, seed), residual, condition.weight, fixed, "data", noisy)
 
 
 def _integral_term(condition: Integral, domain: Domain) -> Term:

@@ -72,8 +72,11 @@ def residuals_of(problem: Problem, params: Tree, points: Mapping[str, Mapping[st
 
 
 def alike(residual: Residual, bounds: Array) -> float:
-    """Return the correlation of residuals with those of nearest neighbours, or 0 if it may be chance."""
-    count = len(residual.values)
+    """Return the correlation of residuals with those of nearest neighbours, or 0 if it may be chance.
+
+    Of a family neighbours are those of the same function.
+    """
+    count = len(residual.at)
     square = float(np.sum(residual.values**2))
     if count == 1 or not square:
         return 0.0
@@ -82,9 +85,10 @@ def alike(residual: Residual, bounds: Array) -> float:
     at = (residual.at - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0])
     nearest = cKDTree(at).query(at, 2)[1]
     other = np.where(nearest[:, 0] == np.arange(count), nearest[:, 1], nearest[:, 0])
-    found = float(np.sum(residual.values * residual.values[other])) / square
+    rows = residual.values.reshape((-1, count))
+    found = float(np.sum(rows * rows[:, other])) / square
     # Most pairs count from both sides, which makes the variance of a sum of independent ones 1.5 to 2 times as large.
-    return found if found > CERTAIN * np.sqrt(1.5 / count) else 0.0
+    return found if found > CERTAIN * np.sqrt(1.5 / rows.size) else 0.0
 
 
 def misfits(problem: Problem, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> list[str]:
