@@ -79,7 +79,7 @@ def _beside(own: Any, here: Any) -> Any:
 
     @wraps(own)
     def call(*args: Any, **options: Any) -> Any:
-        foreign = any(holds_arrays(type(each), "__array_function__") for each in args)
+        foreign = any(holds_arrays(kind, "__array_function__") for kind in map(type, args))
         return (own if foreign else here)(*args, **options)
 
     return call
