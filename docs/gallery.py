@@ -27,7 +27,7 @@ TOPICS = {
     "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam",
     "Delays and memory": "delayed_logistic toxic_population",
     "Heat, diffusion and waves": "heat_and_wave pinnacle_heat_multiscale pinnacle_heat_varying pinnacle_wave kdv "
-    "schroedinger black_scholes reaction_diffusion_operator",
+    "schroedinger black_scholes reaction_diffusion_operator burgers_operator",
     "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d shock_tube",
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
     "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
