@@ -34,7 +34,9 @@ def compact(program: Program) -> Program:
         made = packed(program, FEWEST_NODES)
         if made is not program and len(made.nodes) < FEWEST_NODES:
             return made
-    return packed(rolled(program))
+    found = rolled(program)
+    made = packed(found)
+    return found if made is found else rolled(made)
 
 
 def _may_hold_loops(program: Program) -> bool:

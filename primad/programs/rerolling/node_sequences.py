@@ -29,6 +29,7 @@ class NodeSequence:
         changing: whether lengths and params of integers count for nothing.
         left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
             the same run share: they are rows of one array when the run is a loop.
+        far: steps after which results may be taken from anywhere, as from the row before; 0 if they may not.
 
     Attributes:
         nodes, changing: the same.
@@ -38,8 +39,10 @@ class NodeSequence:
         first: where those of each node begin.
     """
 
-    def __init__(self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None) -> None:
-        self.nodes, self.changing = nodes, changing
+    def __init__(
+        self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None, far: int = 0
+    ) -> None:
+        self.nodes, self.changing, self._far = nodes, changing, far
         self._left = {} if left is None else left
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
         self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
@@ -109,6 +112,9 @@ class NodeSequence:
         here, there = (self.operands[self.first[nodes] + k] for nodes in (at[i], at[i] - lag))
         other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
         good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
+        if self._far:
+            near = at[i] - self._far * lag
+            good |= (here >= 0) & (there >= 0) & (here < near) & (there < near - lag) & self._are_alike(here, there)
         rows = np.flatnonzero((here < 0) & (there < 0) & ~good)
         good[rows] = self._row_kinds[-1 - here[rows]] == self._row_kinds[-1 - there[rows]]
         for j in rows[good[rows] & self._reads_numbers[at[i[rows]]]].tolist():
@@ -117,6 +123,19 @@ class NodeSequence:
         good &= shared == np.where((other >= 0) & (other == before), other, -1)
         found[i[~good]] = False
         return found
+
+    def _are_alike(self, here: Places, there: Places) -> Any:
+        """Say of nodes whether each is the same op as another, of as many operands and with a result of its type."""
+        return self.kinds[here] == self.kinds[there]
+
+    def taken_from_afar(self, start: int, end: int, lag: int) -> list[Node]:
+        """Return what the steps between two places take from anywhere (see `far`)."""
+        at = np.arange(start + lag, end)
+        count = self.count[at]
+        nodes, k = np.repeat(at, count), np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        here, there = (self.operands[self.first[each] + k] for each in (nodes, nodes - lag))
+        found = np.unique(here[(here >= 0) & (here != there) & (here - there != lag)])
+        return [self.nodes[i] for i in found.tolist()]
 
     def count_equal(self, begin: int, end: int, lag: int, anchor: int) -> int:
         """Count the nodes that are equal (see `equal`) one after the other, from a place towards another."""
@@ -161,11 +180,6 @@ def _forms(params: Params) -> Any:
 def _form(type: Any) -> Any:
     """Return what a type is but for lengths."""
     return type if isinstance(type, TupleType) else (type.dtype, type.ndim)
-
-
-def are_alike(x: Node, y: Node, changing: bool = False) -> bool:
-    """Say whether two values from outside can be rows of one array: numbers, captured arrays, or views of one array."""
-    return x is y or bool(_row_kind(x, changing) == _row_kind(y, changing))
 
 
 def _row_kind(x: Node, changing: bool) -> tuple[Any, ...]:

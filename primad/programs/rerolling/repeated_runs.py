@@ -65,9 +65,9 @@ class Period(Struct, frozen=True):
         return self.start + self.length * self.steps
 
     @property
-    def is_all(self) -> bool:
-        """Whether its steps are most of the nodes, and short enough for no loops inside."""
-        return self.length <= FEWEST_NODES and 2 * self.length * self.steps > len(self.nodes)
+    def is_most(self) -> bool:
+        """Whether its steps are most of the nodes."""
+        return 2 * self.length * self.steps > len(self.nodes)
 
 
 def own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:

@@ -8,34 +8,45 @@ rows are short steps, which may be a loop themselves.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.programs.rerolling import repeated_runs
-from primad.programs.rerolling.node_sequences import NodeSequence, are_alike
+from primad.programs.rerolling.node_sequences import NodeSequence
 from primad.programs.rerolling.repeated_runs import (
-    ANCHORS,
     FEWEST_STEPS,
     Period,
     begun,
     extent,
-    guesses,
     own_nodes,
     sources,
 )
 
+LONGEST_STEPS = 96
+"""Nodes of a step of a loop inside of a loop, up to which all lengths are looked at. Chosen: each is compared with all
+nodes at once, some thousand in a microsecond."""
+MOST_TRIED = 4
+"""Lengths of a step that are tried, of those after which ops come again. Chosen: nearly always the first is right."""
 
-def runs_in_rows(program: Program) -> list[Period]:
-    """Return runs of equal steps, many of them one after the other, in order; none if they are few."""
-    if len(program.nodes) < repeated_runs.FEWEST_NODES:
+
+def runs_in_rows(program: Program, of_loops: bool = False) -> list[Period]:
+    """Return runs of equal steps, many of them one after the other, in order; none if they are few.
+
+    Args:
+        program: the program.
+        of_loops: whether steps that have loops of their own are worth one however few nodes they are.
+    """
+    if len(program.nodes) < repeated_runs.FEWEST_NODES and not of_loops:
         return []
     outside = sources(program)
     while True:
-        found = _runs(program, outside)
+        found = _runs(program, outside, of_loops)
         if not found or not outside:
             return found
         before = set(found[0].nodes[: found[0].start])
@@ -44,17 +55,17 @@ def runs_in_rows(program: Program) -> list[Period]:
         outside &= before
 
 
-def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
+def _runs(program: Program, outside: Collection[Node], of_loops: bool) -> list[Period]:
     """Return the runs if computed arrays are what rows are taken of; none if they are not most of the nodes."""
-    sequence = NodeSequence(own_nodes(program, outside), False)
-    lag = _shortest(sequence)
-    if lag is None:
+    sequence = NodeSequence(own_nodes(program, outside), False, far=FEWEST_STEPS)
+    lag, equal = _shortest(sequence)
+    if len(equal) < FEWEST_STEPS:
         return []
     ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
     places = [node.index for node in ops]
     nodes: list[Node] = []
     runs: list[tuple[int, int]] = []
-    for start, end in _equal(sequence, lag):
+    for start, end in equal:
         done = len(nodes)
         start += max(0, -((start - done) // lag)) * lag
         if end - start < FEWEST_STEPS * lag:
@@ -62,57 +73,60 @@ def _runs(program: Program, outside: Collection[Node]) -> list[Period]:
         between = ops[
             bisect_left(places, sequence.nodes[done].index) : 1 + bisect_left(places, sequence.nodes[end - 1].index)
         ]
-        alike = _Alike(sequence, done, lag)
-        own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, alike)
+        own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, _is_alike)
         nodes += own
+        inside = set(own[begin:])
+        if not inside.isdisjoint(sequence.taken_from_afar(start, end, lag)):
+            continue
         if steps >= FEWEST_STEPS:
             runs.append((done + begin, steps))
+    lengths = Counter([steps for _, steps in runs])
+    if 2 * max(lengths.values(), default=0) < len(runs):  # loops of so many lengths are no steps of a loop
+        return []
     total = sum(steps for _, steps in runs) * lag
-    if len(runs) < FEWEST_STEPS or total < max(repeated_runs.FEWEST_NODES, len(sequence.nodes) // 2):
+    long = any(node.op.programs.called for node in nodes[-lag:]) if of_loops else False
+    fewest = 0 if long else repeated_runs.FEWEST_NODES
+    if len(runs) < FEWEST_STEPS or total < max(fewest, len(sequence.nodes) // 2):
         return []
     nodes += sequence.nodes[len(nodes) :]
     return [Period(nodes, start, lag, steps) for start, steps in runs]
 
 
-def _shortest(sequence: NodeSequence) -> int | None:
-    """Return the length of the shortest steps that are found around some places."""
-    nodes = sequence.nodes
-    found = []
-    for middle in range(0, len(nodes), max(1, len(nodes) // ANCHORS)):
-        for lag in guesses(sequence.kinds, middle):
-            start, end = extent(sequence, middle, lag)
-            if end - start > FEWEST_STEPS * lag:
-                found.append(lag)
-                break
-    return min(found, default=None)
+def _shortest(sequence: NodeSequence) -> tuple[int, list[tuple[int, int]]]:
+    """Return the length of the shortest steps that are most of the nodes, and where runs of them begin and end."""
+    kinds, tried = sequence.kinds, 0
+    for lag in range(1, min(LONGEST_STEPS, len(kinds) // FEWEST_STEPS)):
+        same = kinds[lag:] == kinds[:-lag]
+        if 2 * np.count_nonzero(same) < len(kinds):
+            continue
+        if 2 * sum(stop - start for start, stop in _stretches(same, lag)) < len(kinds):
+            continue
+        found = _equal(sequence, lag)
+        if 2 * sum(stop - start for start, stop in found) >= len(kinds):
+            return lag, found
+        tried += 1
+        if tried == MOST_TRIED:
+            break
+    return 0, []
+
+
+def _stretches(same: np.ndarray[Any, Any], lag: int) -> list[list[int]]:
+    """Return where nodes begin and end that are equal to those before them, some steps one after the other."""
+    edges = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    found: list[list[int]] = edges[edges[:, 1] - edges[:, 0] >= (FEWEST_STEPS - 1) * lag].tolist()
+    return found
 
 
 def _equal(sequence: NodeSequence, lag: int) -> list[tuple[int, int]]:
     """Return where steps begin and end that are equal to those before them, which are none of them."""
     same = sequence.equal(np.arange(lag, len(sequence.nodes)), lag, None)
-    edges = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0)) + lag
     found = []
-    for start, end in edges.reshape(-1, 2).tolist():
-        if end - start >= FEWEST_STEPS * lag:
-            begin, stop = extent(sequence, start + (end - start - lag) // 2, lag)
-            found.append((begin + lag, stop))
+    for start, end in _stretches(same, lag):
+        begin, stop = extent(sequence, start + lag + (end - start - lag) // 2, lag)
+        found.append((begin + lag, stop))
     return found
 
 
-class _Alike:
-    """Whether two values from outside of a run can be rows of one array: also what steps of a run before it computed.
-
-    Args:
-        sequence: the nodes.
-        before: where what comes before the run ends.
-        lag: nodes of a step.
-    """
-
-    def __init__(self, sequence: NodeSequence, before: int, lag: int) -> None:
-        self._sequence, self._before, self._lag = sequence, before, lag
-
-    def __call__(self, x: Node, y: Node) -> bool:
-        one, other = self._sequence.place(x), self._sequence.place(y)
-        if 0 <= one < self._before and 0 <= other < self._before:
-            return bool(self._sequence.kinds[one] == self._sequence.kinds[other] and (one - other) % self._lag == 0)
-        return are_alike(x, y)
+def _is_alike(x: Node, y: Node) -> bool:
+    """Say whether two values from before a run can be rows of one array: whatever they are, they are stacked."""
+    return x.type == y.type

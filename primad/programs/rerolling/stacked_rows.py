@@ -164,7 +164,7 @@ def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node
         trace: where the array is made.
         mapping: what became of them; they stand for themselves if it is not given.
     """
-    if each[0].op is LITERAL:
+    if all(node.op is LITERAL for node in each):
         return lift(np.array([literal_value(node) for node in each], each[0].type.dtype), trace)
     if all(node.op is CAPTURED for node in each):
         return lift(np.stack([leaf_value(node) for node in each]), trace)

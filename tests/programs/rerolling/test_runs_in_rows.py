@@ -42,7 +42,7 @@ def test_cells_of_a_table() -> None:
     found = rolled(primad.trace(table)(x, y))
     assert any("times" in note and "one scan each" in note for note in found.notes), found.notes
     (outer,) = [params for params in scans(found) if params["length"] >= 9 and scans(params["of"].program)]
-    assert len(found.nodes) < 150 and [inner["length"] for inner in scans(outer["of"].program)] == [27]
+    assert len(found.nodes) < 150 and [inner["length"] for inner in scans(outer["of"].program)] == [28]
     for n in (0, 1):
         got, wanted = primad.jit(primad.grad(table, n))(x, y), unrolled(primad.grad(table, n))(x, y)
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
