@@ -113,8 +113,9 @@ class NodeSequence:
         other, before = (self.operands[self.first[nodes] + k] for nodes in (like[i], like[i] - lag))
         good = (here == there) | ((here >= 0) & (there >= 0) & (here - there == lag))
         if self._far:
-            near = at[i] - self._far * lag
-            good |= (here >= 0) & (there >= 0) & (here < near) & (there < near - lag) & self._are_alike(here, there)
+            near = at[i] - self._far * lag  # the same op before that may be a row above
+            apart = np.flatnonzero((here >= 0) & (there >= 0) & (here < near) & (there < near - lag) & ~good)
+            good[apart] = self.kinds[here[apart]] == self.kinds[there[apart]]
         rows = np.flatnonzero((here < 0) & (there < 0) & ~good)
         good[rows] = self._row_kinds[-1 - here[rows]] == self._row_kinds[-1 - there[rows]]
         for j in rows[good[rows] & self._reads_numbers[at[i[rows]]]].tolist():
@@ -123,10 +124,6 @@ class NodeSequence:
         good &= shared == np.where((other >= 0) & (other == before), other, -1)
         found[i[~good]] = False
         return found
-
-    def _are_alike(self, here: Places, there: Places) -> Any:
-        """Say of nodes whether each is the same op as another, of as many operands and with a result of its type."""
-        return self.kinds[here] == self.kinds[there]
 
     def taken_from_afar(self, start: int, end: int, lag: int) -> list[Node]:
         """Return what the steps between two places take from anywhere (see `far`)."""

@@ -112,6 +112,23 @@ def test_random_tables(draws: st.DataObject) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
 
 
+def test_more_rows_from_outside_than_ops() -> None:
+    """Where steps take more arrays from outside than there are ops, these are not looked up among the ops."""
+    data = np.random.default_rng(1).normal(size=(11, 16))
+
+    def f(a: Any) -> Any:
+        cost, above = np.cos(a), [0.25] * 17
+        for i in range(11):
+            line = [0.3]
+            for j in range(16):
+                new = np.sin(line[j] - above[j + 1]) + 0.1 * cost[i, j]
+                line.append(new + 0.1 * (0.4 * new * data[i, j] + np.cos(cost[i, 15 - j])))
+            above = line
+        return above[-1]
+
+    np.testing.assert_allclose(rolled(primad.trace(f)(data))(data), f(data), rtol=1e-12)
+
+
 def test_loops_that_differ_in_a_number_only() -> None:
     """Turns of a solver in each step are a loop in a loop, however few nodes are left when they are loops."""
 
