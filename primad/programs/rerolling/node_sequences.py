@@ -181,7 +181,7 @@ def _form(type: Any) -> Any:
 
 def _row_kind(x: Node, changing: bool) -> tuple[Any, ...]:
     """Return what is equal of values that are alike."""
-    source = None if x.op in (LITERAL, CAPTURED) else root_of(x) if x.inputs else x
+    source = None if x.op in (LITERAL, CAPTURED) else root_of(x.inputs[0] if is_gathered(x) else x) if x.inputs else x
     return x.op, _form(x.type) if changing else x.type, source
 
 
@@ -190,6 +190,11 @@ def root_of(node: Node) -> Node:
     while not isinstance(node.op, Leaf) and node.op.memory.views and not isinstance(node.inputs[0].type, TupleType):
         (node,) = node.inputs
     return node
+
+
+def is_gathered(node: Node) -> bool:
+    """Say whether a value is rows of an array at indices that are known."""
+    return not isinstance(node.op, Leaf) and node.op.indexing.takes_rows is not None and node.inputs[1].op is CAPTURED
 
 
 def is_joined(node: Node) -> bool:

@@ -21,7 +21,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.programs.rerolling.first_steps import FirstSteps
 from primad.programs.rerolling.last_step import LastStep
-from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_joined, root_of, same_value
+from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_gathered, is_joined, root_of, same_value
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
@@ -70,11 +70,18 @@ class Period(Struct, frozen=True):
         return 2 * self.length * self.steps > len(self.nodes)
 
 
-def own_nodes(program: Program, sources: Collection[Node]) -> list[Node]:
-    """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources."""
+def own_nodes(program: Program, sources: Collection[Node], of_loops: bool = False) -> list[Node]:
+    """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources.
+
+    Args:
+        program: the program.
+        sources: computed arrays.
+        of_loops: whether rows that are gathered are left out too: the loops of several steps may take the same.
+    """
     outside, found = set(sources), list[Node]()
     for node in sorted(program.nodes, key=attrgetter("index")):
-        if isinstance(node.op, Leaf) or (node.op.memory.views and outside.issuperset(node.inputs)):
+        is_row = isinstance(node.op, Leaf) or node.op.memory.views or (of_loops and is_gathered(node))
+        if is_row and outside.issuperset(node.inputs):
             outside.add(node)
         else:
             found.append(node)
@@ -149,7 +156,7 @@ def _ops_in_order(program: Program) -> list[Node]:
 
 
 def _longest_run(program: Program, sources: Collection[Node], changing: bool, of_loops: bool) -> Period | None:
-    return _longest_of(NodeSequence(own_nodes(program, sources), changing), _ops_in_order(program), of_loops)
+    return _longest_of(NodeSequence(own_nodes(program, sources, of_loops), changing), _ops_in_order(program), of_loops)
 
 
 def _longest_of(sequence: NodeSequence, ops: list[Node], of_loops: bool) -> Period | None:

@@ -57,7 +57,7 @@ def runs_in_rows(program: Program, of_loops: bool = False) -> list[Period]:
 
 def _runs(program: Program, outside: Collection[Node], of_loops: bool) -> list[Period]:
     """Return the runs if computed arrays are what rows are taken of; none if they are not most of the nodes."""
-    sequence = NodeSequence(own_nodes(program, outside), False, far=FEWEST_STEPS)
+    sequence = NodeSequence(own_nodes(program, outside, of_loops), False, far=FEWEST_STEPS)
     lag, equal = _shortest(sequence)
     if len(equal) < FEWEST_STEPS:
         return []

@@ -22,6 +22,7 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, Trace, leaf_va
 from primad.ir.replay import rebuild
 from primad.numpy.promotion import expand
 from primad.numpy.shapes.shaping import moveaxis, reshape, stack
+from primad.programs.rerolling.node_sequences import is_gathered
 from primad.recording.traced_array import TracedArray, lift
 
 Array = np.ndarray[Any, Any]
@@ -169,6 +170,9 @@ def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node
     if all(node.op is CAPTURED for node in each):
         return lift(np.stack([leaf_value(node) for node in each]), trace)
     known = {} if mapping is None else mapping
+    gathered = [(x.op, x.params, x.type, x.inputs[0], x.inputs[1].type) for x in each if is_gathered(x)]
+    if len(gathered) == len(each) and len(set(gathered)) == 1 and not dict(each[0].params)["batch"]:
+        return _gathered_rows(each, trace, known)
     parts = _parts_of(each)
     found: TracedArray | None = None
     if parts is not None:
@@ -176,6 +180,14 @@ def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node
     if found is None:
         found = stack([TracedArray(known.get(node, node)) for node in each])
     return found.node
+
+
+def _gathered_rows(each: Sequence[Node], trace: Trace, known: Mapping[Node, Node]) -> Node:
+    """Return an array whose rows are elements of one array, at other indices each: all are gathered at once."""
+    source, params = each[0].inputs[0], dict(each[0].params)
+    places = lift(np.stack([leaf_value(node.inputs[1]) for node in each]), trace)
+    found: TracedArray = ops.gather(TracedArray(known.get(source, source)), TracedArray(places), **params)
+    return lift(moveaxis(found, params["axis"], 0), trace)
 
 
 def concatenated(pieces: Sequence[Node], axis: int, trace: Trace) -> Node:

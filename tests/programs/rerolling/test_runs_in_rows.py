@@ -55,8 +55,9 @@ CELLS = [
     lambda c: np.where(c["corner"] > c["left"], c["left"], 0.5 * c["up"]) + c["weight"],
     lambda c: 0.4 * c["left"] + np.cos(c["later"]) * c["cost"] + 0.01 * c["j"],
     lambda c: 0.4 * c["left"] * c["data"] + np.cos(c["back"]),
+    lambda c: 0.4 * c["left"] + np.sin(c["letters"] - c["up"]),
 ]
-"""What a cell of a table is computed of: cells left of it, above, between and further on above, and its place."""
+"""What a cell is computed of: cells left of it, above, between and further on above, its place, and two letters."""
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
@@ -72,6 +73,7 @@ def test_random_tables(draws: st.DataObject) -> None:
     growing, turned = draws.draw(st.booleans()), draws.draw(st.booleans())
     rng = np.random.default_rng(draws.draw(st.integers(0, 99)))
     data = rng.normal(size=(rows, columns, *shape))
+    one, other = rng.integers(0, 3, rows), rng.integers(0, 3, columns)
 
     def f(a: Any, w: Any) -> Any:
         cost = np.cos(a)
@@ -84,7 +86,7 @@ def test_random_tables(draws: st.DataObject) -> None:
                 at = count - 1 - j if turned else j
                 known = {"left": line[j], "up": above[j + 1], "corner": above[j], "cost": cost[i, at], "weight": w}
                 known |= {"later": above[min(j + 2, columns)], "j": float(j), "data": data[i, at]}
-                known["back"] = cost[i, columns - 1 - at]
+                known |= {"back": cost[i, columns - 1 - at], "letters": a[one[i], other[at]]}
                 line.append(cell(known))
                 if more is not None:
                     line[-1] = line[-1] + 0.1 * more({**known, "left": line[-1]})
@@ -110,6 +112,27 @@ def test_random_tables(draws: st.DataObject) -> None:
     got, wanted = primad.grad(loss, (0, 1))(*arguments), unrolled(primad.grad(loss, (0, 1)))(*arguments)
     for x, y in zip(got, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+
+
+def edited(w: Any) -> Any:
+    """Return the smoothed number of edits from a word to another, whose letters come again."""
+    one, other = np.random.default_rng(2).integers(0, 4, size=(2, 30))
+    above = [w[16] * j for j in range(31)]
+    for i in range(30):
+        line = [w[17] * (i + 1.0)]
+        for j in range(30):
+            ways = above[j] + w[4 * one[i] + other[j]], above[j + 1] + w[17], line[j] + w[16]
+            line.append(-np.log(np.exp(-ways[0]) + np.exp(-ways[1]) + np.exp(-ways[2])))
+        above = line
+    return above[-1]
+
+
+def test_rows_that_take_the_same() -> None:
+    """Rows of which some take what others took, the costs of a letter, are one loop."""
+    w = np.random.default_rng(3).uniform(0.1, 1.0, 18)
+    found = rolled(primad.trace(edited)(w))
+    assert any(scans(params["of"].program) and params["length"] >= 25 for params in scans(found)), found.notes
+    np.testing.assert_allclose(primad.jit(primad.grad(edited))(w), unrolled(primad.grad(edited))(w), rtol=1e-10)
 
 
 def test_more_rows_from_outside_than_ops() -> None:
