@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
         pad_width = [np.broadcast_to(named.get(axis, 0), 2) for axis in range(x.ndim)]
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     if mode in _PLACED and kwargs.get("reflect_type", "even") == "even":
+        if all(min(ends) >= 0 and max(ends) <= _widest(mode, n) for ends, n in zip(widths, x.shape, strict=True)):
+            for axis, (low, high) in enumerate(widths):
+                x = concatenate(_around(x, axis, low, high, mode), axis) if low or high else x
+            return x
         places = np.pad(np.arange(x.size).reshape(x.shape), widths, mode)  # type: ignore[call-overload]
         return ops.gather(reshape(x, (x.size,)), as_traced(places, x), axis=0, batch=0)
     if mode in ("constant", "empty"):
@@ -58,6 +63,29 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
         if low or high:
             x = _ALONG[mode](x, axis, low, high, mode, here)
     return x
+
+
+def _widest(mode: str, length: int) -> float:
+    """Return how wide an end may be for its elements to be one part of an axis."""
+    return {"edge": math.inf if length else 0, "reflect": length - 1}.get(mode, length)
+
+
+def _around(x: Any, axis: int, low: int, high: int, mode: str) -> list[Any]:
+    """Return an array and what is put before and behind it along an axis: views of its own parts."""
+    length = x.shape[axis]
+
+    def part(start: int, stop: int) -> Any:
+        return x[(*[slice(None)] * axis, slice(start, stop))]
+
+    if mode == "edge":
+        shapes = [(*x.shape[:axis], count, *x.shape[axis + 1 :]) for count in (low, high)]
+        ends = [expand(part(0, 1), shapes[0]), expand(part(length - 1, length), shapes[1])]
+    elif mode == "wrap":
+        ends = [part(length - low, length), part(0, high)]
+    else:
+        kept = int(mode == "reflect")
+        ends = [flip(part(kept, kept + low), axis), flip(part(length - kept - high, length - kept), axis)]
+    return [end for end, count in ((ends[0], low), (x, 1), (ends[1], high)) if count]
 
 
 def _with_constants(x: Any, widths: list[list[int]], constants: Any) -> Any:
