@@ -24,6 +24,7 @@ from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
+from primad.native.schedule.joined_slices import with_slices_of_parts
 from primad.native.schedule.row_panels import in_panels
 from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.stencil_split import GAIN, PASS, in_boxes_along_all
@@ -90,13 +91,11 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     if not many and ((large and not _is_of_differences(program)) or is_pointwise(program.nodes)):
         return None
     boxed = _in_boxes(program)
-    if boxed is not None and _is_one_pass(boxed):
-        parts = boxed
-    else:
-        program = with_shared_pads(program)
-        if not many and _tiles_hold(program):
-            return None
-        parts = _with_less_memory(program, boxed)
+    one_pass = boxed is not None and _is_one_pass(boxed)
+    program = with_slices_of_parts(with_shared_pads(program))
+    if not one_pass and not many and _tiles_hold(program):
+        return None
+    parts = boxed if boxed is not None and one_pass and not boxed.scratch else _with_less_memory(program, boxed)
     if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
         return None
     parts = _in_panels(parts)
