@@ -159,9 +159,12 @@ def test_orders_are_those_of_their_definitions(seed: int) -> None:
         assert placed[v] == placed[by_incidence[i:]].max()
 
 
-def grid(n: int, corners: bool = False) -> Any:
-    line, one = band(n, 1), sparse.eye_array(n)
-    return sparse.kron(line, line) if corners else sparse.kron(line, one) + sparse.kron(one, line)
+def grid(n: int, corners: bool = False, wide: int | None = None) -> Any:
+    wide = wide or n
+    row, column = band(wide, 1), band(n, 1)
+    if corners:
+        return sparse.kron(column, row)
+    return sparse.kron(column, sparse.eye_array(wide)) + sparse.kron(sparse.eye_array(n), row)
 
 
 def band(n: int, half: int) -> Any:
@@ -189,7 +192,10 @@ def leaning() -> Any:
 
 COUNTS = {
     "nine diagonals: Curtis, Powell and Reid 1974": (band(300, 4), False, 9),
-    "grid of five points": (grid(20), False, 7),
+    "grid of five points: Curtis, Powell and Reid 1974": (grid(20), False, 5),
+    "grid of five points, oblong": (grid(17, wide=40), False, 5),
+    "grid of thirteen points: Coleman and Moré 1983": (grid(20) @ grid(20), False, 13),
+    "grid of five points in another order": (shuffled(grid(20)), False, 7),
     "grid of nine points: Coleman and Moré 1983": (grid(20, True), False, 9),
     "grid of nine points in another order": (shuffled(grid(20, True)), False, 12),
     "three diagonals, symmetric: Coleman and Moré 1984": (band(300, 1), True, 3),
