@@ -11,8 +11,8 @@ from primad.pde.elements.element_solution import *
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
-from primad.pde.families import family_data, input_functions
-from primad.pde.families.family_data import *
+from primad.pde.families import ensembles, input_functions
+from primad.pde.families.ensembles import *
 from primad.pde.families.input_functions import *
 from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.field_operators import (
@@ -92,6 +92,7 @@ __all__ += comparison.__all__
 __all__ += conditions.__all__
 __all__ += discretisation.__all__
 __all__ += element_solution.__all__
+__all__ += ensembles.__all__
 __all__ += finite_volumes.__all__
 __all__ += line_solution.__all__
 __all__ += method_of_lines.__all__

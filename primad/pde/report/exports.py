@@ -41,7 +41,7 @@ def table(solution: Answers, points: Any = POINTS, names: str | Sequence[str] | 
         names: of unknowns and derivatives, `"u u.x"`; by default all unknowns.
 
     Returns:
-        for each coordinate and each name an array.
+        for each coordinate and each name an array; of an ensemble those of the ends of the band too, `u.low`, `u.high`.
 
     Raises:
         ProblemError: if a coordinate or an unknown is not known, a point that is given as a row is outside of the
@@ -186,6 +186,9 @@ def _columns(solution: Answers, at: Array, names: str | Sequence[str] | None) ->
     for name in solution.unknowns if names is None else names_in(names):
         unknown, _, derivative = name.partition(".")
         columns[name] = np.asarray(solution.at(at, unknown, derivative))
+        if solution.deviations:
+            half = solution.deviations * solution.spread(at, unknown, derivative)
+            columns[f"{name}.low"], columns[f"{name}.high"] = columns[name] - half, columns[name] + half
     return columns
 
 

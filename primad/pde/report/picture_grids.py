@@ -60,13 +60,24 @@ class Grid:
 
     def of(self, solution: Answers, name: str) -> Array:
         """Return an unknown, or its derivative ("u.xx"), with NaN outside the domain."""
+        return self.each(solution.at, name)
+
+    def each(self, function: Callable[[Array, str, str], Array], name: str) -> Array:
+        """Return what a function of points, an unknown and a derivative returns, with NaN outside the domain."""
         unknown, _, derivative = name.partition(".")
         at = np.stack([column.ravel() for column in self.columns.values()], axis=1)
         inside = self.inside.ravel()
-        values = solution.at(at[inside], unknown, derivative)
+        values = function(at[inside], unknown, derivative)
         found = np.full(len(at), np.nan, values.dtype)
         found[inside] = values
         return found.reshape(self.inside.shape)
+
+    def band(self, solution: Answers, name: str) -> tuple[Array, Array] | None:
+        """Return the ends of the band of an ensemble, with NaN outside the domain; None of a single solution."""
+        if not solution.deviations:
+            return None
+        middle, half = self.of(solution, name), solution.deviations * self.each(solution.spread, name)
+        return middle - half, middle + half
 
     def exact(self, function: Exact) -> Array:
         """Return a function of coordinates by name, with NaN outside the domain."""

@@ -30,6 +30,8 @@ __all__ = [
 Exact = Callable[..., Any]
 FLAT = {"linewidth": 0, "antialiased": False}
 """Of a surface, no lines between its pieces."""
+BAND = 0.25
+"""How dense the band around a line is: the line and dots are seen on it."""
 PHASE: dict[str, Any] = {"cmap": "twilight", "vmin": -np.pi, "vmax": np.pi}
 """Colours of phases, which are the same at both ends."""
 
@@ -85,7 +87,7 @@ def plot(
     right = None if exact is None else where.exact(exact)
     if not np.iscomplexobj(values):
         axes = given_axes(axes)
-        _drawn(axes, where, name, values, right, given, {})
+        _drawn(axes, where, name, values, right, given, {}, where.band(solution, name))
         return axes
     if axes is None:
         axes = _pyplot().subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")[1]
@@ -96,16 +98,27 @@ def plot(
     return axes
 
 
-def _drawn(axes: Any, where: Grid, label: str, values: Array, right: Array | None, given: Any, colouring: Any) -> None:
-    """Draw a line, or a map, of real values."""
+def _drawn(
+    axes: Any,
+    where: Grid,
+    label: str,
+    values: Array,
+    right: Array | None,
+    given: Any,
+    colouring: Any,
+    band: tuple[Array, Array] | None = None,
+) -> None:
+    """Draw a line with its band, or a map, of real values."""
     if len(where.axes) == 1:
         x = where.columns[where.axes[0]]
         if right is not None:
             axes.plot(x, right, color="C1", linewidth=4, alpha=0.4, label="exact")
         axes.plot(x, values, color="C0", label=label)
+        if band is not None:
+            axes.fill_between(x, *band, color="C0", alpha=BAND, linewidth=0, label="band")
         axes.set(xlabel=where.axes[0], ylabel=label)
         draw_measured(axes, where, given, "C3")
-        if right is not None or given:
+        if right is not None or given or band is not None:
             axes.legend(frameon=False)
     else:
         draw_measured(axes, where, given, coloured(axes, where, values, **colouring))
@@ -248,6 +261,8 @@ def plot_slices(
             right = where.exact(exact)
             axes.plot(x, right if label == name else np.abs(right), color=colour, linewidth=4, alpha=0.35)
         axes.plot(x, values, color=colour, label=f"{across} = {value:.3g}")
+        if (band := where.band(solution, name)) is not None:
+            axes.fill_between(x, *band, color=colour, alpha=BAND, linewidth=0)
         given = measured(solution, name, where) if data else []
         given = [(at, _sized(name, column)[1], noise) for at, column, noise in given]
         draw_measured(axes, where, given, colour, None)

@@ -30,10 +30,12 @@ class Answers(ABC):
     Attributes:
         problem: the problem.
         inputs: names of the input functions of a family.
+        deviations: half the width of the band around it, in standard deviations; 0 of what has none.
     """
 
     problem: Problem
     inputs: tuple[str, ...] = ()
+    deviations: float = 0.0
 
     @property
     def unknowns(self) -> tuple[str, ...]:
@@ -71,6 +73,16 @@ class Answers(ABC):
         """
         found: Array = self.evaluated(points, unknown, derivative, extrapolate, {})
         return found
+
+    def spread(self, points: Array, unknown: str, derivative: str = "") -> Array:
+        """Return the standard deviation at points, one a row, of what several solutions tell: of a single one 0.
+
+        Args:
+            points: an array with a column for each coordinate.
+            unknown: its name.
+            derivative: along which coordinates, `"xxt"` say; none by default.
+        """
+        return np.zeros(len(as_rows(points, self.coordinates)))
 
     @abstractmethod
     def evaluated(
