@@ -33,12 +33,13 @@ from primad.pde.fields.flux_operators import flux_divergence
 from primad.pde.fields.integrals import integral
 from primad.pde.fields.named_fields import Field, FieldAt
 from primad.pde.fields.spectral_derivatives import spectral_derivative
-from primad.pde.geometry import domains, intervals, meshes, sampling, shapes
+from primad.pde.geometry import domains, intervals, meshes, sampling, shapes, solids
 from primad.pde.geometry.domains import *
 from primad.pde.geometry.intervals import *
 from primad.pde.geometry.meshes import *
 from primad.pde.geometry.sampling import *
 from primad.pde.geometry.shapes import *
+from primad.pde.geometry.solids import *
 from primad.pde.lines import line_solution, method_of_lines
 from primad.pde.lines.line_solution import *
 from primad.pde.lines.method_of_lines import *
@@ -115,6 +116,7 @@ __all__ += pde_problem.__all__
 __all__ += sampling.__all__
 __all__ += settings.__all__
 __all__ += shapes.__all__
+__all__ += solids.__all__
 __all__ += solution.__all__
 
 

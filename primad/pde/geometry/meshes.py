@@ -145,14 +145,7 @@ class Mesh(Domain):
             ProblemError: if the file cannot be read, has no triangles or tetrahedra, or those of a surface in space.
             ImportError: if meshio is missing.
         """
-        meshio = needed("meshio", "mesh", "files of meshes")
-        try:
-            found = meshio.read(path)
-        except (OSError, ValueError, KeyError, SystemExit, meshio.ReadError) as error:
-            raise ProblemError(
-                f"the mesh {os.fspath(path)} cannot be read: {error}",
-                fix="write it by meshio, meshio.read(path) says what it takes, or pass Mesh(points, cells).",
-            ) from None
+        found = read_file(path)
         kinds = {"tetra": ("triangle", 3), "triangle": ("line", 2)}
         for kind, (facet, size) in kinds.items():
             cells = [block.data for block in found.cells if block.type == kind]
@@ -183,14 +176,14 @@ class Mesh(Domain):
 
     def inner(self, unit: Array) -> Image:
         """Map a cube to the cells, each with its share."""
-        which = _chosen(self._sizes, unit[:, 0])
-        return Image(_inside(self.cells[which], unit[:, 1:]))
+        which = chosen_by_size(self._sizes, unit[:, 0])
+        return Image(in_simplices(self.cells[which], unit[:, 1:]))
 
     def edge(self, part: str, unit: Array) -> Image:
         """Map a cube to the edges or faces of a part, each with its share."""
         ends, normals = self.facets[part]
-        which = _chosen(_areas(ends), unit[:, 0])
-        return Image(_inside(ends[which], unit[:, 1:]), normals[which])
+        which = chosen_by_size(sizes_of(ends), unit[:, 0])
+        return Image(in_simplices(ends[which], unit[:, 1:]), normals[which])
 
     def quadrature(self, order: int = 20) -> Points:
         """Return the points and weights of Gauss and Legendre in each triangle; Sobol's points in space."""
@@ -205,7 +198,25 @@ class Mesh(Domain):
 
     def part_measure(self, part: str) -> float:
         """Return the length or area of a part of the boundary."""
-        return float(np.sum(_areas(self.facets[part][0])))
+        return float(np.sum(sizes_of(self.facets[part][0])))
+
+
+def read_file(path: str | os.PathLike[str]) -> Any:
+    """Return what meshio reads from a file.
+
+    Raises:
+        ProblemError: if it cannot be read.
+        ImportError: if meshio is missing.
+    """
+    meshio = needed("meshio", "mesh", "files of meshes")
+    try:
+        with np.errstate(over="ignore"):  # letters at the head of a text are read as a number, to see what it is
+            return meshio.read(path)
+    except (OSError, ValueError, KeyError, SystemExit, meshio.ReadError) as error:
+        raise ProblemError(
+            f"the mesh {os.fspath(path)} cannot be read: {error}",
+            fix="write it by meshio, meshio.read(path) says what it takes, or pass the arrays: Mesh(points, cells).",
+        ) from None
 
 
 def _check_plane(path: str, cells: Array, size: int) -> None:
@@ -219,7 +230,8 @@ def _check_plane(path: str, cells: Array, size: int) -> None:
         raise ProblemError(
             f"the triangles of the mesh {path} do not lie in a plane of constant z: they are a surface in space",
             why="That is the boundary of a volume, as an STL file has it, and no domain without what is inside.",
-            fix="fill it with tetrahedra (Gmsh: Merge, Surface Loop, Volume, 3D mesh), and read that file.",
+            fix="read what it encloses, pde.Solid.read(path); or fill it with tetrahedra (Gmsh: Merge, Surface Loop, "
+            "Volume, 3D mesh), and read that file.",
         )
 
 
@@ -237,14 +249,14 @@ def _groups(mesh: Any, facet: str) -> dict[str, Any]:
     return {name: facets for name, facets in found.items() if facets}
 
 
-def _chosen(sizes: Array, unit: Array) -> Array:
+def chosen_by_size(sizes: Array, unit: Array) -> Array:
     """Return which piece each number of the unit interval falls into, with a chance like the sizes."""
     shares = np.cumsum(sizes) / np.sum(sizes)
     found: Array = np.minimum(np.searchsorted(shares, unit, side="right"), len(sizes) - 1)
     return found
 
 
-def _inside(corners: Array, unit: Array) -> Array:
+def in_simplices(corners: Array, unit: Array) -> Array:
     """Map points of a cube to a line, triangle or tetrahedron each, evenly: by gaps between powers of the numbers."""
     size = corners.shape[1] - 1
     powers = unit[:, :size] ** (1 / np.arange(size, 0, -1))
@@ -255,7 +267,7 @@ def _inside(corners: Array, unit: Array) -> Array:
     return np.asarray(np.einsum("kp,pki->pi", np.stack([*weights, rest]), corners))
 
 
-def _areas(ends: Array) -> Array:
+def sizes_of(ends: Array) -> Array:
     """Return lengths of edges, or areas of faces."""
     if ends.shape[1] == 2:
         return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
