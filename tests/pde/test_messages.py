@@ -49,6 +49,7 @@ MESSAGES = {
     "a function without a name": (lambda: pde.Neumann(np.sin), "Neumann(u=lambda x: np.sin(x))"),
     "an unknown and its value": (lambda: pde.Dirichlet("u", 0), "Dirichlet(u=0)"),
     "a start without a name": (lambda: pde.Initial(lambda x: x), "Initial(u=0)"),
+    "a past without a name": (lambda: pde.Past(lambda t: 1.0), "write Past(u=0)"),
     "a start elsewhere": (lambda: pde.Initial(u=0, on="x-"), "leave `on` out"),
     "an acceleration at the start": (lambda: pde.Initial(u=0, order=2), "on='initial'"),
     "a value that is an array": (lambda: pde.Dirichlet(u=np.zeros(3)), "got ndarray of shape (3,)"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,10 +29,26 @@ class KnownPlaces:
         names: of the unknowns.
         field: the unknowns, with what is known of them before the start.
         past: names of those of which this is known.
+        periodic: the coordinates in which they repeat: a place beyond an end is one inside.
     """
 
-    def __init__(self, domain: Domain, names: Sequence[str], field: Field, past: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        names: Sequence[str],
+        field: Field,
+        past: Sequence[str] = (),
+        periodic: Collection[str] = (),
+    ) -> None:
         self.domain, self.names, self.field, self.past = domain, tuple(names), field, tuple(past)
+        self.periodic = periodic
+
+    def returned(self, name: str, value: Any) -> Any:
+        """Return a value of a coordinate, from beyond the ends of one in which the unknowns repeat to between them."""
+        if name not in self.periodic:
+            return value
+        low, high = self.domain.bounds[self.domain.names.index(name)]
+        return low + np.remainder(value - low, high - low)
 
     def check(self, name: str, at: Any) -> None:
         """Raise for points outside of the domain; before the start an unknown is known if it has a past.
@@ -85,8 +101,10 @@ def elsewhere(at: FieldAt, arguments: Sequence[Any], named: Mapping[str, Any]) -
             why="The points of an integral are one axis, behind that of its nodes.",
             fix="take points along one axis: np.ravel.",
         )
-    points = stack(broadcast_arrays(*[asarray(columns[name]) for name in names]), axis=-1)
     known = at.field.places
+    if known is not None:
+        columns = {name: known.returned(name, column) for name, column in columns.items()}
+    points = stack(broadcast_arrays(*[asarray(columns[name]) for name in names]), axis=-1)
     if known is not None and not is_traced(points):
         known.check(known.names[at.component or 0], np.reshape(points, (-1, len(names))))
     found = (at.field if known is None else known.field).on(points)

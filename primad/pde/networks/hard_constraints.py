@@ -183,7 +183,7 @@ class SharedNetwork:
 
         found = made(lambda *given: self.at(params, point(*given), functions))
         known = made(lambda *given: self.at_any_time(domain, params, point(*given), functions)) if self.past else found
-        found.places = KnownPlaces(domain, self.names, known, tuple(self.past))
+        found.places = KnownPlaces(domain, self.names, known, tuple(self.past), self.inputs.periodic)
         return found.on(at)
 
 

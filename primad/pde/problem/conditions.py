@@ -189,7 +189,7 @@ class Initial(_Valued):
         self, *unnamed: Any, order: int = 0, hard: bool | None = None, weight: float | None = None, **values: Value
     ) -> None:
         if unnamed:
-            raise _nameless("Initial")
+            raise _nameless(type(self).__name__)
         if "on" in values:
             raise ProblemError(
                 "an initial condition is at the start, and on no other part", fix="leave `on` out; or use Dirichlet."

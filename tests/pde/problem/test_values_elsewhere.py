@@ -260,6 +260,21 @@ def test_a_delay_in_space_and_time_of_one_of_two_unknowns_of_one_network() -> No
         known["u"](t=-0.25)
 
 
+def test_places_beyond_the_ends_of_what_repeats_are_inside() -> None:
+    """u_t = ∫ w(s) u(x − s) ds with w = 1 + cos 2πs over a period: the wave's Fourier coefficient grows by 1/2."""
+
+    def grown(u, x, t):
+        return u.t - pde.integral(lambda s: (1 + np.cos(2 * np.pi * s)) * u(x=x - s), 0, 1)
+
+    start = pde.Initial(u=lambda x: np.sin(2 * np.pi * x))
+    wave = pde.Problem(grown, LINE * pde.Time(0, 1), [pde.Periodic("x"), start], network=NETWORK)
+    known = wave.known(wave.init(), {"at": np.array([[0.3, 0.5], [0.9, 1.0]])})["u"]
+    assert_allclose(known(x=np.array([2.3, -1.1])).value, known.value, rtol=1e-12)
+    assert_allclose(known(x=np.array([2.3, -1.1])).x, known.x, rtol=1e-11)
+    found = wave.solve(steps=30, points=60, progress=False)
+    assert found.error(u=lambda x, t: np.exp(t / 2) * np.sin(2 * np.pi * x)) < 1e-3
+
+
 def test_derivatives_of_residuals_by_everything_are_right() -> None:
     """Parameters, a delay and a limit: beside central differences."""
 
