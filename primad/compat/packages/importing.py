@@ -79,7 +79,8 @@ def _beside(own: Any, here: Any) -> Any:
 
     @wraps(own)
     def call(*args: Any, **options: Any) -> Any:
-        foreign = any(holds_arrays(kind, "__array_function__") for kind in map(type, args))
+        kinds: tuple[Any, ...] = tuple(map(type, args))
+        foreign = any(holds_arrays(kind, "__array_function__") for kind in kinds)
         return (own if foreign else here)(*args, **options)
 
     return call
