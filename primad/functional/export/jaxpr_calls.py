@@ -13,6 +13,7 @@ from primad.functional.control.branches import switch
 from primad.functional.control.checkpointing import checkpoint
 from primad.functional.control.user_loops import scan
 from primad.functional.control.while_loops import while_loop
+from primad.functional.export.jaxpr_definitions import DEFINED
 from primad.functional.export.jaxpr_elements import reduced, scattered
 from primad.functional.export.jaxpr_rules import RULES
 from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, is_key, line_of, refusal
@@ -174,6 +175,7 @@ CALLS: Calls = {
     **dict.fromkeys(("call", "core_call", "core_closed_call", "eval_jaxpr"), _inlined("call_jaxpr")),
     **dict.fromkeys(("remat2", "checkpoint"), _remat),
     **RULES,
+    **DEFINED,
     "random_bits": _of_keys("random_bits"),
     "random_fold_in": _of_keys("fold_in"),
     "random_seed": _of_keys("seed"),

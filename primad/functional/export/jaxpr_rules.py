@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad.errors import TracingError
 from primad.functional.derived_calls import Call
+from primad.functional.export.jaxpr_definitions import in_its_place
 from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, line_of
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
 from primad.functional.rules.readings import contents
@@ -251,6 +253,12 @@ def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., li
     return solve
 
 
+def _drawn(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+    """Return how JAX draws of a gamma distribution; what is refused on the way has no part in the derivative."""
+    definition = partial(equation.primitive.impl, use_vmap=True)
+    return lambda *values: in_its_place(reader, definition, equation, list(values))
+
+
 def _high(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     """Read one of JAX's classes of functions: by the table, which knows those of bits, or by what it is made of."""
     own = FUNCTIONS.get(type(equation.params["_prim"]).__name__)
@@ -277,6 +285,7 @@ def _none_of(x: Any) -> Any:
 RULES: Calls = {
     "custom_linear_solve": _ruled(_with_both, _solved),
     "call_hi_primitive": _high,
+    "random_gamma": _ruled(_with_jvp, _drawn),
     "custom_jvp_call": _ruled(_with_jvp, _called),
     "custom_vjp_call": _ruled(_with_vjp, _called),
 }

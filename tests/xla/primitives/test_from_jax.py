@@ -9,10 +9,8 @@ import pytest
 
 import primad
 from primad.errors import TracingError
-from primad.functional.export.jaxpr_calls import CALLS
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
-from primad.xla.primitives.table import FUNCTIONS, REFUSED
 from tests.sweeps import thinned
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
@@ -415,16 +413,6 @@ def test_bits_of_numbers(dtype):
     np.testing.assert_array_equal(signs(x[:4]), -x[:4] + np.frexp(x[:4])[0])
 
 
-def test_every_primitive_that_jax_lists_has_a_function_or_a_reason():
-    from jax.extend.core import primitives
-
-    listed = {primitive.name for name, primitive in vars(primitives).items() if name.endswith("_p")}
-    assert len(listed) > 100
-    assert not listed - {*FUNCTIONS, *CALLS, *REFUSED}
-    for one, other in ((FUNCTIONS, CALLS), (FUNCTIONS, REFUSED), (CALLS, REFUSED)):
-        assert not set(one) & set(other)
-
-
 def test_what_has_no_meaning_is_an_error_that_names_it():
     def printed(x):
         jax.debug.callback(print, x)
@@ -435,7 +423,7 @@ def test_what_has_no_meaning_is_an_error_that_names_it():
         (lambda x: jax.pure_callback(np.sin, x, x), "pure_callback"),
         (lambda x: lax.reduce_window(x, 1.0, lambda a, b: a * b + a, (2,), (1,), "VALID"), "reduce_window"),
         (lambda x: lax.igamma_grad_a(x, x), "igamma_grad_a"),
-        (lambda x: sparse.BCOO((x, np.array([[0, 1], [2, 2]] * 3)), shape=(6, 6)) @ x, "bcoo_dot_general"),
+        (lambda x: sparse.linalg.spsolve(x, np.arange(6), np.arange(7), x), "spsolve"),
     ):
         with pytest.raises(TracingError, match=rf"(?s)JAX's primitive {name}.*Fix:.*test_from_jax"):
             primad.jit(primad.from_jax(f))(X)
