@@ -10,10 +10,11 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import is_complex
 from primad.numpy.axis_arguments import keep_axes, normalize_axes
+from primad.numpy.elementwise.complex_numbers import imag, real
 from primad.numpy.elementwise.logic import isfinite
 from primad.numpy.elementwise.rounding import fmin
 from primad.numpy.elementwise.ufuncs import absolute, unary, where
-from primad.numpy.promotion import as_float, harmonize, implements
+from primad.numpy.promotion import as_float, convert, harmonize, implements
 from primad.numpy.reduce.largest import max as largest
 from primad.numpy.reduce.reductions import logsumexp_
 from primad.numpy.reduce.reductions import sum as sum_
@@ -93,8 +94,8 @@ def i1(x: Any, /) -> Any:
 
 
 def _softmax(x: Any, *, axis: int) -> Any:
-    """Shifted by the largest element, on which the result does not depend."""
-    shift = ops.stop_gradient(ops.reduce_max(x, axes=(axis,)))
+    """Shifted by the largest element, or the largest real part, on which the result does not depend."""
+    shift = convert(ops.stop_gradient(ops.reduce_max(real(x), axes=(axis,))), x.dtype)
     e = ops.exp(x - ops.broadcast(shift, shape=x.shape, axes=(axis,)))
     return e / ops.broadcast(ops.sum(e, axes=(axis,)), shape=x.shape, axes=(axis,))
 
@@ -175,14 +176,20 @@ def logsumexp(x: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
 
 
 def _weighted_logsumexp(x: Any, b: Any, axis: Any, keepdims: bool) -> Any:
-    """Return m + log Σ b·exp(x − m), m the largest x that has a weight; NaN, as SciPy's, where the sum is negative."""
+    """Return m + log Σ b·exp(x − m), m the largest (real part of an) x that has a weight.
+
+    It is NaN, as SciPy's, where a sum of real numbers is negative.
+    """
     axes = normalize_axes("logsumexp", axis, x.ndim)
     without = b == 0
-    peak = ops.stop_gradient(largest(where(without, -math.inf, x), axes, keepdims=True))
+    peak = ops.stop_gradient(largest(where(without, -math.inf, real(x)), axes, keepdims=True))
     peak = where(absolute(peak) < math.inf, peak, 0.0)
     # The derivative by a weight of 0 is the exponential beside it, which may be too large for a number.
     most = math.log(np.finfo(x.dtype).max) - 1
-    total = sum_(b * ops.exp(where(without, fmin(x - peak, most), x - peak)), axes, keepdims=True)
+    away = x - peak
+    held = fmin(real(away), most)
+    held = ops.complex_of(held, imag(away)) if is_complex(x.dtype) else held
+    total = sum_(b * ops.exp(where(without, held, away)), axes, keepdims=True)
     found = ops.log(total) + peak
     return found if keepdims else ops.reshape(found, shape=tuple([n for i, n in enumerate(x.shape) if i not in axes]))
 

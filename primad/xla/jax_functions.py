@@ -165,6 +165,7 @@ def functions() -> dict[str, Function]:
     return {
         **{op.name: _called_back(op) for op in ops.ALL if op.axes.pointwise},
         **by_name,
+        **{op.name: _of_real_numbers(op, by_name[op.name]) for op in (ops.erf, ops.erfc, ops.ndtr, ops.exp1, ops.expi)},
         **{name: _on_its_side(by_name[name], *signs) for name, signs in _SIDES.items()},
         "leg": _leg,
         "sech2": _sech2,
@@ -258,6 +259,14 @@ def _same(name: str) -> Function | None:
     jax = jax_module()
     found = getattr(jax.numpy, name, None) or getattr(jax.scipy.special, name, None)
     return cast(Function | None, found)
+
+
+def _of_real_numbers(op: Primitive, function: Function) -> Function:
+    """Return JAX's function, and an op's own definition for complex numbers, which JAX's does not take."""
+    import jax.numpy as jnp
+
+    called_back = _called_back(op)
+    return lambda x: called_back(x) if jnp.iscomplexobj(x) else function(x)
 
 
 def _called_back(op: Primitive) -> Function:

@@ -12,7 +12,7 @@ from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import is_float, real_dtype
 from primad.ir.node import Node, Trace
 from primad.numpy.axis_arguments import keep_axes, normalize_axes, normalize_axis, reduced_axes
-from primad.numpy.elementwise.complex_numbers import squares
+from primad.numpy.elementwise.complex_numbers import real, squares
 from primad.numpy.elementwise.square_roots import safe_sqrt
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import (
@@ -99,14 +99,15 @@ def _scaled_norm(x: Any, axes: Axes) -> Any:
 
 
 def _log_sum_exp(x: Any, *, axes: Axes) -> Any:
-    """Max + log Σ exp(x − max); a maximum that is not finite is replaced by 0."""
-    peak = ops.stop_gradient(ops.reduce_max(x, axes=axes))
+    """Max + log Σ exp(x − max), of complex numbers with the largest real part; one that is not finite is 0 instead."""
+    peak = ops.stop_gradient(ops.reduce_max(real(x), axes=axes))
     peak = ops.select(ops.abs(peak) < math.inf, peak, peak.__class__(peak.node.trace.literal(0, peak.type)))
+    peak = convert(peak, x.dtype)
     return peak + ops.log(ops.sum(ops.exp(x - _over(x, peak, axes)), axes=axes))
 
 
 def _scipy_logsumexp(x: Any, *, axes: Axes) -> Any:
-    peak = np.max(x, axis=axes, keepdims=True)
+    peak = np.max(np.real(x), axis=axes, keepdims=True)
     peak = np.where(np.abs(peak) < np.inf, peak, 0)
     return np.squeeze(peak, axes) + np.log(np.sum(np.exp(x - peak), axis=axes))
 

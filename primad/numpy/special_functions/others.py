@@ -178,7 +178,7 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """
     if any_traced([tol]):
         raise TracingError("scipy.special.lambertw of a traced tolerance", fix="pass a plain number.")
-    return ops.lambertw(_complex(z), k=plain_order("lambertw", k, whole=True))
+    return ops.lambertw(convert(_complex(z), np.dtype(np.complex128)), k=plain_order("lambertw", k, whole=True))
 
 
 def _complex(z: Any) -> Any:

@@ -30,6 +30,7 @@ erf: Primitive = elementwise(
     partials=[lambda out, x: (2.0 / SQRT_PI) * exp(-(x * x))],
     smooth=always,
     meaning=lambda n, x: n.erf(x),
+    complex="analytic",
     doc="Error function, (2/√π)·∫₀ˣ exp(−t²) dt.",
 )
 
@@ -39,6 +40,7 @@ erfc: Primitive = elementwise(
     partials=[lambda out, x: (-2.0 / SQRT_PI) * exp(-(x * x))],
     smooth=always,
     meaning=lambda n, x: n.erfc(x),
+    complex="analytic",
     doc="1 − erf(x), accurate for large x.",
 )
 
@@ -48,6 +50,7 @@ ndtr: Primitive = elementwise(
     partials=[lambda out, x: PEAK * exp(-0.5 * (x * x))],
     smooth=always,
     meaning=lambda n, x: n.erfc(-x / n.sqrt(n.number(2))) / 2,
+    complex="analytic",
     doc="The normal distribution function, (1/√(2π))·∫ exp(−t²/2) dt from −∞ to x, accurate in the left tail.",
 )
 
@@ -87,6 +90,7 @@ erfi: Primitive = elementwise(
     numpy=special.erfi,
     partials=[lambda out, x: (2.0 / SQRT_PI) * exp(x * x)],
     meaning=lambda n, x: n.erfi(x),
+    complex="analytic",
     doc="The imaginary error function, (2/√π)·∫₀ˣ exp(t²) dt.",
 )
 ndtri: Primitive = elementwise(

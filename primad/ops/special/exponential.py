@@ -19,6 +19,7 @@ exp1: Primitive = elementwise(
     numpy=special.exp1,
     partials=[lambda out, x: -exp(-x) / x],
     meaning=lambda n, x: n.expint(1, x),
+    complex="analytic",
     doc="The exponential integral E₁, ∫ exp(−t)/t dt from x > 0 to ∞.",
 )
 expi: Primitive = elementwise(
@@ -26,6 +27,7 @@ expi: Primitive = elementwise(
     numpy=special.expi,
     partials=[lambda out, x: exp(x) / x],
     meaning=lambda n, x: n.ei(x),
+    complex="analytic",
     doc="The exponential integral Ei, the principal value of ∫ exp(t)/t dt from −∞ to x.",
 )
 
