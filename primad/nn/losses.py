@@ -11,6 +11,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import is_complex
 from primad.nn.operands import floats, integers, same_shape
 from primad.numpy.axis_arguments import normalize_axis
+from primad.numpy.elementwise.complex_numbers import squares
 from primad.numpy.elementwise.ufuncs import absolute, log, maximum, where
 from primad.numpy.reduce.reductions import mean
 from primad.numpy.reduce.reductions import sum as total
@@ -28,14 +29,13 @@ __all__ = [
 
 
 def _squared_error(x: Any, y: Any) -> Any:
-    d = x - y
-    return d * d
+    return squares(x - y)
 
 
 def _huber(x: Any, y: Any, *, delta: float) -> Any:
     d = x - y
     size = absolute(d)
-    return where(size <= delta, 0.5 * (d * d), delta * size - 0.5 * delta * delta)
+    return where(size <= delta, 0.5 * squares(d), delta * size - 0.5 * delta * delta)
 
 
 def _picked(x: Any, labels: Any, axis: int) -> Any:
@@ -56,7 +56,7 @@ def _with_logits(x: Any, y: Any) -> Any:
     return y * softplus(-x) + (1.0 - y) * softplus(x)
 
 
-squared_error_: Primitive = composite("squared_error", numpy=_squared_error, lower=_squared_error, doc="(x − y)².")
+squared_error_: Primitive = composite("squared_error", numpy=_squared_error, lower=_squared_error, doc="|x − y|².")
 huber_: Primitive = composite(
     "huber", numpy=_huber, lower=_huber, doc="(x − y)²/2 up to |x − y| = δ, beyond that its tangent δ·|x − y| − δ²/2."
 )
@@ -104,7 +104,7 @@ def _pair(name: str, x: Any, y: Any) -> list[Any]:
 
 
 def squared_error(x: Any, y: Any) -> Any:
-    """Return (x − y)², element by element.
+    """Return (x − y)², element by element; of complex numbers |x − y|².
 
     Raises:
         ShapeError: if the shapes differ.
@@ -118,7 +118,7 @@ def squared_error(x: Any, y: Any) -> Any:
 
 
 def mse_loss(x: Any, y: Any, reduction: str = "mean") -> Any:
-    """Return the mean (or sum) of (x − y)².
+    """Return the mean (or sum) of (x − y)², of complex numbers of |x − y|².
 
     Raises:
         ShapeError: if the shapes differ or the reduction is unknown.

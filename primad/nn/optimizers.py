@@ -15,7 +15,7 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.ir.array_types import is_complex, real_dtype
-from primad.numpy.elementwise.complex_numbers import conj, imag, real
+from primad.numpy.elementwise.complex_numbers import conj, squares
 from primad.numpy.elementwise.ufuncs import sqrt
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
@@ -46,11 +46,6 @@ def _number(value: Any, like: Any) -> Any:
 def _uphill(g: Any) -> Any:
     """Return the direction in which a function grows that has a gradient: of a complex parameter the conjugate."""
     return conj(g) if is_complex(g.dtype) else g
-
-
-def _square(g: Any) -> Any:
-    """Return the square of the size."""
-    return real(g) * real(g) + imag(g) * imag(g) if is_complex(g.dtype) else g * g
 
 
 def _leaves(params: Tree, *others: tuple[str, Tree]) -> tuple[Any, Any]:
@@ -263,7 +258,7 @@ class Adam:
         for p, g, m, v in rows:
             p, g = self._decay(p, _uphill(g), rate)
             m = self.beta1 * m + (1.0 - self.beta1) * g
-            v = self.beta2 * v + (1.0 - self.beta2) * _square(g)
+            v = self.beta2 * v + (1.0 - self.beta2) * squares(g)
             if self.raw_epsilon:
                 moved = _number(size * root, p) * m / (sqrt(v) + self.epsilon)
             else:

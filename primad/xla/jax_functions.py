@@ -162,10 +162,11 @@ def functions() -> dict[str, Function]:
     jnp, lax, special = jax.numpy, jax.lax, jax.scipy.special
     shipped = [op for op in ops.ALL if isinstance(op.numpy, (np.ufunc, Deferred))]
     by_name = {op.name: found for op in shipped if (found := _same(op.numpy.__name__)) is not None}
+    special_ones = [op for op in shipped if isinstance(op.numpy, Deferred) and op.name in by_name]
+    by_name |= {op.name: _of_real_numbers(op, by_name[op.name]) for op in special_ones if op.complex == "analytic"}
     return {
         **{op.name: _called_back(op) for op in ops.ALL if op.axes.pointwise},
         **by_name,
-        **{op.name: _of_real_numbers(op, by_name[op.name]) for op in (ops.erf, ops.erfc, ops.ndtr, ops.exp1, ops.expi)},
         **{name: _on_its_side(by_name[name], *signs) for name, signs in _SIDES.items()},
         "leg": _leg,
         "sech2": _sech2,

@@ -96,7 +96,6 @@ SOME: dict[Primitive, Callable[[Node], Rule | Missing]] = {
 }
 """The ops of which some applications are written: (node) -> how, or why not."""
 _INVERSE = Missing("NumPy's own formulas for inverse functions of complex numbers have no native code")
-_SPECIAL = Missing("special functions of complex numbers are SciPy's")
 _MATRICES = Missing("native code eliminates in real matrices only")
 NOT_WRITTEN: dict[Primitive, Missing] = {
     **dict.fromkeys((ops.arcsin, ops.arccos, ops.arctan, ops.arcsinh, ops.arccosh, ops.arctanh, ops.leg), _INVERSE),
@@ -107,8 +106,10 @@ NOT_WRITTEN: dict[Primitive, Missing] = {
         Missing("exponentials, logarithms and roots of matrices are SciPy's"),
     ),
     **dict.fromkeys((ops.dct, ops.dst), Missing("cosine and sine transforms are SciPy's")),
-    **dict.fromkeys((ops.erf, ops.erfc, ops.erfi, ops.ndtr, ops.scaled_erfc), _SPECIAL),
-    **dict.fromkeys((ops.exp1, ops.expi, ops.lambertw), _SPECIAL),
+    **dict.fromkeys(
+        (ops.erf, ops.erfc, ops.erfi, ops.scaled_erfc, ops.exp1, ops.expi, ops.lambertw),
+        Missing("special functions of complex numbers are SciPy's"),
+    ),
 }
 """The ops that take complex numbers and are left to NumPy, with the reason."""
 

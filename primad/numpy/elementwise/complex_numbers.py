@@ -46,10 +46,10 @@ def conjugated(x: Any) -> Any:
 
 
 def squares(x: Any) -> Any:
-    """Return |x|² of each element: x·x of real ones."""
+    """Return |x|² of each element, traced or plain: x·x of real ones."""
     if not is_complex(x.dtype):
         return x * x
-    re, im = ops.real_part(x), ops.imaginary_part(x)
+    re, im = real(x), imag(x)
     return re * re + im * im
 
 

@@ -50,7 +50,6 @@ ndtr: Primitive = elementwise(
     partials=[lambda out, x: PEAK * exp(-0.5 * (x * x))],
     smooth=always,
     meaning=lambda n, x: n.erfc(-x / n.sqrt(n.number(2))) / 2,
-    complex="analytic",
     doc="The normal distribution function, (1/√(2π))·∫ exp(−t²/2) dt from −∞ to x, accurate in the left tail.",
 )
 
