@@ -3,8 +3,8 @@
     u_t + u u_x = 0.02 u_xx,    x in [0, 1], periodic
 
 Initial states are random Fourier series. A Fourier neural operator and a DeepONet see 400 pairs of states, computed by
-a pseudo-spectral method, and no equation. The kind of problem is that of Z. Li, N. Kovachki, K. Azizzadenesheli, B. Liu,
-K. Bhattacharya, A. Stuart & A. Anandkumar, ICLR 2021, section 5.1.
+a pseudo-spectral method, and no equation. The kind of problem is that of section 5.1 of Z. Li, N. Kovachki,
+K. Azizzadenesheli, B. Liu, K. Bhattacharya, A. Stuart & A. Anandkumar, ICLR 2021.
 
 Reference: the pseudo-spectral method, for 50 initial states that were not trained on; errors are means of the relative
     errors: of the Fourier neural operator (error), and of the DeepONet.

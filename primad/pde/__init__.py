@@ -11,8 +11,9 @@ from primad.pde.elements.element_solution import *
 from primad.pde.equations import catalog
 from primad.pde.equations.catalog import *
 from primad.pde.equations.symbolic_equations import Equation, manufactured
-from primad.pde.families import ensembles, input_functions
+from primad.pde.families import ensembles, family_data, input_functions
 from primad.pde.families.ensembles import *
+from primad.pde.families.family_data import *
 from primad.pde.families.input_functions import *
 from primad.pde.fields.coordinate_systems import CoordinateSystem
 from primad.pde.fields.field_operators import (
