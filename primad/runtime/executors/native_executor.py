@@ -18,7 +18,7 @@ class NativeExecutor(Executor):
 
     compiles = (
         "primad.runtime.program_cache", "primad.runtime.plan.native_calls", "primad.runtime.tiling.complex_plans",
-        "primad.runtime.tiling.middle_programs", "primad.runtime.loops.loop_runs", "primad.runtime.loops.needed_parts",
+        "primad.runtime.tiling.middle_programs",
     )  # fmt: skip
 
     def load(self) -> None:
