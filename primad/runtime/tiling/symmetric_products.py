@@ -24,6 +24,10 @@ from primad.transforms.lowering import rewritten
 
 MOST_OPERANDS = 3
 """Operands of an op that is looked through for outer products. Chosen: a choice between two has so many."""
+MOST_LOOKED_AT = 64
+"""Values that are looked through for outer products. Chosen: normalised sums and their squares have a dozen."""
+MOST_OUTER = 8
+"""Outer products that are added to a product. Chosen: squares of a softmax have three, and each is a pass."""
 
 
 class _Value(NamedTuple):
@@ -168,8 +172,8 @@ def _apart(node: Node, mapping: dict[Node, Node]) -> Node | None:
     if is_symmetric(ops.contract(*inputs, labels=labels).node, *orders, summed):
         return None
     for i, order in enumerate(orders):
-        terms = _without_outer(_Value(inputs[i].node, order), summed)
-        if terms.rest is None or not terms.outer:
+        terms = _without_outer(_Value(inputs[i].node, order), summed, {})
+        if terms.rest is None or not 0 < len(terms.outer) <= MOST_OUTER:
             continue
         rest = [TracedArray(terms.rest) if j == i else x for j, x in enumerate(inputs)]
         total = ops.contract(*rest, labels=labels)
@@ -196,19 +200,28 @@ def _first(node: Node, axes: Sequence[int]) -> TracedArray:
     return found
 
 
-def _without_outer(value: _Value, summed: int) -> _Split:
-    """Return a value, added and scaled element by element, as a rest and outer products."""
+def _without_outer(value: _Value, summed: int, found: dict[Node, _Split]) -> _Split:
+    """Return a value, added and scaled element by element, as a rest and outer products; note it for its next use."""
+    node = value.node
+    if node not in found:
+        full = len(found) >= MOST_LOOKED_AT
+        found[node] = _Split(node, [])  # also while it is looked through, which counts
+        if not full:
+            found[node] = _looked_through(value, summed, found)
+    return found[node]
+
+
+def _looked_through(value: _Value, summed: int, found: dict[Node, _Split]) -> _Split:
     node = value.node
     factors = _factors(value, summed)
     if factors is not None:
         return _Split(None, [factors])
     if isinstance(node.op, Leaf) or not node.op.axes.pointwise or len(node.inputs) > MOST_OPERANDS:
         return _Split(node, [])
-    parts = {part.node for part in _parts(value, summed) if part.axes == value.axes}
-    found = {x: _without_outer(_Value(x, value.axes), summed) for x in parts}
-    if not any(own.outer for own in found.values()):
+    parts = [part.node for part in _parts(value, summed) if part.axes == value.axes]
+    apart = {i: _without_outer(_Value(x, value.axes), summed, found) for i, x in enumerate(node.inputs) if x in parts}
+    if not 0 < sum([len(own.outer) for own in apart.values()]) <= MOST_OUTER:
         return _Split(node, [])
-    apart = {i: found[x] for i, x in enumerate(node.inputs) if x in found}
     none = {i: node.trace.literal(0.0, node.inputs[i].type) for i in apart}
 
     def applied(which: dict[int, Node]) -> Node:

@@ -16,6 +16,7 @@ from primad.programs.jacobians import diagonals
 from primad.programs.sparsity.coloring import coloring_orders, matrix_coloring
 from primad.programs.sparsity.coloring.bicoloring import bicolored
 from primad.programs.sparsity.coloring.entries import Entries, Reading
+from primad.programs.sparsity.coloring.grid_coloring import grid_colors
 from primad.programs.sparsity.coloring.matrix_coloring import sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
 from primad.programs.sparsity.direct import block_programs
@@ -214,6 +215,12 @@ def test_colours_are_as_few_as_published(name: str) -> None:
     found = sweeps(entries_of(matrix), symmetric)
     assert sum(sweep.count for sweep in found) <= most
     check_alone(matrix, found, symmetric)
+
+
+def test_rows_with_many_entries_are_no_stencils() -> None:
+    """All pairs of the entries of such a row would not fit into memory."""
+    n = 200_000
+    assert grid_colors((np.array([0, n]), np.arange(n)), n, n + 1) is None
 
 
 def test_the_brusselator_takes_fewer_than_the_twelve_of_its_tutorial() -> None:

@@ -168,6 +168,31 @@ def test_outer_products_stay_where_nothing_is_symmetric_without_them(name: str) 
     assert with_outer_terms_apart(program, 8) is program
 
 
+def test_long_sums_are_looked_through_once() -> None:
+    """Each of 40 values is taken twice, and each of 2000 once."""
+
+    def twice(x: Any, d: Any) -> Any:
+        z = x * d[:, None] - d[:, None] * x[0]
+        for i in range(40):
+            z = z + np.cos(d + i)[:, None] * z
+        return x.T @ z
+
+    def long(x: Any, d: Any) -> Any:
+        z = x * d[:, None]
+        for i in range(2000):
+            z = (z - d[:, None] * x[0]) / (2.0 + d + i)[:, None]
+        return x.T @ z
+
+    for function in (twice, long):
+        program = primad.trace(function)(X, D)
+        lowered = program.hoisted()
+        apart = with_outer_terms_apart(lowered, 8)
+        assert len(apart.nodes) < 2 * len(lowered.nodes)
+        given = [X, D, *program.source_values]
+        found, want = (np.asarray(Plan(x).run(given)[0]) for x in (apart, lowered))
+        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-12 * np.abs(want).max())
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_symmetric_is_computed_whole(name: str) -> None:
     blocks, found, want = in_blocks(OTHERS[name], X, D)

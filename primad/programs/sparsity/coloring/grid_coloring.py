@@ -16,6 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from primad.native.loops.graph_walk import Array, Neighbours
 
+MOST_POINTS = 64
+"""Points of a stencil that colours are sought for. Chosen: stencils have a few dozen at most."""
 MOST_WIDTHS = 8
 """Widths of a grid that are tried. Chosen: those that a stencil of five points suggests are six."""
 MOST_MORE = 1
@@ -42,6 +44,8 @@ def grid_colors(members: Neighbours, count: int, most: int) -> Array | None:
     starts, vertices = members
     sizes = np.diff(starts)
     longest = int(np.argmax(sizes))
+    if sizes[longest] > MOST_POINTS:
+        return None
     group = vertices[starts[longest] : starts[longest + 1]].astype(np.int64)
     apart = np.unique(np.abs(group[:, None] - group))
     widths = apart[(apart > 1) & (apart < count)][:MOST_WIDTHS].tolist()
