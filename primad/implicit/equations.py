@@ -19,6 +19,7 @@ from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
 from primad.runtime.calling import traced_operands
 from primad.runtime.executors.dispatch import prepared_call
+from primad.system.machine import SPARE_BYTES
 from primad.transforms import reverse
 from primad.transforms.lowering import expand, inline
 
@@ -37,9 +38,10 @@ class FactorsKey(NamedTuple):
     kind: str = "factors"
 
 
-FACTORS = Cache(16, fewest=1)
-"""Factors of Jacobians at solutions: tangents and cotangents of one solution take the same. Of large ones the latest
-stay that the bytes of a cache hold; one at least, which its own tangents take."""
+FACTORS = Cache(16, SPARE_BYTES // 4, fewest=2)
+"""Factors of Jacobians at solutions: tangents and cotangents of one solution take the same. Of large matrices two stay,
+so that an optimiser, whose matrices change at each step, does not hold those of steps before; chosen for programs that
+take turns with two systems."""
 
 
 class ImplicitEquation:

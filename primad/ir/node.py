@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -60,10 +61,31 @@ FLOAT64 = np.dtype(np.float64)
 class Constant:
     """A captured array: a private copy that is never written to."""
 
-    __slots__ = ("array",)
+    __slots__ = ("__weakref__", "array")
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
+
+    @classmethod
+    def of(cls, content: np.ndarray[Any, Any], checksum: int) -> Constant:
+        """Return the copy of an array, the one of another trace where that has captured the same large array."""
+        key = checksum, content.shape, content.dtype.char
+        known = _SHARED.get(key) if content.nbytes >= _LARGE else None
+        if known is not None and same_bits(known.array, content):
+            return known
+        frozen = np.array(content, order="K")
+        frozen.flags.writeable = False
+        found = cls(frozen)
+        if content.nbytes >= _LARGE:
+            _SHARED[key] = found
+        return found
+
+
+_SHARED: WeakValueDictionary[Any, Constant] = WeakValueDictionary()
+"""Copies of large arrays that programs hold now, by their checksum and type: a function that is recorded for each call
+captures the same data each time."""
+_LARGE = 1 << 16
+"""Bytes from which a copy is shared. Chosen: below, looking it up takes as long as copying."""
 
 
 class Node:
@@ -246,14 +268,13 @@ class Trace:
         """
         constant = array if isinstance(array, Constant) else None
         content = in_machine_order(array) if constant is None else constant.array
-        alike = self._captures.setdefault(_checksum(content), [])
+        checksum = _checksum(content)
+        alike = self._captures.setdefault(checksum, [])
         for known in alike:
             if same_bits(known.params[0][1].array, content):
                 return known
         if constant is None:
-            frozen = np.array(content, order="K")
-            frozen.flags.writeable = False
-            constant = Constant(frozen)
+            constant = Constant.of(content, checksum)
         node = self._new(CAPTURED, (), (("array", constant),), ArrayType(constant.array.shape, constant.array.dtype))
         self.values[node] = constant.array
         alike.append(node)

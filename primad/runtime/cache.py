@@ -61,7 +61,7 @@ def _key_bytes(key: Hashable) -> int:
 
 
 class Cache:
-    """Values by key, at most `maxsize` of them, which hold at most `maxbytes`.
+    """Values by key, at most `maxsize` of them, which hold at most `maxbytes`, or are at most `fewest`.
 
     Args:
         maxsize: values.
@@ -94,6 +94,8 @@ class Cache:
         entry = self._found(key)
         if entry is not None:
             return entry[0]
+        with self._lock:
+            self._shrink(self.fewest - 1)  # so that what is made finds the memory of what it takes the place of
         value = collector_paused(make)
         self.put(key, value)
         return value
@@ -118,10 +120,12 @@ class Cache:
             self._entries[key] = value, size
             if self.held > self._maxbytes:  # an interrupt may have taken an entry and left its size
                 self.held = sum(held for _, held in self._entries.values())
-            while len(self._entries) > self._maxsize or (
-                self.held > self._maxbytes and len(self._entries) > self.fewest
-            ):
-                self.held -= self._entries.pop(next(iter(self._entries)))[1]
+            self._shrink(self.fewest)
+
+    def _shrink(self, fewest: int) -> None:
+        """Forget the values that were used longest ago, while there are too many, or they hold too much."""
+        while len(self._entries) > self._maxsize or (self.held > self._maxbytes and len(self._entries) > fewest):
+            self.held -= self._entries.pop(next(iter(self._entries)))[1]
 
     def items(self) -> list[tuple[Any, Any]]:
         """Return the keys and values, the latest used last."""

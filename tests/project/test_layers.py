@@ -37,6 +37,10 @@ LAZY = {
     ("simplify/engine.py", "primad.simplify.transformed_sums"): "few programs have Fourier transforms",
     (
         "functional/derivatives/sparse_matrices.py",
+        "primad.functional.derivatives.overwritten_entries",
+    ): "few matrices are computed into an array that is given",
+    (
+        "functional/derivatives/sparse_matrices.py",
         "primad.functional.derivatives.matrix_pictures",
     ): "it serves pictures only, with matplotlib",
     (

@@ -150,21 +150,21 @@ def _made(
     nodes, corners, width = points.array, cells.array, flows.array.shape[1]
     slopes, weights = gradients(nodes[corners])
     matrices = element_matrices(slopes, weights, kind, of_solid)
-    unknowns = (corners[..., None] * width + np.arange(width)).reshape(len(corners), -1)
+    unknowns = (corners[..., None] * width + np.arange(width)).reshape(len(corners), -1).astype(np.intc)
     values, is_held = np.zeros(len(nodes) * width), np.repeat(held.array > 0, width)
     values[is_held] = at.array[held.array[held.array > 0] - 1].ravel()
     free = np.flatnonzero(~is_held)
-    place = np.cumsum(~is_held) - 1
+    place = np.cumsum(~is_held, dtype=np.intc) - 1
     rows, columns = (np.broadcast_to(u, matrices.shape).ravel() for u in (unknowns[:, :, None], unknowns[:, None, :]))
-    of_cell = np.repeat(np.arange(len(corners)), matrices[0].size)
+    of_cell = np.repeat(np.arange(len(corners), dtype=np.intc), matrices[0].size)
     inside, beside = ~is_held[rows] & ~is_held[columns], ~is_held[rows] & is_held[columns]
-    keys, entry = np.unique(place[columns[inside]] * len(free) + place[rows[inside]], return_inverse=True)
-    pattern = plain_sparse.csc_array(
-        (np.ones(len(keys)), (keys % len(free), keys // len(free))), shape=(len(free), len(free))
-    )
+    keys = place[columns[inside]].astype(np.int64) * len(free) + place[rows[inside]]
+    keys, entry = np.unique(keys, return_inverse=True)
+    where = (keys % len(free)).astype(np.intc), (keys // len(free)).astype(np.intc)
+    pattern = plain_sparse.csc_array((np.ones(len(keys)), where), shape=(len(free), len(free)))
     flat = matrices.ravel()
     shape = len(keys), len(corners)
-    assembly = plain_sparse.csr_array((flat[inside], (entry.ravel(), of_cell[inside])), shape=shape)
+    assembly = plain_sparse.csr_array((flat[inside], (entry.ravel().astype(np.intc), of_cell[inside])), shape=shape)
     moved = flat[beside] * values[columns[beside]]
     shape = len(free), len(corners)
     return System(
