@@ -219,10 +219,17 @@ def _seconds(call: Function, count: int) -> float:
 
 
 def differs(wanted: Any, got: Any) -> str:
-    """Say what of value, gradient and product differs by more than 1e-8 of its largest number."""
+    """Say what of value, gradient and product differs by more than 1e-8 of its largest number.
+
+    A product may be zero but for rounding, as that of a homogeneous function along its argument: it counts as large as
+    a millionth of the gradient.
+    """
+    least = 1e-300
     for what, x, y in zip(("value", "gradient", "product"), wanted, got, strict=False):
         y, finite = np.asarray(y), np.isfinite(x)
-        error = np.max(np.abs(x - y)[finite], initial=0.0) / max(np.max(np.abs(x[finite]), initial=0.0), 1e-300)
+        largest = np.max(np.abs(x[finite]), initial=0.0)
+        error = np.max(np.abs(x - y)[finite], initial=0.0) / max(largest, least)
+        least = 1e-6 * largest if what == "gradient" and largest else least
         if not np.array_equal(finite, np.isfinite(y)) or error > 1e-8:
             return f"WRONG {what}: relative difference {error:.1e}"
     return ""
