@@ -30,6 +30,17 @@ def test_what_vanishes_at_infinity_has_no_root(name: str) -> None:
         implicit.root(RUNAWAYS[name], 1.0)
 
 
+@pytest.mark.parametrize("start", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e6])
+def test_residuals_that_rounding_makes_zero_are_no_solutions(start: float, factor: float) -> None:
+    """Of tanh(x) - 1 from 19 on: its derivative there says that it is no constant."""
+    for x0 in (start, -start):
+        with pytest.raises(primad.DomainError, match="no solution was found"):
+            implicit.root(
+                lambda x, x0=x0: factor * (np.tanh(x) - np.sign(x0)), x0, solver=lambda f, x: np.sign(x) * 20.0
+            )
+
+
 def test_one_of_several_unknowns_may_run_away() -> None:
     with pytest.raises(primad.DomainError, match="element 1 of 2"):
         implicit.root(lambda x: np.stack([x[0] - 1e5, np.exp(-x[1])]), np.array([1.0, 1.0]))
