@@ -23,6 +23,14 @@ def is_small_view(node: Node) -> bool:
     )
 
 
+MOST_PIECES = 4
+"""Pieces of arrays that are put one behind the other; elements of more are gathered from what is put together. Chosen:
+each is an op, and the ends of an array are three."""
+
+Element = tuple[Node | None, int]
+"""An array, and the place of an element in it; no array and a number of its own for a number that is known."""
+
+
 class Columns:
     """Arrays of one axis, whose elements are numbers of a program that is being built again.
 
@@ -37,7 +45,7 @@ class Columns:
         self._place = place
         self._value = value
         self._made: dict[tuple[Node, ...], Node] = {}
-        self._found: dict[Node, tuple[Node | None, int]] = {}  # the array of an element, and where it is there
+        self._found: dict[Node, Element] = {}
         self._memory: dict[Node, np.ndarray[Any, Any]] = {}
         self._flat: dict[Node, Node] = {}
 
@@ -61,27 +69,31 @@ class Columns:
             (source,) = wanted
             assert source is not None
             return self._taken(source, [i for _, i in each])
+        pieces = _pieces(each)
+        if len(pieces) <= MOST_PIECES:
+            found = [self._constants(nodes, each, own) if x is None else self._taken(x, own) for x, own in pieces]
+            return lift(ops.concatenate(*map(TracedArray, found), axis=0), self.trace)
         parts, start, begin = [], 0, {}
         for source, own in wanted.items():
             begin[source] = start
-            parts.append(self._constants(nodes, each, own) if source is None else self._taken(source, list(own)))
+            parts.append(self._constants(nodes, each, list(own)) if source is None else self._taken(source, list(own)))
             start += len(own)
         whole = lift(ops.concatenate(*map(TracedArray, parts), axis=0), self.trace) if len(parts) > 1 else parts[0]
         return self._taken(whole, [begin[source] + wanted[source][i] for source, i in each])
 
-    def _constants(self, nodes: Sequence[Node], each: Sequence[tuple[Node | None, int]], own: dict[int, int]) -> Node:
+    def _constants(self, nodes: Sequence[Node], each: Sequence[Element], own: Sequence[int]) -> Node:
         """Return the numbers that are known, which have their own place each."""
         known = {i: leaf_value(node).item() for node, (source, i) in zip(nodes, each, strict=True) if source is None}
         return lift(np.array([known[i] for i in own], nodes[0].type.dtype), self.trace)
 
-    def _element(self, node: Node) -> tuple[Node | None, int]:
+    def _element(self, node: Node) -> Element:
         """Return the array in which a number is, and where; no array and a number of its own for one that is known."""
         found = self._found.get(node)
         if found is None:
             found = self._found[node] = self._looked_up(node)
         return found
 
-    def _looked_up(self, node: Node) -> tuple[Node | None, int]:
+    def _looked_up(self, node: Node) -> Element:
         views = []
         inner = node
         while inner not in self._place and is_small_view(inner):
@@ -132,3 +144,14 @@ class Columns:
             return lift(ops.slice_(TracedArray(source), start=(first,), stop=(stop,), step=(step,)), self.trace)
         at = TracedArray(lift(np.array(places, np.int64), self.trace))
         return lift(ops.gather(TracedArray(source), at, axis=0, batch=0), self.trace)
+
+
+def _pieces(each: Sequence[Element]) -> list[tuple[Node | None, list[int]]]:
+    """Return elements as pieces of arrays in which one follows on the other, and of known numbers."""
+    found: list[tuple[Node | None, list[int]]] = []
+    for source, i in each:
+        if found and found[-1][0] is source and (source is None or found[-1][1][-1] + 1 == i):
+            found[-1][1].append(i)
+        else:
+            found.append((source, [i]))
+    return found

@@ -21,6 +21,9 @@ from primad.ir.program import Program
 from primad.programs.packing.columns import is_small_view
 from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
+MOST_PARTS = 4
+"""Numbers that ops of one form take, up to which those that take each are a group. Chosen: each group is an op."""
+
 Term = tuple[bool, Node]
 """A term of a sum, and whether it is subtracted."""
 
@@ -214,14 +217,31 @@ class _Grouping:
             if node is not None and last is not None and self._first[node] <= last:
                 members.append(node)
                 continue
-            group = Group(members, [found for x in members if (found := terms[x]) is not None] or None)
-            if last is not None and (group.size if mixed else len(members)) >= FEWEST_STEPS:
-                self._found[last].append(group)
-            else:
-                left += members
+            for group in _groups(members, terms):
+                if last is not None and (group.size if mixed else len(members)) >= FEWEST_STEPS:
+                    self._found[last].append(group)
+                else:
+                    left += group.members
             if node is not None:
                 last, members = self._latest[node], [node]
         return left
+
+
+def _groups(members: Sequence[Node], terms: Mapping[Node, Sequence[Term] | None]) -> list[Group]:
+    """Return nodes of one form and level as groups: ops that take one and the same number apart from others.
+
+    Else that number is repeated, and what the others take is gathered from more than one place.
+    """
+    added = [found for x in members if (found := terms[x]) is not None]
+    if added or not members:
+        return [Group(members, added or None)]
+    for k in range(len(members[0].inputs)):
+        parts: dict[Node, list[Node]] = defaultdict(list)
+        for node in members:
+            parts[node.inputs[k]].append(node)
+        if 1 < len(parts) <= MOST_PARTS and min(map(len, parts.values())) >= FEWEST_STEPS:
+            return [Group(part) for part in parts.values()]
+    return [Group(members)]
 
 
 def _form(node: Node) -> tuple[Any, ...]:
