@@ -19,9 +19,10 @@ from primad.ir.replay import rebuild
 from primad.ir.walks import users_of
 from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
+from primad.native.emit.pointwise import is_function
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.schedule.layout import layout_of
-from primad.system.machine import FIRST_CACHE
+from primad.system.machine import LOOP_ELEMENTS
 
 Bounds = tuple[tuple[int, int], ...]
 """From where to where along each axis."""
@@ -30,12 +31,15 @@ Bounds = tuple[tuple[int, int], ...]
 def with_slices_of_parts(program: Program) -> Program:
     """Return a program that reads slices of joined arrays as slices of their parts, if that takes fewer loops.
 
+    A loop in parts is written once for each box. Of functions of elements that takes three times as long to compile,
+    and a copy takes little beside them: diffusion by exponentials gains a twentieth.
+
     Args:
         program: what is to be written, of real numbers.
     """
     users = users_of(program.nodes)
     sliced = [node for node in program.nodes if _is_large_join(node) and _is_only_sliced(node, users, program)]
-    if not sliced or len(program.nodes) > BUDGET.boxed:
+    if not sliced or len(program.nodes) > BUDGET.boxed or any(map(is_function, program.nodes)):
         return program
     changed = _Pushed(program, users).program()
     before, after = layout_of(program), layout_of(changed)
@@ -45,8 +49,8 @@ def with_slices_of_parts(program: Program) -> Program:
 
 
 def _is_large_join(node: Node) -> bool:
-    """Say whether a node puts something around an array, or beside it, that the first cache does not hold."""
-    if isinstance(node.op, Leaf) or isinstance(node.type, TupleType) or node.type.nbytes <= FIRST_CACHE.size:
+    """Say whether a node puts something around an array, or beside it, so large that loops read it in parts."""
+    if isinstance(node.op, Leaf) or isinstance(node.type, TupleType) or node.type.size < LOOP_ELEMENTS:
         return False
     return node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
 
