@@ -123,6 +123,10 @@ class Settings:
         """How many points an equation has at most."""
         return most_points(self.points)
 
+    def points_for(self, equation: str) -> int:
+        """Return how many points an equation has."""
+        return most_points(self.points.get(equation, self.points) if isinstance(self.points, Mapping) else self.points)
+
     def _check_points(self) -> None:
         each = list(self.points.values()) if isinstance(self.points, Mapping) else [self.points]
         for one in each:

@@ -133,7 +133,7 @@ def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
     for name, row in sample.items():
         have = len(row["at"])
         term = problem.terms[name]
-        wanted = settings.most_points if term.kind == "equation" else boundary
+        wanted = settings.points_for(name) if term.kind == "equation" else boundary
         points = have if term.fixed or have < SAMPLE else wanted
         single = {name: row}
         values, passed = _cost(problem.values, params, single), _cost(_networks(problem), params, row)

@@ -37,6 +37,13 @@ def test_points_are_given_by_the_names_of_equations() -> None:
         problem(both).points({"left": [0.7]})
 
 
+def test_the_summary_counts_the_points_that_are_given(capsys) -> None:
+    problem({"some": poisson, "more": poisson}).solve(points={"some": OWN[:7], "more": 19}, steps=1, progress=True)
+    shown = capsys.readouterr()
+    lines = [line.split()[:2] for line in (shown.out + shown.err).splitlines()]
+    assert ["some", "7"] in lines and ["more", "19"] in lines
+
+
 def test_points_that_are_drawn_anew_where_residuals_are_large_take_the_place_of_some() -> None:
     found = problem().solve(points=OWN, steps=12, resample=5, refine=0.5, progress=False)
     kept = np.isin(found.points["equation"]["at"][:, 0], OWN)
