@@ -24,15 +24,24 @@ class Quadrature:
     Attributes:
         nodes: of an integral that does not say how many.
         times: by which number those of all integrals are multiplied.
+        members: how many functions a family has, of which values have an axis; 0 of no family. There are never as many
+            nodes, nor one: an axis of functions that meets that of nodes is an error, and no sum over the wrong one.
         ends: whether integrands are asked at the limits, too: so it is seen whether these lie in the domain.
         used: how many integrals were computed.
         places: at how many other places fields were asked.
         depth: how many integrals the one that is computed lies in.
     """
 
-    def __init__(self, nodes: int = NODES, times: int = 1, ends: bool = False) -> None:
-        self.nodes, self.times, self.ends = nodes, times, ends
+    def __init__(self, nodes: int = NODES, times: int = 1, ends: bool = False, members: int = 0) -> None:
+        self.nodes, self.times, self.ends, self.members = nodes, times, ends, members
         self.used = self.places = self.depth = 0
+
+    def count(self, points: int | None) -> int:
+        """Return how many nodes an integral has, which may say how many."""
+        found = self.times * (self.nodes if points is None else checked_nodes(points, "integral: points"))
+        while self.members and found in (1, self.members):
+            found += 1
+        return found
 
 
 _NOW: ContextVar[Quadrature | None] = ContextVar("quadrature", default=None)
@@ -99,7 +108,7 @@ def integral(function: Callable[[Any], Any], low: Any, high: Any, points: int | 
             fix="pass numbers, or one for each point: points of a grid raveled.",
         )
     shape = np.broadcast_shapes(pnp.shape(low), pnp.shape(high), (1,) * own)
-    places, weights = (np.reshape(one, (-1,) + (1,) * own) for one in _rule(how.times * _count(points, how.nodes)))
+    places, weights = (np.reshape(one, (-1,) + (1,) * own) for one in _rule(how.count(points)))
     middle, half = (high + low) / 2, (high - low) / 2
     how.used += 1
     how.depth += 1
@@ -145,10 +154,6 @@ def _limit(given: Any) -> Any:
             fix="end where the integrand is negligible, or substitute a variable: s = r / (1 - r).",
         )
     return found
-
-
-def _count(points: int | None, nodes: int) -> int:
-    return nodes if points is None else checked_nodes(points, "integral: points")
 
 
 def checked_nodes(given: Any, what: str) -> int:

@@ -278,7 +278,9 @@ class Problem:
 
     def raw(self, params: Tree, term: Term, row: Row, how: Quadrature | None = None) -> Any:
         """Return the residuals of a term, in the tree that its function returns; of a complex one its parts."""
-        with integrating(how or Quadrature(self.quadrature)):
+        how = how or Quadrature(self.quadrature)
+        how.members = self.family.members(row) if self.family else 0
+        with integrating(how):
             return real_residuals(tree.map(plain, term.residual(self.known(params, row), row)))
 
     def loss(self, params: Tree, points: Mapping[str, Mapping[str, Array]]) -> Any:

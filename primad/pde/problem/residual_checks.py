@@ -46,7 +46,8 @@ def labels_of(problem: Problem, term: Term) -> tuple[str, ...]:
         return found
 
     given = problem.init(), row
-    with integrating(Quadrature(problem.quadrature)) as how:
+    members = problem.family.members(row) if problem.family else 0
+    with integrating(Quadrature(problem.quadrature, members=members)) as how:
         program = trace(recorded)(*given)
     problem.integrals |= {term.name} if how.used else set()
     problem.elsewhere |= {term.name} if how.places else set()

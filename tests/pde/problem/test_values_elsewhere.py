@@ -314,6 +314,26 @@ def test_integrals_in_a_family_keep_its_functions_apart() -> None:
         assert_allclose(alone[0], together[place], rtol=1e-12)
 
 
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_an_axis_of_functions_is_never_taken_for_that_of_nodes(nodes: int) -> None:
+    """Of as many functions as nodes, a value at the point would meet the wrong axis, and no error would tell."""
+
+    def made(equation):
+        family, network = {"v": pde.GaussianProcess("x", count=nodes, sensors=8)}, pde.DeepONet(3, NETWORK, NETWORK)
+        problem = pde.Problem(equation, LINE, pde.Free("u"), network=network, family=family, quadrature=nodes)
+        return problem.raw(problem.init(), problem.terms["equation"], problem.points(5)["equation"])
+
+    apart = made(lambda u, v: u - v - v * pde.integral(lambda y: u(y), 0, 1))
+    inside = made(lambda u, v: u - v - pde.integral(lambda y: v.value[:, None] * u(y), 0, 1))
+    assert apart.shape == (nodes, 5)
+    assert_allclose(inside, apart, rtol=1e-12)
+    for integrand in (lambda v, at: v * at, lambda v, at: at - v.value):
+        with pytest.raises((PrimadError, ValueError)):
+            made(lambda u, v, integrand=integrand: u - v - pde.integral(lambda y: integrand(v, u(y)), 0, 1))
+        with pytest.raises((PrimadError, ValueError)):
+            made(lambda u, v, integrand=integrand: u - v - pde.integral(lambda y: integrand(v, y), 0, 1))
+
+
 def test_too_few_nodes_are_told_and_more_are_taken() -> None:
     def equation(u, t):
         return u - np.exp(-t) - pde.integral(lambda s: np.cos(12 * s) * u(s), 0, t)
