@@ -87,12 +87,23 @@ def test_what_programs_do_with_numbers_is_recorded(module: str, first: str) -> N
         assert primad.hessian(recorded)(AT).shape == (3, 3)
 
 
-def test_programs_that_ask_for_pythons_own_class_find_it() -> None:
-    theirs = ModuleType("strict")
-    exec("def f(x): return 2.0 * x if type(2.0) is float else x", vars(theirs))
-    theirs.__file__, theirs.__spec__ = __file__, None
-    packages.record(theirs)  # this file has the words in its source
-    assert primad.grad(theirs.f)(3.0) == 2.0 and "float" not in vars(theirs)
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("def f(x): return 2.0 * x if type(2.0) is float else x", "float"),
+        ("import numpy as np\ndef f(x): return 2.0 * x if np.ones(2).dtype.type is np.float64 else x", "float"),
+        ("import numpy\ndef f(x, xp=numpy): return 2.0 * x if xp is numpy else x", "isinstance"),
+    ],
+)
+def test_programs_that_ask_for_a_class_or_module_itself_find_it(
+    source: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "strict_ones.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    theirs = importlib.import_module("strict_ones")
+    packages.record(theirs)
+    sys.modules.pop("strict_ones")
+    assert theirs.f(3.0) == 6.0 and primad.grad(theirs.f)(3.0) == 2.0 and kept not in vars(theirs)
 
 
 def test_modules_that_numba_compiles_stay_as_they_are() -> None:

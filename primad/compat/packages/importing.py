@@ -36,14 +36,15 @@ class StandIn(ModuleType):
 
     Args:
         own: the module that it stands for.
+        classes: whether classes of numbers have counterparts too.
     """
 
-    def __init__(self, own: ModuleType) -> None:
+    def __init__(self, own: ModuleType, classes: bool) -> None:
         super().__init__(own.__name__, own.__doc__)
-        self.__dict__["_own"] = own
+        self.__dict__.update(_own=own, _classes=classes)
 
     def __getattr__(self, name: str) -> Any:
-        found = counterpart(getattr(self._own, name))
+        found = counterpart(getattr(self._own, name), self._classes)
         self.__dict__[name] = found
         return found
 
@@ -52,24 +53,21 @@ class StandIn(ModuleType):
 
 
 @cache
-def stand_in(name: str) -> StandIn:
+def stand_in(name: str, classes: bool) -> StandIn:
     """Return what stands for a module: the same one each time."""
-    return StandIn(import_module(name))
+    return StandIn(import_module(name), classes)
 
 
 @cache
-def _functions(name: str) -> dict[int, Any]:
-    """Return what stands for the functions of a module, by the places of these."""
+def _functions(name: str) -> dict[int, tuple[Any, Any]]:
+    """Return the functions of a module, and what stands for each, by the places of these."""
     own = sys.modules[name]
     if own is math:
-        return {
-            id(getattr(math, each)): python_functions.recorded(getattr(math, each), function)
-            for each, function in python_functions.MATH.items()
-            if hasattr(math, each)
-        }
+        given = [(getattr(math, each, None), function) for each, function in python_functions.MATH.items()]
+        return {id(of): (of, python_functions.recorded(of, function)) for of, function in given if of is not None}
     here = _here(name)
     pairs = [(getattr(own, each, None), getattr(here, each)) for each in here.__all__]
-    return {id(of): _beside(of, function) for of, function in pairs if of is not function}
+    return {id(of): (of, _beside(of, function)) for of, function in pairs if of is not None and of is not function}
 
 
 def _beside(own: Any, here: Any) -> Any:
@@ -94,18 +92,23 @@ def _here(name: str) -> Any:
     return found
 
 
-def counterpart(value: Any) -> Any:
-    """Return what stands for a module, or a function of one; anything else as it is."""
+def counterpart(value: Any, classes: bool = True) -> Any:
+    """Return what stands for a module, or a function of one; anything else as it is.
+
+    Args:
+        value: what a module has.
+        classes: whether classes of numbers have counterparts too.
+    """
     if isinstance(value, ModuleType):
-        return stand_in(value.__name__) if value is math or value.__name__ in _MODULES else value
-    standing = python_functions.CLASSES.get(value) if isinstance(value, type) else None
+        return stand_in(value.__name__, classes) if value is math or value.__name__ in _MODULES else value
+    standing = python_functions.CLASSES.get(value) if classes and isinstance(value, type) else None
     if standing is not None:
         return standing
     module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
     root = str(module).partition(".")[0]
     for name in _loaded() if root in ("numpy", "scipy") else ("math",) if root == "math" else ():
-        found = _functions(name).get(id(value))
-        if found is not None:
+        of, found = _functions(name).get(id(value), (None, None))
+        if of is value:
             return found
     return value
 
@@ -114,21 +117,26 @@ def _loaded() -> list[str]:
     return [name for name in _MODULES if name in sys.modules]
 
 
-_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b")
-"""Code that asks whether a class is one of Python's or NumPy's own, which another one that stands for it is not."""
+_CLASS_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b")
+"""Code that asks whether a class is Python's or NumPy's own, which another one that stands for it is not."""
+_MODULE_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:np|numpy|scipy|math)\b(?!\.)")
+"""Code that asks the same of a module."""
 
 
 def adopt(module: ModuleType) -> None:
     """Let what a module has of NumPy, SciPy and `math` be recorded.
 
-    One with functions that numba compiles stays as it is: they know Python's own names only.
+    One with functions that numba compiles stays as it is, since they know Python's own names only; and so does one that
+    asks whether a module is NumPy.
     """
-    names = vars(module)
-    if any(type(each).__module__.startswith("numba.") for each in names.values()):
+    names, source = vars(module), _source(module)
+    compiled = any(type(each).__module__.startswith("numba.") for each in names.values())
+    if compiled or _MODULE_BY_IDENTITY.search(source):
         return
-    names.update({name: counterpart(each) for name, each in list(names.items()) if not name.startswith("__")})
+    classes = not _CLASS_BY_IDENTITY.search(source)
+    names.update({name: counterpart(each, classes) for name, each in list(names.items()) if not name.startswith("__")})
     names.setdefault("isinstance", python_functions.isinstance)
-    if not _IDENTITY.search(_source(module)):
+    if classes:
         names.setdefault("float", python_functions.CLASSES[float])
 
 
