@@ -64,12 +64,12 @@ MOST_WORKSPACES = 2
 1024² numbers take 0.5 to 0.9 of the time of tiles, though they ask the system for 34 to 50 MB each time."""
 
 MOST_ALONE = 128
-"""Nodes of a program whose loops are gone through by tiles, though each takes its steps in a cache by itself. Measured:
-8 layers on 10⁴ points take 0.7 to 0.9 of the time, 30 the same, and are planned in a tenth of a second. The last bits
-of results depend on it."""
+"""Ops of a program, with all steps of its loops, for tiles to go through these, though each loop takes its steps in a
+cache by itself. Measured: 8 layers on 10⁴ points take 0.7 to 0.9 of the time, 30 the same, and are planned in a tenth
+of a second. The last bits of results depend on it."""
 MOST_HANDED_ON = 1500
-"""Nodes of such a program whose loops hand on rows that are read from memory. Measured: gradients of 8 to 400 layers
-take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds a node, which fifty calls save. The last bits of
+"""Ops of such a program whose loops hand on rows that are read from memory. Measured: gradients of 8 to 100 layers
+take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds an op, which fifty calls save. The last bits of
 results depend on it."""
 
 
@@ -135,10 +135,9 @@ def tiles_hold_loops(program: Program) -> bool:
     if not loops or program.cost().bytes < WORTHWHILE_BYTES:
         return False
     handed = streams_of([x for x in program.nodes if not isinstance(x.op, Leaf)], program.outputs).nbytes
-    through = with_loops_unrolled(without_calls(program))
-    if through is None or len(through.nodes) > (MOST_HANDED_ON if handed > STREAMED_BYTES else MOST_ALONE):
-        return False
-    return any(_holds(through, dimension) for dimension in tileable_dimensions(through))
+    most = MOST_HANDED_ON if handed > STREAMED_BYTES else MOST_ALONE
+    through = with_loops_unrolled(without_calls(program), most)
+    return through is not None and any(_holds(through, dimension) for dimension in tileable_dimensions(through))
 
 
 def _in_boxes(program: Program) -> Partition | None:

@@ -19,10 +19,15 @@ from primad.system.machine import CALL_ELEMENTS
 from primad.transforms.lowering import calls, inline, lower, unrolled
 
 
-def with_loops_unrolled(program: Program) -> Program | None:
-    """Return a program with its loops step after step; None if it has none, or one that does not run so in tiles."""
+def with_loops_unrolled(program: Program, most: int = MOST_OPS) -> Program | None:
+    """Return a program with its loops step after step; None if it has none, or one that does not run so in tiles.
+
+    Args:
+        program: what to compute.
+        most: ops, with all steps, from which it is not.
+    """
     loops = [node.op.programs.loop(node) for node in calls(program) if node.op.programs.loop is not None]
-    if not loops or _length_of(program) > MOST_OPS or not all(map(_is_cut, loops)):
+    if not loops or _length_of(program) > most or not all(map(_is_cut, loops)):
         return None
     return lower(unrolled(program))
 
