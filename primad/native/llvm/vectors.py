@@ -191,7 +191,8 @@ class Vector:
     def times_powers(self, x: str, n: str) -> str | None:
         """Return x·2ⁿ of whole numbers n, rounded once, by AVX-512's instruction; None where there is none for this."""
         lanes = LONGEST_VECTOR_BYTES // self.dtype.itemsize
-        if WIDTH_BYTES < LONGEST_VECTOR_BYTES or self.scalar != "double" or self.lanes % lanes:
+        doubled = self.lanes >= lanes and self.lanes.bit_count() == 1  # the numbers of lanes that pairs of vectors have
+        if WIDTH_BYTES < LONGEST_VECTOR_BYTES or self.scalar != "double" or not doubled:
             return None
         kind, found = f"<{lanes} x {self.scalar}>", []
         for start in range(0, self.lanes, lanes):

@@ -35,11 +35,13 @@ def with_slices_of_parts(program: Program) -> Program:
     and a copy takes little beside them: diffusion by exponentials gains a twentieth.
 
     Args:
-        program: what is to be written, of real numbers.
+        program: what is to be written; one of complex numbers is returned as it is.
     """
+    if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex or is_function(node) for node in program.nodes):
+        return program
     users = users_of(program.nodes)
     sliced = [node for node in program.nodes if _is_large_join(node) and _is_only_sliced(node, users, program)]
-    if not sliced or len(program.nodes) > BUDGET.boxed or any(map(is_function, program.nodes)):
+    if not sliced:
         return program
     changed = _Pushed(program, users).program()
     before, after = layout_of(program), layout_of(changed)

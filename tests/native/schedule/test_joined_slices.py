@@ -82,6 +82,8 @@ def test_a_program_stays_where_no_loop_is_saved() -> None:
     for function in (corners, whole, of_functions, np.sin):
         program = lowered(function, u)
         assert with_slices_of_parts(program) is program
+    program = lowered(lambda u: laplacian(u * (1.0 + 2.0j), "edge"), u)
+    assert with_slices_of_parts(program) is program
     for columns, stays in ((22, True), (26, False)):  # loops read arrays of 1024 elements in parts
         program = lowered(lambda u: laplacian(u, "edge"), np.ones((40, columns)))
         assert (with_slices_of_parts(program) is program) == stays
