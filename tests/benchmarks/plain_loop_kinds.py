@@ -8,6 +8,7 @@ import numpy as np
 
 import primad
 import primad.numpy as pnp
+from tests.benchmarks.plain_table_kinds import TABLES
 
 STEPS = 1000
 DATA = np.random.default_rng(0).normal(size=(STEPS, 3))
@@ -377,5 +378,6 @@ KINDS: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "cart-pole": (cart_pole, cart_pole_scan, (0.1 * _RNG.normal(size=300),)),
     "bodies": (bodies, bodies_scan, (MASSES,)),
     "heat": (heat, heat_scan, (_RNG.normal(size=600),)),
+    **TABLES,
 }
 """The plain form, the form with `scan` and the point of each kind."""
