@@ -7,6 +7,7 @@ count for nothing, and neither do params that are integers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +30,6 @@ class NodeSequence:
         changing: whether lengths and params of integers count for nothing.
         left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
             the same run share: they are rows of one array when the run is a loop.
-        far: steps after which results may be taken from anywhere, as from the row before; 0 if they may not.
 
     Attributes:
         nodes, changing: the same.
@@ -39,10 +39,8 @@ class NodeSequence:
         first: where those of each node begin.
     """
 
-    def __init__(
-        self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None, far: int = 0
-    ) -> None:
-        self.nodes, self.changing, self._far = nodes, changing, far
+    def __init__(self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None) -> None:
+        self.nodes, self.changing, self._far = nodes, changing, 0
         self._left = {} if left is None else left
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
         self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
@@ -53,6 +51,12 @@ class NodeSequence:
         numbers.update(zip(self._others, range(-1, -1 - len(self._others), -1), strict=True))
         self._numbers = numbers
         self.operands = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
+
+    def looking(self, far: int) -> NodeSequence:
+        """Return the same nodes, where what is so many steps before may come from anywhere, as from the row above."""
+        found = copy(self)
+        found._far = far
+        return found
 
     def taken(self, i: int) -> list[int]:
         """Return where the operands of a node were made."""
@@ -126,7 +130,7 @@ class NodeSequence:
         return found
 
     def taken_from_afar(self, start: int, end: int, lag: int) -> list[Node]:
-        """Return what the steps between two places take from anywhere (see `far`)."""
+        """Return what the steps between two places take from anywhere (see `looking`)."""
         at = np.arange(start + lag, end)
         count = self.count[at]
         nodes, k = np.repeat(at, count), np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)

@@ -88,19 +88,43 @@ def own_nodes(program: Program, sources: Collection[Node], of_loops: bool = Fals
     return found
 
 
-def period_of(program: Program, changing: bool = False, of_loops: bool = False) -> Period | None:
+class Sequences:
+    """The nodes of a program as sequences, by what is outside of them; each is made once.
+
+    Args:
+        program: the program.
+        of_loops: whether rows that are gathered are left out too.
+    """
+
+    def __init__(self, program: Program, of_loops: bool = False) -> None:
+        self._program, self._of_loops = program, of_loops
+        self._known: dict[frozenset[Node], NodeSequence] = {}
+
+    def of(self, sources: Collection[Node]) -> NodeSequence:
+        """Return the nodes that are no rows of computed sources either."""
+        outside = frozenset(sources)
+        if outside not in self._known:
+            self._known[outside] = NodeSequence(own_nodes(self._program, outside, self._of_loops), False)
+        return self._known[outside]
+
+
+def period_of(
+    program: Program, changing: bool = False, of_loops: bool = False, known: Sequences | None = None
+) -> Period | None:
     """Return the longest run of equal steps of a program; None if there is none worth a loop.
 
     Args:
         program: the program.
         changing: whether lengths and params of integers may change from step to step.
         of_loops: whether steps that have loops of their own are worth one however few nodes they are.
+        known: its sequences, unless lengths may change; they are made if there are none.
     """
     if len(program.nodes) < FEWEST_NODES and not of_loops:
         return None
-    outside = sources(program)
+    outside, known = sources(program), known or Sequences(program, of_loops)
     while True:
-        found = _longest_run(program, outside, changing, of_loops)
+        sequence = NodeSequence(own_nodes(program, outside, of_loops), True) if changing else known.of(outside)
+        found = _longest_of(sequence, _ops_in_order(program), of_loops)
         if not outside:
             return found
         if found is None:
@@ -153,10 +177,6 @@ def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
 
 def _ops_in_order(program: Program) -> list[Node]:
     return sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
-
-
-def _longest_run(program: Program, sources: Collection[Node], changing: bool, of_loops: bool) -> Period | None:
-    return _longest_of(NodeSequence(own_nodes(program, sources, of_loops), changing), _ops_in_order(program), of_loops)
 
 
 def _longest_of(sequence: NodeSequence, ops: list[Node], of_loops: bool) -> Period | None:

@@ -17,7 +17,7 @@ from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.grown_arrays import one_by_one
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, period_of, run_after
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.runtime.failure import nearest_line
@@ -41,10 +41,11 @@ def rolled(program: Program) -> Program:
     refused: dict[str, str] = {}
     nested = False  # whether there are many loops now, which may be steps of another one
     for _ in range(MOST_ROLLED):
-        runs = runs_in_rows(program, nested)
+        known = Sequences(program, nested)
+        runs = runs_in_rows(program, nested, known)
         source, period = program, None
         if not nested and _follow_closely(runs):
-            period = period_of(program)
+            period = period_of(program, known=known)
         short = period is not None and period.length <= MOST_UNROLLED and period.is_most
         rows = [] if short else [loop for loop in _loops(program, runs) if not loop.refused]
         if len(rows) >= FEWEST_STEPS and 2 * sum(bool(loop.carry_of) for loop in rows) > len(rows):
@@ -52,7 +53,7 @@ def rolled(program: Program) -> Program:
             program, nested = _with_loops(program, rows), True
             continue
         if period is None:
-            period = period_of(program, of_loops=nested)
+            period = period_of(program, of_loops=nested, known=known)
         if period is None:
             source = one_by_one(program)
             period = period_of(source, changing=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection
 from operator import attrgetter
 from typing import Any
 
@@ -22,9 +21,9 @@ from primad.programs.rerolling.node_sequences import NodeSequence
 from primad.programs.rerolling.repeated_runs import (
     FEWEST_STEPS,
     Period,
+    Sequences,
     begun,
     extent,
-    own_nodes,
     sources,
 )
 
@@ -35,18 +34,19 @@ MOST_TRIED = 4
 """Lengths of a step that are tried, of those after which ops come again. Chosen: nearly always the first is right."""
 
 
-def runs_in_rows(program: Program, of_loops: bool = False) -> list[Period]:
+def runs_in_rows(program: Program, of_loops: bool = False, known: Sequences | None = None) -> list[Period]:
     """Return runs of equal steps, many of them one after the other, in order; none if they are few.
 
     Args:
         program: the program.
         of_loops: whether steps that have loops of their own are worth one however few nodes they are.
+        known: its sequences; they are made if there are none.
     """
     if len(program.nodes) < repeated_runs.FEWEST_NODES and not of_loops:
         return []
-    outside = sources(program)
+    outside, known = sources(program), known or Sequences(program, of_loops)
     while True:
-        found = _runs(program, outside, of_loops)
+        found = _runs(program, known.of(outside).looking(FEWEST_STEPS), of_loops)
         if not found or not outside:
             return found
         before = set(found[0].nodes[: found[0].start])
@@ -55,9 +55,8 @@ def runs_in_rows(program: Program, of_loops: bool = False) -> list[Period]:
         outside &= before
 
 
-def _runs(program: Program, outside: Collection[Node], of_loops: bool) -> list[Period]:
-    """Return the runs if computed arrays are what rows are taken of; none if they are not most of the nodes."""
-    sequence = NodeSequence(own_nodes(program, outside, of_loops), False, far=FEWEST_STEPS)
+def _runs(program: Program, sequence: NodeSequence, of_loops: bool) -> list[Period]:
+    """Return the runs among the nodes of a program; none if they are not most of these."""
     lag, equal = _shortest(sequence)
     if len(equal) < FEWEST_STEPS:
         return []
