@@ -356,9 +356,12 @@ def test_every_function_is_tried() -> None:
     assert {np.result_type, *UNNAMED} >= set(numpys) - set(NAMED.values())
 
 
-UNNAMED = {np.lib.stride_tricks.sliding_window_view, np.divmod, np.fabs, np.fmod, np.left_shift, np.right_shift}
+UNNAMED = {
+    np.lib.stride_tricks.sliding_window_view, np.divmod, np.fabs, np.fmod, np.left_shift, np.right_shift,
+    *[getattr(np.emath, name) for name in np.emath.__all__],
+}  # fmt: skip
 """Ufuncs that primad.numpy does not list: what they are given goes through the same place as for all ufuncs. And what
-stands deeper in NumPy."""
+stands deeper in NumPy; functions of `np.emath`, all of one or two arrays, have a test of their own."""
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "float64"])

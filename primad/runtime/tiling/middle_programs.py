@@ -63,15 +63,6 @@ MOST_WORKSPACES = 2
 """Times the memory that a plan keeps, up to which its functions may take as much. Measured: gradients of differences of
 1024² numbers take 0.5 to 0.9 of the time of tiles, though they ask the system for 34 to 50 MB each time."""
 
-MOST_ALONE = 128
-"""Ops of a program, with all steps of its loops, for tiles to go through these, though each loop takes its steps in a
-cache by itself. Measured: 8 layers on 10⁴ points take 0.7 to 0.9 of the time, 30 the same, and are planned in a tenth
-of a second. The last bits of results depend on it."""
-MOST_HANDED_ON = 1500
-"""Ops of such a program whose loops hand on rows that are read from memory. Measured: gradients of 8 to 100 layers
-take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds an op, which fifty calls save. The last bits of
-results depend on it."""
-
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     """Return a plan of native functions for a program of middle size; None for any other.
@@ -135,7 +126,7 @@ def tiles_hold_loops(program: Program) -> bool:
     if not loops or program.cost().bytes < WORTHWHILE_BYTES:
         return False
     handed = streams_of([x for x in program.nodes if not isinstance(x.op, Leaf)], program.outputs).nbytes
-    most = MOST_HANDED_ON if handed > STREAMED_BYTES else MOST_ALONE
+    most = BUDGET.handed_on if handed > STREAMED_BYTES else BUDGET.through_steps
     through = with_loops_unrolled(without_calls(program), most)
     return through is not None and any(_holds(through, dimension) for dimension in tileable_dimensions(through))
 

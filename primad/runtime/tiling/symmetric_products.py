@@ -16,18 +16,12 @@ from primad.ir.axes import Label, Labels
 from primad.ir.node import Leaf, Node, Trace, is_literal
 from primad.ir.program import Program
 from primad.ir.replay import reapplied
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.arrays.contraction import letters, matrix_form, split
 from primad.recording.traced_array import TracedArray
 from primad.simplify.collapse import is_constant_along
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import rewritten
-
-MOST_OPERANDS = 3
-"""Operands of an op that is looked through for outer products. Chosen: a choice between two has so many."""
-MOST_LOOKED_AT = 64
-"""Values that are looked through for outer products. Chosen: normalised sums and their squares have a dozen."""
-MOST_OUTER = 8
-"""Outer products that are added to a product. Chosen: squares of a softmax have three, and each is a pass."""
 
 
 class _Value(NamedTuple):
@@ -173,7 +167,7 @@ def _apart(node: Node, mapping: dict[Node, Node]) -> Node | None:
         return None
     for i, order in enumerate(orders):
         terms = _without_outer(_Value(inputs[i].node, order), summed, {})
-        if terms.rest is None or not 0 < len(terms.outer) <= MOST_OUTER:
+        if terms.rest is None or not 0 < len(terms.outer) <= BUDGET.outer:
             continue
         rest = [TracedArray(terms.rest) if j == i else x for j, x in enumerate(inputs)]
         total = ops.contract(*rest, labels=labels)
@@ -204,7 +198,7 @@ def _without_outer(value: _Value, summed: int, found: dict[Node, _Split]) -> _Sp
     """Return a value, added and scaled element by element, as a rest and outer products; note it for its next use."""
     node = value.node
     if node not in found:
-        full = len(found) >= MOST_LOOKED_AT
+        full = len(found) >= BUDGET.looked_through
         found[node] = _Split(node, [])  # also while it is looked through, which counts
         if not full:
             found[node] = _looked_through(value, summed, found)
@@ -216,11 +210,11 @@ def _looked_through(value: _Value, summed: int, found: dict[Node, _Split]) -> _S
     factors = _factors(value, summed)
     if factors is not None:
         return _Split(None, [factors])
-    if isinstance(node.op, Leaf) or not node.op.axes.pointwise or len(node.inputs) > MOST_OPERANDS:
+    if isinstance(node.op, Leaf) or not node.op.axes.pointwise:
         return _Split(node, [])
     parts = [part.node for part in _parts(value, summed) if part.axes == value.axes]
     apart = {i: _without_outer(_Value(x, value.axes), summed, found) for i, x in enumerate(node.inputs) if x in parts}
-    if not 0 < sum([len(own.outer) for own in apart.values()]) <= MOST_OUTER:
+    if not 0 < sum([len(own.outer) for own in apart.values()]) <= BUDGET.outer:
         return _Split(node, [])
     none = {i: node.trace.literal(0.0, node.inputs[i].type) for i in apart}
 

@@ -67,8 +67,8 @@ REFUSED: MappingProxyType[str, tuple[str, str]] = MappingProxyType({
         "unreduced_reduce_scatter_start", "vary_unreduced_cast_p",
     ), _DEVICES),
     **dict.fromkeys((
-        "compute_on", "inspect_sharding", "layout_constraint", "reshard", "shard_alike", "sharding_constraint",
-        "with_memory_space_constraint",
+        "compute_on", "global_array_to_host_local_array", "host_local_array_to_global_array", "inspect_sharding",
+        "layout_constraint", "reshard", "shard_alike", "sharding_constraint", "with_memory_space_constraint",
     ), _SHARDING),
     **dict.fromkeys((
         "accum_grad_in_ref", "add_dependency", "addupdate", "all_reduce_ffs", "all_reduce_population_count", "barrier",

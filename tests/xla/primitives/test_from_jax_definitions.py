@@ -35,6 +35,7 @@ def double() -> Iterator[None]:
 def primitives() -> set[str]:
     """Return the names of all primitives that the modules of the installed JAX hold."""
     kind = importlib.import_module("jax.extend.core").Primitive
+    importlib.import_module("jax.experimental.multihost_utils")
     for root in ("jax._src", "jax.experimental.sparse"):
         package = importlib.import_module(root)
         for module in pkgutil.walk_packages(package.__path__, f"{root}."):
