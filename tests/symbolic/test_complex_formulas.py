@@ -21,8 +21,8 @@ u, psi = sympy.Function("u"), sympy.Function("psi", complex=True)
 AT = {z: sympy.Rational(7, 10) - sympy.Rational(2, 5) * I, w: sympy.Rational(-11, 10) + sympy.Rational(3, 10) * I}
 POINT = tuple(complex(value) for value in AT.values())
 REAL_ONLY = {
-    sympy.acot, sympy.airyai, sympy.airyaiprime, sympy.airybi, sympy.airybiprime, sympy.erfinv, sympy.floor, sympy.gamma,
-    sympy.loggamma,
+    sympy.acot, sympy.airyai, sympy.airyaiprime, sympy.airybi, sympy.airybiprime, sympy.erfinv, sympy.floor,
+    sympy.gamma, sympy.loggamma,
 }  # fmt: skip
 """Functions that are refused of complex numbers."""
 

@@ -65,14 +65,11 @@ class Budget(Struct, frozen=True):
             hundredths of a second, less than anybody notices.
         alone: instructions of a step of all loops of a stack that one thread takes: ten steps of so many take less than
             a millisecond, of which threads would save little more than it takes to call them.
-        through_steps: ops of a program, with all steps of its loops, for tiles to go through these, though each loop takes
-            its steps in a cache by itself: 8 or 30 layers on 10⁴ points take 0.7 to 0.9 of the time, and are planned in
-            a tenth of a second.
+        through_steps: ops of a program, with all steps of its loops, for tiles to go through these, though each loop
+            takes its steps in a cache by itself: 8 or 30 layers on 10⁴ points take 0.7 to 0.9 of the time, and are
+            planned in a tenth of a second.
         handed_on: ops of such a program whose loops hand on rows that are read from memory: gradients of 8 to 100
             layers take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds an op, which fifty calls save.
-        looked_through: values that are looked through for outer products: normalised sums and their squares have a
-            dozen.
-        outer: outer products that are added to a product: squares of a softmax have three, and each is a pass.
         stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
             writes them.
     """
@@ -111,8 +108,6 @@ class Budget(Struct, frozen=True):
     alone: int = THREAD_WORK
     through_steps: int = 128
     handed_on: int = 1500
-    looked_through: int = 64
-    outer: int = 8
     stacks: int = 32 * 1024 * 1024
 
 

@@ -27,10 +27,9 @@ from primad.ops.blocked.groups import GROUP, RunningSums
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.blocking import in_chunks
-from primad.runtime.tiling.symmetric_products import is_symmetric, with_outer_terms_apart
+from primad.runtime.tiling.symmetric_products import is_symmetric
 from primad.runtime.tiling.tile_program import TilePartition
 from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
-from primad.simplify.outer_products import outer_products
 from primad.system.machine import SECOND_CACHE, STREAMED_BYTES
 from primad.system.quantities import several
 
@@ -96,20 +95,6 @@ def _form(node: Node) -> SumForm | None:
     form = SumForm(left, y_order, summed, out, False)
     large = form.side(node) ** 2 * node.type.dtype.itemsize > LARGE_SUM  # pieces of smaller ones take longer
     return replace(form, symmetric=large and is_symmetric(node, left, y_order, summed))
-
-
-def with_products_ready(program: Program) -> Program:
-    """Return the program with products without a sum as pointwise ones, and terms apart that hide a symmetric one."""
-    return outer_products(with_outer_terms_apart(program, LARGE_SUM))
-
-
-def has_symmetric_product(program: Program) -> bool:
-    """Say whether a program has a large product that is a symmetric matrix."""
-    return any((form := _form(node)) is not None and form.symmetric for node in program.nodes if _is_large(node))
-
-
-def _is_large(node: Node) -> bool:
-    return node.op is ops.contract and node.type.nbytes > LARGE_SUM
 
 
 def _flops(node: Node) -> int:
@@ -213,7 +198,11 @@ class BlockTiles(SlicedTiles[Executable]):
 def large_products(partition: TilePartition) -> dict[int, SumForm]:
     """Return which sums are products that are better added up in blocks: large ones that are most of the work."""
     axis = partition.dimension.axis
-    found = {i: form for i, node in enumerate(partition.sums) if _is_large(node) and (form := _form(node)) is not None}
+    found = {
+        i: form
+        for i, node in enumerate(partition.sums)
+        if node.op is ops.contract and node.type.nbytes > LARGE_SUM and (form := _form(node)) is not None
+    }
     cut = [node for node in partition.program.nodes if node in axis or node in partition.sums]
     work = sum(_flops(node) for node in cut if not isinstance(node.op, Leaf))
     return found if 2 * sum(_flops(partition.sums[i]) for i in found) > work else {}

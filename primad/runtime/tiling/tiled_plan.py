@@ -29,7 +29,7 @@ from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan.native_regions import partitioned
 from primad.runtime.plan.planned_program import PlannedProgram, Planning
-from primad.runtime.tiling.block_sums import BlockTiles, has_symmetric_product, large_products, with_products_ready
+from primad.runtime.tiling.block_sums import BlockTiles, large_products
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.tile_choice import mixed_tiles, native_tiles
 from primad.runtime.tiling.tile_program import (
@@ -100,7 +100,7 @@ def make_plan(
             return streamed
     plan = plan or _through_calls(program, donated, along)
     if plan is None:
-        plan = _plan(with_products_ready(without_barriers(program)), MAX_STAGES, donated, along)
+        plan = _plan(outer_products(without_barriers(program)), MAX_STAGES, donated, along)
     if plan.tiles is None and ops.barrier in program.ops:
         again = Plan(outer_products(program), CALL_ELEMENTS, donated)
         plan = again if again.peak_bytes < plan.peak_bytes else plan
@@ -117,7 +117,7 @@ def _through_loops(program: Program, donated: Donated, along: Hint | None, large
     unrolled = with_loops_unrolled(without_calls(program)) if _is_worth_inlining(program, along) else None
     if unrolled is None:
         return None
-    plan = _plan(with_products_ready(without_barriers(unrolled)), MAX_STAGES, donated, along)
+    plan = _plan(outer_products(without_barriers(unrolled)), MAX_STAGES, donated, along)
     one_kernel = large and is_pointwise(plan.program.nodes)
     return plan if along is not None or not isinstance(plan, Plan) or one_kernel else None
 
@@ -129,7 +129,7 @@ def _through_calls(program: Program, donated: Donated, along: Hint | None) -> An
     """
     if not _is_worth_inlining(program, along):
         return None
-    plan = _plan(with_products_ready(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
+    plan = _plan(outer_products(without_barriers(without_calls(program))), MAX_STAGES, donated, along)
     return plan if along is not None or not isinstance(plan, Plan) else None
 
 
@@ -152,9 +152,7 @@ def _cut(program: Program, stages: int, donated: Donated = (), along: Hint | Non
         return None
     cut = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
     if cut is None and along is None:
-        # Tiles along what is summed over compute half of a symmetric product, those along its rows all of it.
-        cut = _around_mixers(program, stages, donated, along) if has_symmetric_product(program) else None
-        cut = cut or _with_split_axes(program, stages, donated)
+        cut = _with_split_axes(program, stages, donated)
     cut = cut or _around_mixers(program, stages, donated, along)
     whole = None if cut is None or along is not None else whole_plan(program, cut, donated)
     return whole or cut

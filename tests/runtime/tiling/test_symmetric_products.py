@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import primad
-import primad.scipy.special
 from primad.ops.blocked import blocked_sums
 from primad.runtime.executors import native_executor
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.tiling import block_sums, tiled_plan
-from primad.runtime.tiling.symmetric_products import with_outer_terms_apart
 from primad.simplify import simplify
 
 POINTS, COLUMNS = 67, 24
@@ -59,37 +57,10 @@ OTHERS: dict[str, Callable[[Any, Any], Any]] = {
     "rounded": lambda x, d: (y := np.tanh(x)).T @ (y.astype(np.float32).astype(np.float64) * d[:, None]),
     "reversed columns": lambda x, d: (y := np.tanh(x)).T @ (y[:, ::-1] * d[:, None]),
     "chosen by element": lambda x, d: (y := np.tanh(x)).T @ np.where(x > 0, y * d[:, None], 0.0),
+    "chosen otherwise": lambda x, d: (y := np.tanh(x)).T @ np.where((d > 0)[:, None], y, 1.0),
     "turned": lambda x, d: np.einsum(
         "nij,nkl->ijkl", y := np.reshape(np.tanh(x)[:, :16], (-1, 4, 4)), np.moveaxis(y, 1, 2) * d[:, None, None]
     ),
-}
-
-BUT_FOR_OUTER_PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {
-    "an outer product": lambda x, d: x.T @ (x * d[:, None] - np.cos(d)[:, None] * np.sin(x[0])),
-    "on the left": lambda x, d: (x * d[:, None] + np.cos(d)[:, None] * x[0]).T @ x,
-    "a row": lambda x, d: x.T @ (x * d[:, None] - np.sin(x[0])),
-    "a row, scaled": lambda x, d: x.T @ (d[:, None] * (x - np.sin(x[0]))),
-    "several": lambda x, d: x.T @ ((d[:, None] * (x - x[0]) + np.cos(d)[:, None] * x[1]) / (1.0 + d * d)[:, None]),
-    "chosen otherwise": lambda x, d: (y := np.tanh(x)).T @ np.where((d > 0)[:, None], y, 1.0),
-    "of chosen points": lambda x, d: x.T @ np.where((d > 0)[:, None], x - d[:, None] * x[0], 0.0),
-    "twice": lambda x, d: (
-        (y := np.tanh(x)).T @ ((z := y * d[:, None] - d[:, None] * x[0]) + np.cos(d)[:, None] * z + z)
-    ),
-    "three axes": lambda x, d: np.einsum(
-        "nij,nkl->ijkl", y := np.reshape(np.sin(x), (-1, 4, 6)), y * d[:, None, None] - d[:, None, None] * y[0]
-    ),
-    "log of a sum of exponentials": lambda w, x: primad.hessian(lambda w: np.log(np.sum(np.exp(x @ w))))(w),
-    "the same, stabilised": lambda w, x: primad.hessian(lambda w: primad.scipy.special.logsumexp(x @ w))(w),
-    "a norm": lambda w, x: primad.hessian(lambda w: np.linalg.norm(x @ w - 1.0))(w),
-    "log of a sum of squares": lambda w, x: primad.hessian(lambda w: np.log(np.sum((x @ w - 1.0) ** 2)))(w),
-    "squares of a softmax": lambda w, x: primad.hessian(lambda w: np.sum((np.exp(x @ w) / np.sum(np.exp(x @ w))) ** 2))(
-        w
-    ),
-}
-NOT_SYMMETRIC_WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
-    "another matrix": lambda x, d: x.T @ (np.sin(x) * d[:, None] - d[:, None] * x[0]),
-    "an outer product alone": lambda x, d: x.T @ (d[:, None] * np.sin(x[0]) + 0.0 * x[:1]),
-    "no outer product": lambda x, d: x.T @ (x * d[:, None] - np.cos(d[:, None] * x[0])),
 }
 
 
@@ -147,50 +118,6 @@ def test_half_of_what_is_symmetric_is_computed(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(as_matrices(found), as_matrices(found).swapaxes(1, 2))
     scale = 300 * np.finfo(dtype).eps
     np.testing.assert_allclose(found, want, rtol=scale, atol=scale * np.abs(want).max())
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("name", BUT_FOR_OUTER_PRODUCTS)
-def test_half_of_what_is_symmetric_but_for_outer_products(name: str, dtype: Any) -> None:
-    """The Hessians of sums that are normalised, as softmax is, are such."""
-    x, d = X.astype(dtype), D.astype(dtype)
-    function = BUT_FOR_OUTER_PRODUCTS[name]
-    given = (np.linspace(-0.1, 0.2, COLUMNS, dtype=dtype), x) if function.__code__.co_varnames[0] == "w" else (x, d)
-    blocks, found, want = in_blocks(function, *given)
-    assert "half of 1 by symmetry" in blocks.each
-    scale = 1000 * np.finfo(dtype).eps
-    np.testing.assert_allclose(found, want, rtol=scale, atol=scale * np.abs(want).max())
-
-
-@pytest.mark.parametrize("name", NOT_SYMMETRIC_WITHOUT)
-def test_outer_products_stay_where_nothing_is_symmetric_without_them(name: str) -> None:
-    program = simplify(primad.trace(NOT_SYMMETRIC_WITHOUT[name])(X, D).hoisted())
-    assert with_outer_terms_apart(program, 8) is program
-
-
-def test_long_sums_are_looked_through_once() -> None:
-    """Each of 40 values is taken twice, and each of 2000 once."""
-
-    def twice(x: Any, d: Any) -> Any:
-        z = x * d[:, None] - d[:, None] * x[0]
-        for i in range(40):
-            z = z + np.cos(d + i)[:, None] * z
-        return x.T @ z
-
-    def long(x: Any, d: Any) -> Any:
-        z = x * d[:, None]
-        for i in range(2000):
-            z = (z - d[:, None] * x[0]) / (2.0 + d + i)[:, None]
-        return x.T @ z
-
-    for function in (twice, long):
-        program = primad.trace(function)(X, D)
-        lowered = program.hoisted()
-        apart = with_outer_terms_apart(lowered, 8)
-        assert len(apart.nodes) < 2 * len(lowered.nodes)
-        given = [X, D, *program.source_values]
-        found, want = (np.asarray(Plan(x).run(given)[0]) for x in (apart, lowered))
-        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-12 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("name", OTHERS)
