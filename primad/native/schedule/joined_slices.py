@@ -109,6 +109,8 @@ class _Pushed:
         if whole and node in self._known:
             return self._known[node]
         lengths = _lengths(bounds)
+        if 0 in lengths:
+            return self._trace.literal(0, ArrayType(lengths, node.type.dtype))
         if node.op is LITERAL:
             return self._trace.literal(literal_value(node), ArrayType(lengths, node.type.dtype))
         if node.op is ops.concatenate:

@@ -93,8 +93,11 @@ shifts = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(["plain
 
 
 @settings(max_examples=40)
-@given(st.sampled_from(MODES), st.lists(shifts, min_size=1, max_size=5), st.booleans(), st.booleans())
-def test_random_slices_keep_their_bits(mode: str, taken: list[Any], twice: bool, gradient: bool) -> None:
+@given(
+    st.sampled_from(MODES), st.lists(shifts, min_size=1, max_size=5), st.booleans(), st.booleans(),
+    st.sampled_from([36, 36, 1, 0]),
+)  # fmt: skip
+def test_random_slices_keep_their_bits(mode: str, taken: list[Any], twice: bool, gradient: bool, rows: int) -> None:
     """Of arrays padded once or twice, through ops on elements, a repeated row and parts that are zeros alone."""
     u = np.random.default_rng(len(taken)).normal(size=(36, 37))
 
@@ -103,7 +106,7 @@ def test_random_slices_keep_their_bits(mode: str, taken: list[Any], twice: bool,
         total = 0.0
         for i, j, how in taken:
             forms = {"plain": p, "square": p * p, "column": p * p[:, :1], "zeros": np.pad(p * p, ((40, 0), (0, 0)))}
-            total = total + forms[how][i : i + 36, j : j + 37]
+            total = total + forms[how][i : i + rows, j : j + 37]
         return total * total
 
     program = lowered(primad.grad(lambda u: np.sum(function(u))) if gradient else function, u)
@@ -113,6 +116,16 @@ def test_random_slices_keep_their_bits(mode: str, taken: list[Any], twice: bool,
     (found,), (wanted,) = (REFERENCE.prepare(x, PLAIN).run([u]) for x in (changed, program))
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(Plan(changed).run([u])[0], Plan(program).run([u])[0])
+
+
+def test_slices_without_rows_beside_others() -> None:
+    def function(u: Any) -> Any:
+        p = np.pad(u, 1, mode="edge")
+        return p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:], p[5:5, 3:], np.roll(u, 2, 0)[3:3]
+
+    u = np.random.default_rng(3).normal(size=(100, 110))
+    for found, wanted in zip(primad.jit(function)(u), function(u), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def layout_that_saves(program: Program) -> Any:
