@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +105,47 @@ def test_programs_that_ask_for_a_class_or_module_itself_find_it(
     packages.record(theirs)
     sys.modules.pop("strict_ones")
     assert theirs.f(3.0) == 6.0 and primad.grad(theirs.f)(3.0) == 2.0 and kept not in vars(theirs)
+
+
+DERIVING = """
+import numpy as np
+
+class Kept:
+    pass
+
+def twice(x):
+    class Length(float):
+        def doubled(self):
+            return type(self)(2 * self)
+    found = Length(x).doubled()
+    return found, found.doubled(), isinstance(found, float), isinstance(found, Length)
+
+def kept():
+    found = Kept()
+    found.kind = float
+    return found
+
+def of_doubles(x):
+    class Double(np.float64):
+        pass
+    return isinstance(Double(x), np.float64)
+"""
+
+
+def test_classes_of_a_package_that_derive_from_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what it keeps of a class of numbers is pickled as that class."""
+    (tmp_path / "deriving_ones.py").write_text(DERIVING)
+    (tmp_path / "doubling_ones.py").write_text(DERIVING.partition("def of_doubles")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(importing._FINDER, "packages", set(importing._FINDER.packages))
+    for name in ("deriving_ones", "doubling_ones"):
+        packages.record(name)
+        found = importlib.import_module(name)
+        assert found.twice(1.5) == (3.0, 6.0, True, True)
+        assert pickle.loads(pickle.dumps(found.kept())).kind is float
+        if name == "deriving_ones":
+            assert found.of_doubles(1.5)
+        sys.modules.pop(name)
 
 
 def test_modules_that_numba_compiles_stay_as_they_are() -> None:

@@ -117,8 +117,9 @@ def _loaded() -> list[str]:
     return [name for name in _MODULES if name in sys.modules]
 
 
-_CLASS_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b")
-"""Code that asks whether a class is Python's or NumPy's own, which another one that stands for it is not."""
+_CLASS_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b|class \w+\([^)]*\bfloat64\b")
+"""Code that asks whether a class is Python's or NumPy's own, which another one that stands for it is not, or derives
+from NumPy's."""
 _MODULE_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:np|numpy|scipy|math)\b(?!\.)")
 """Code that asks the same of a module."""
 

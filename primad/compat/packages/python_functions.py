@@ -7,6 +7,7 @@ that a program that catches an error goes on as it does with plain numbers.
 from __future__ import annotations
 
 import builtins
+import copyreg
 import math
 from collections.abc import Callable
 from contextlib import suppress
@@ -130,6 +131,8 @@ def standing_for(own: type) -> type:
         dtype = np.dtype(own)
 
         def __new__(cls, *args: Any) -> Any:
+            if cls is not Standing:  # a class of the package's own that derives from numbers
+                return own.__new__(cls, *args)
             x = settled(args[0]) if args and builtins.isinstance(args[0], TracedArray) else None
             if x is None or x.dtype.kind == "c" or (own is float and x.size != 1):
                 return own(*args)  # which a traced array refuses
@@ -138,6 +141,7 @@ def standing_for(own: type) -> type:
 
     Standing.__name__ = Standing.__qualname__ = own.__name__
     Standing.__module__ = own.__module__
+    copyreg.pickle(Kind, lambda cls: (type, (own(),)))  # type: ignore[arg-type]  # as the class that it stands for
     return Standing
 
 

@@ -286,7 +286,7 @@ def _library() -> Path:
 
 def _load_library() -> None:
     """Load LLVM while other threads run Python, which they can't while llvmlite's own call does."""
-    with suppress(OSError, AttributeError):  # where files are called otherwise, llvmlite knows
+    with suppress(OSError, AttributeError, TypeError):  # where libraries are loaded otherwise, llvmlite knows how
         ctypes.CDLL(None).dlopen(os.fsencode(_library()), os.RTLD_NOW)
 
 

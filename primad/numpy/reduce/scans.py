@@ -32,11 +32,11 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 def scanned(combine: Any, x: Any, axis: int) -> Any:
-    """Return what an associative function makes of the first elements along an axis, by doubling."""
+    """Return what an associative function, of what is before and behind, makes of the first elements, by doubling."""
     moved = moveaxis(x, axis, 0)
     shift = 1
     while shift < moved.shape[0]:
-        moved = ops.concatenate(moved[:shift], combine(moved[shift:], moved[:-shift]), axis=0)
+        moved = ops.concatenate(moved[:shift], combine(moved[:-shift], moved[shift:]), axis=0)
         shift *= 2
     return moveaxis(moved, 0, axis)
 

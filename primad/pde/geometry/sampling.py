@@ -85,7 +85,7 @@ def most_points(given: Any) -> int:
     """Return how many points an equation has at most, of which some may be given: a number, rows, or a dict of such."""
     if isinstance(given, Mapping):
         return max(most_points(one) for one in given.values())
-    return given if isinstance(given, int) else len(given)
+    return int(given) if isinstance(given, (int, np.integer)) else len(given)
 
 
 def joined(parts: Sequence[Points]) -> Points:

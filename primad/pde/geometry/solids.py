@@ -171,7 +171,8 @@ def _check_closed(ends: Array, extent: float) -> None:
     Raises:
         ProblemError: if not.
     """
-    rounded = np.round(ends.reshape(-1, 3) / (FLAT * extent)).astype(np.int64)
+    corners = ends.reshape(-1, 3)
+    rounded = np.round((corners - np.min(corners, axis=0)) / (FLAT * extent)).astype(np.int64)
     _, number = np.unique(rounded, axis=0, return_inverse=True)
     corners = number.reshape(-1, 3)
     edges = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])

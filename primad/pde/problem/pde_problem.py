@@ -250,7 +250,7 @@ class Problem:
         """
         check_given(count, self.terms, self.domain)
         found = {}
-        seeds = (seed,) if isinstance(seed, int) else tuple(seed)
+        seeds = (seed,) if isinstance(seed, (int, np.integer)) else tuple(seed)
         functions = self.family.drawn((*seeds, len(self.terms)))
         for place, (name, term) in enumerate(self.terms.items()):
             arrays = {**functions, **term.at_points(count, boundary, (*seeds, place))}

@@ -131,7 +131,7 @@ class Settings:
         each = list(self.points.values()) if isinstance(self.points, Mapping) else [self.points]
         for one in each:
             rows = isinstance(one, (np.ndarray, list, tuple))
-            if len(one) < 1 if rows else isinstance(one, bool) or not isinstance(one, int) or one < 1:
+            if len(one) < 1 if rows else isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1:
                 raise ProblemError(
                     f"solve: points must be an integer of at least 1, or points in rows, got {one!r}",
                     fix="pass how many, which are drawn in the domain, or an array with a row for each.",
@@ -141,7 +141,7 @@ class Settings:
 
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             array = isinstance(value, (np.ndarray, list, tuple))
             got = f"{type(value).__name__} of shape {np.shape(value)}" if array else repr(value)
             raise ProblemError(

@@ -85,7 +85,11 @@ class Term:
         if self.domain is None:
             return self.draw(boundary or max(20, most_points(given) // 5), seed)
         own = given.get(self.name, most_points(given)) if isinstance(given, Mapping) else given
-        return self.draw(own, seed) if isinstance(own, int) else {"at": _given_points(own, self.name, self.domain)}
+        return (
+            self.draw(own, seed)
+            if isinstance(own, (int, np.integer))
+            else {"at": _given_points(own, self.name, self.domain)}
+        )
 
 
 def check_given(given: Any, terms: Mapping[str, Term], domain: Domain) -> None:
@@ -108,7 +112,7 @@ def check_given(given: Any, terms: Mapping[str, Term], domain: Domain) -> None:
                 fix=suggestion(name, equations) or f"there are {', '.join(map(repr, equations))}.",
             )
     for one in given.values() if isinstance(given, Mapping) else [given]:
-        rows = np.zeros((0, len(domain.names))) if isinstance(one, int) else as_rows(one, domain.names)
+        rows = np.zeros((0, len(domain.names))) if isinstance(one, (int, np.integer)) else as_rows(one, domain.names)
         found = outside(domain, rows) if len(rows) else rows
         if len(found):
             raise ProblemError(

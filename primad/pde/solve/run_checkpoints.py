@@ -97,7 +97,11 @@ def identity_of_points(given: Any) -> Any:
     """Return how many points a run has; of points that are given a text that is that of no others."""
     if isinstance(given, Mapping):
         return {name: identity_of_points(one) for name, one in given.items()}
-    return given if isinstance(given, int) else hashlib.sha256(np.asarray(given, np.float64).tobytes()).hexdigest()
+    return (
+        int(given)
+        if isinstance(given, (int, np.integer))
+        else hashlib.sha256(np.asarray(given, np.float64).tobytes()).hexdigest()
+    )
 
 
 def identity(program: Program, arguments: Tree) -> str:

@@ -337,6 +337,17 @@ def test_derivatives_in_the_order_are_those_of_the_one_that_is_picked() -> None:
     primad.check_grads(lambda z: np.ptp(z), (z[[0, 2, 4]],), holomorphic=True)
 
 
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_running_extrema_keep_the_first_of_equal_ones_and_of_nan(ufunc: np.ufunc) -> None:
+    values = [1 + 1j, 2 - 1j, complex(2, np.nan), 3, complex(np.nan, 1), 3, complex(0.0, -0.0), complex(-0.0, 0.0)]
+    for z in (np.array(values), np.array(values)[::-1].copy(), np.array([1 + 1j, 1 + 1j, 0.5, 2, 2])):
+        found, wanted = primad.jit(lambda z: ufunc.accumulate(z))(z), ufunc.accumulate(z)
+        np.testing.assert_array_equal(found.view(float), wanted.view(float))
+        np.testing.assert_array_equal(np.signbit(found.view(float)), np.signbit(wanted.view(float)))
+    last = primad.grad(lambda z: ufunc.accumulate(z)[-1], holomorphic=True)(np.array([2 + 1j, 2 + 1j, 2 + 1j]))
+    np.testing.assert_array_equal(last, [1, 0, 0])
+
+
 @pytest.mark.parametrize("function", [
     lambda z: z < 1, lambda z: z <= z, lambda z: z < 1, lambda z: z >= 2j, lambda z: z.real < z, lambda z: z.real > 1j,
 ])  # fmt: skip
