@@ -32,7 +32,7 @@ from primad.recording.protocols import (
     called,
 )
 from primad.recording.refusals import Refusal, lost, unknown, written_to
-from primad.recording.user_expressions import CodePlace, place_of
+from primad.recording.user_expressions import CodePlace, is_solver, place_of
 
 
 @unasked
@@ -204,6 +204,8 @@ class TracedArray(ArrayOperators):
                 f"the truth value of a traced array of type {self.type} is ambiguous",
                 fix="np.all(x > 0) and np.any(x > 0) ask for all elements; np.where(x > 0, a, b) chooses for each.",
             )
+        if self.node.type.dtype.kind == "b" and is_solver(sys._getframe(1)):
+            raise self._lost("the truth value")
         return bool(self._read("the truth value"))
 
     def __int__(self) -> int:

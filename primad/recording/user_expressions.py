@@ -25,6 +25,19 @@ LONGEST = 60
 """Characters of an expression that are shown."""
 
 
+def is_solver(frame: FrameType) -> bool:
+    """Say whether a frame runs one of SciPy's solvers that are written in Python.
+
+    It decides by values whether it has arrived: the derivative of its steps would be exact to its tolerance only.
+    """
+    name: str = frame.f_globals.get("__name__", "")
+    return name.startswith("scipy.optimize.") and frame.f_code.co_name != _PASSING_ON
+
+
+_PASSING_ON = "f_raise"
+"""SciPy's function around those that its solvers in C call: it asks whether they are NaN, and these for the numbers."""
+
+
 class CodePlace(NamedTuple):
     """An instruction of the user's code.
 

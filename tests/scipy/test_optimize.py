@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -215,16 +214,52 @@ def test_what_has_no_derivative_is_refused(ask: Any, says: str) -> None:
         primad.grad(ask)(B)
 
 
-def test_scipys_own_name_it() -> None:
-    assert set(mirror.__all__) == RECORDED["scipy.optimize"]
-    for call in (
-        lambda a: optimize.brentq(lambda x: x**2 - a, 0, 9),
-        lambda a: optimize.curve_fit(decay, T, a * Y)[0][0],
-        lambda a: optimize.linprog(a * np.ones(2)).fun,
-    ):
-        name = re.findall(r"optimize\.(\w+)", inspect.getsource(call))[0]
-        with pytest.raises(primad.TracingError, match=f"call primad.scipy.optimize.{name}, "):
-            primad.grad(call)(2.0)
+SCIPYS_OWN: dict[str, Callable[[Any], Any]] = {
+    "bisect": lambda a: optimize.bisect(lambda x: x**2 - a, 0, 9),
+    "brenth": lambda a: optimize.brenth(lambda x: x**2 - a, 0, 9),
+    "brentq": lambda a: optimize.brentq(lambda x: x**2 - a, 0, 9),
+    "curve_fit": lambda a: optimize.curve_fit(decay, T, a * Y)[0][0],
+    "fixed_point": lambda a: optimize.fixed_point(lambda x: 0.5 * (x + a / x), 1.0),
+    "fsolve": lambda a: optimize.fsolve(lambda x: x**2 - a, 1.0)[0],
+    "isotonic_regression": lambda a: optimize.isotonic_regression(a * Y).x[0],
+    "least_squares": lambda a: optimize.least_squares(lambda x: x**2 - a, [1.0]).x[0],
+    "linprog": lambda a: optimize.linprog(a * np.ones(2)).fun,
+    "lsq_linear": lambda a: optimize.lsq_linear(np.eye(2), a * np.ones(2)).x[0],
+    "minimize": lambda a: optimize.minimize(lambda x: cubic(x, a), [1.0]).x[0],
+    "minimize_scalar": lambda a: optimize.minimize_scalar(lambda x: np.exp(x) - a * x).x,
+    "newton": lambda a: optimize.newton(lambda x: x**2 - a, 1.0),
+    "newton_krylov": lambda a: optimize.newton_krylov(lambda x: x**2 - a, np.ones(2))[0],
+    "nnls": lambda a: optimize.nnls(np.eye(2), a * np.ones(2))[0][0],
+    "ridder": lambda a: optimize.ridder(lambda x: x**2 - a, 0, 9),
+    "root": lambda a: optimize.root(lambda x: x**2 - a, [1.0]).x[0],
+    "root_scalar": lambda a: optimize.root_scalar(lambda x: x**2 - a, x0=1.0, x1=1.5).root,
+    "toms748": lambda a: optimize.toms748(lambda x: x**2 - a, 0, 9),
+}
+
+
+@pytest.mark.parametrize("name", SCIPYS_OWN)
+def test_scipys_own_name_it(name: str) -> None:
+    """Also those that are written in Python, whose steps would be differentiated to their tolerance only."""
+    with pytest.raises(primad.TracingError, match=f"call primad.scipy.optimize.{name}, "):
+        primad.grad(SCIPYS_OWN[name])(2.0)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a: optimize.newton(lambda x: x**2 - a, 1.0, fprime=lambda x: 2 * x),
+    lambda a: optimize.newton(lambda x: x**2 - a, 1.0, fprime=lambda x: 2 * x, fprime2=lambda x: 2.0),
+    lambda a: optimize.newton(lambda x: x**2 - a, np.ones(2))[0],
+    lambda a: optimize.minimize_scalar(lambda x: np.exp(x) - a * x, bounds=(0, 3)).x,
+    lambda a: optimize.minimize_scalar(lambda x: np.exp(x) - a * x, method="golden").x,
+    lambda a: optimize.root_scalar(lambda x: (x**2 - a, 2 * x), x0=1.0, fprime=True).root,
+])  # fmt: skip
+@pytest.mark.parametrize("transform", [primad.grad, primad.jit, lambda f: lambda a: primad.jvp(f, (a,), (1.0,))])
+def test_none_is_recorded_step_by_step(call: Any, transform: Any) -> None:
+    with pytest.raises(primad.TracingError, match=r"call primad\.scipy\.optimize\."):
+        transform(call)(2.0)
+
+
+def test_names_that_there_are_not() -> None:
+    assert set(mirror.__all__) == RECORDED["scipy.optimize"] == set(SCIPYS_OWN)
     with pytest.raises(AttributeError, match="did you mean brentq"):
         mirror.brentqq  # noqa: B018
 
