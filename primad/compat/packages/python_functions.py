@@ -141,7 +141,7 @@ def standing_for(own: type) -> type:
 
     Standing.__name__ = Standing.__qualname__ = own.__name__
     Standing.__module__ = own.__module__
-    copyreg.pickle(Kind, lambda cls: (type, (own(),)))  # type: ignore[arg-type]  # as the class that it stands for
+    copyreg.pickle(Kind, lambda cls: (type, (own(),)))  # type: ignore[arg-type, return-value]  # as what it stands for
     return Standing
 
 

@@ -70,6 +70,11 @@ class Budget(Struct, frozen=True):
             planned in a tenth of a second.
         handed_on: ops of such a program whose loops hand on rows that are read from memory: gradients of 8 to 100
             layers take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds an op, which fifty calls save.
+        words: chains of ops on rows that an operand of a product is a sum of: differences have 8, differences of
+            differences weighed in between 72.
+        letters: ops between such an operand and what it is linear in: Cox's partial likelihood has a dozen.
+        moved: bytes of the operands of a product by halves that are whole in memory, where tiles along the result's
+            rows hold a part of them: memory may be short.
         stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
             writes them.
     """
@@ -108,6 +113,9 @@ class Budget(Struct, frozen=True):
     alone: int = THREAD_WORK
     through_steps: int = 128
     handed_on: int = 1500
+    words: int = 256
+    letters: int = 64
+    moved: int = 1 << 30
     stacks: int = 32 * 1024 * 1024
 
 

@@ -5,7 +5,8 @@ of its own. Here blocks of points, much longer than tiles, come one after the ot
 computed for a block (in tiles, on all threads), and the product is added to the one sum, in pieces that threads share.
 In memory are the sum and the operands of one block, however many points
 there are; of many blocks there is a second sum, of a group of them. Half of a symmetric product is computed: both
-operands are the same, or multiples at each point of the same (see `symmetric_products.py`).
+operands are the same, or multiples at each point of the same (see `symmetric_products.py`), or what is done to their
+rows is symmetric (see `self_adjoint_products.py`).
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from msgspec.structs import replace
 from primad import ops
 from primad.ir.node import Leaf, Node
 from primad.ir.program import Program, subprogram
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.arrays.contraction import matrix_form
 from primad.ops.blocked.blocked_sums import add_product, computed_share, mirror
 from primad.ops.blocked.groups import GROUP, RunningSums
 from primad.runtime.cost_model import Machine, Prediction
 from primad.runtime.executors.executor import Executable
 from primad.runtime.plan.blocking import in_chunks
+from primad.runtime.tiling.self_adjoint_products import is_self_adjoint
 from primad.runtime.tiling.symmetric_products import is_symmetric
-from primad.runtime.tiling.tile_program import TilePartition
+from primad.runtime.tiling.tile_program import TilePartition, partition_of
+from primad.runtime.tiling.tileable_axes import Tileable
 from primad.runtime.tiling.tiles import SlicedTiles, TilePlan
 from primad.system.machine import SECOND_CACHE, STREAMED_BYTES
 from primad.system.quantities import several
@@ -94,7 +98,32 @@ def _form(node: Node) -> SumForm | None:
     left = (*x_order[rows:], *x_order[:rows])
     form = SumForm(left, y_order, summed, out, False)
     large = form.side(node) ** 2 * node.type.dtype.itemsize > LARGE_SUM  # pieces of smaller ones take longer
-    return replace(form, symmetric=large and is_symmetric(node, left, y_order, summed))
+    return replace(form, symmetric=large and (is_symmetric(node, left, y_order, summed) or _has_moved_rows(node, form)))
+
+
+def _has_moved_rows(node: Node, form: SumForm) -> bool:
+    """Say whether a product is symmetric by what is done to rows of its operands, such as differences of them."""
+    x, y = node.inputs
+    return form.summed == 1 and is_self_adjoint(x, form.left, y, form.right)
+
+
+def product_of_moved_rows(program: Program) -> tuple[TilePartition, dict[int, SumForm]] | None:
+    """Return what of a program is a large product that is symmetric though its operands mix rows; None if nothing is.
+
+    No tile goes through it to the operands: they are computed before, and the blocks are of the product alone.
+    """
+    for node in [x for x in program.nodes if x.op is ops.contract and x.type.nbytes > LARGE_SUM]:
+        form = _form(node)
+        if form is None or not form.symmetric or is_symmetric(node, form.left, form.right, form.summed):
+            continue
+        (x, y), rows = node.inputs, (form.left[0], form.right[0])
+        if x is not y and x.type.nbytes + y.type.nbytes <= BUDGET.moved:
+            axis = dict(zip((x, y), rows, strict=True))
+            length = x.type.shape[rows[0]]
+            bytes_per_index = (x.type.nbytes + y.type.nbytes) // max(1, length)
+            dimension = Tileable(length, axis, frozenset([node]), frozenset([x, y]), bytes_per_index)
+            return partition_of(program, dimension, ()), {0: form}
+    return None
 
 
 def _flops(node: Node) -> int:

@@ -29,7 +29,7 @@ from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.memory_limit import check_memory
 from primad.runtime.plan.native_regions import partitioned
 from primad.runtime.plan.planned_program import PlannedProgram, Planning
-from primad.runtime.tiling.block_sums import BlockTiles, large_products
+from primad.runtime.tiling.block_sums import BlockTiles, large_products, product_of_moved_rows
 from primad.runtime.tiling.interpreted_tiles import InterpretedTiles
 from primad.runtime.tiling.tile_choice import mixed_tiles, native_tiles
 from primad.runtime.tiling.tile_program import (
@@ -150,6 +150,8 @@ def _cut(program: Program, stages: int, donated: Donated = (), along: Hint | Non
     chosen = None if along is None else _chosen(program, along)
     if is_pointwise(program.nodes):
         return None
+    if along is None and (moved := product_of_moved_rows(program)) is not None:
+        return _in_tiles(BlockTiles(*moved, lambda x: _plan(x, stages)), stages, donated)
     cut = _tiled(program, tileable_dimensions(program) if chosen is None else chosen, stages, donated, along)
     if cut is None and along is None:
         cut = _with_split_axes(program, stages, donated)
