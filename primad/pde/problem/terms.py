@@ -86,7 +86,7 @@ class Term:
             return self.draw(boundary or max(20, most_points(given) // 5), seed)
         own = given.get(self.name, most_points(given)) if isinstance(given, Mapping) else given
         return (
-            self.draw(own, seed)
+            self.draw(int(own), seed)
             if isinstance(own, (int, np.integer))
             else {"at": _given_points(own, self.name, self.domain)}
         )

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import primad
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.arrays.contraction import matrix_form
 from primad.runtime.tiling.self_adjoint_products import is_self_adjoint
 from primad.simplify import simplify
