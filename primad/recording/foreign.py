@@ -49,6 +49,11 @@ def is_sparse(value: Any) -> bool:
     return not _names(cls).isdisjoint(_SPARSE)
 
 
+def has_products(sparse: Any) -> bool:
+    """Say whether `*` is the product of matrices, as of SciPy's older sparse matrices, and not of elements."""
+    return hasattr(sparse, "getH")
+
+
 def multiplied_by_sparse(frame: FrameType) -> bool:
     """Say whether a sparse array asks for the elements of what it is multiplied with, in a frame.
 
@@ -152,6 +157,11 @@ def kind_of(value: Any) -> tuple[str, str] | None:
         return f"a {type(value).__name__}", "make an array of what it gives: primad.numpy.array(list(g))."
     if isinstance(value, type):
         return f"a class, {value.__name__}", "pass what it makes: a number or an array."
+    if hasattr(value, "matvec"):
+        return f"a {type(value).__name__}", (
+            "what it computes is not recorded: take the matrix, primad.scipy.sparse.linalg.lsqr for least squares, or "
+            "give primad.implicit.linear_solve a function that is written with NumPy."
+        )
     if callable(value) and not hasattr(value, "__array__") and not hasattr(value, "__radd__"):
         name = getattr(value, "__name__", type(value).__name__)
         return f"a function, {name}", "call it, and compute with its result: f(x)."

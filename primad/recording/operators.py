@@ -8,8 +8,8 @@ import numpy as np
 
 from primad.errors import TracingError, users_frame
 from primad.ir.array_types import ArrayType
-from primad.recording.foreign import holds_arrays, is_sparse, kind_of, refuse_foreign
-from primad.recording.protocols import METHODS, UFUNCS
+from primad.recording.foreign import has_products, holds_arrays, is_sparse, kind_of, refuse_foreign
+from primad.recording.protocols import METHODS, OF_SPARSE, UFUNCS
 from primad.recording.user_expressions import doing
 
 _EQUALITIES = (np.equal, np.not_equal)
@@ -21,6 +21,9 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
         if not known and not (ufunc is np.matmul and is_sparse(other)):
             if ufunc in _EQUALITIES:  # nothing is equal to None or a text, element by element, as in NumPy
                 return np.full(self.shape, ufunc is np.not_equal)[()]
+            of_sparse = OF_SPARSE.get((ufunc, reflected)) if is_sparse(other) else None
+            if of_sparse is not None and (not self.shape or has_products(other)):
+                return of_sparse(other, self) if reflected else of_sparse(self, other)
             cls: Any = type(other)
             if not holds_arrays(cls, "__array_ufunc__"):
                 refuse_operand(self.type, other)

@@ -14,10 +14,19 @@ from primad.recording.user_expressions import Doing
 _SPARSE = {
     **{f"{form}_{kind}": f"{form}_array" for form in ("csr", "csc", "coo") for kind in ("array", "matrix")},
     **dict.fromkeys(("diags", "diags_array"), "diags_array"),
+    **{name: name for name in ("kron", "block_array", "block_diag", "hstack", "vstack")},
+    "bmat": "block_array",
 }
 """How `primad.scipy.sparse` calls what makes sparse arrays of entries, by SciPy's name."""
 _OVER_SEVERAL = ("dblquad", "nquad", "tplquad")
 """Integrals over several variables."""
+
+
+def instead_of_joined(now: Doing) -> str:
+    """Return what to write instead of one of SciPy's functions that makes sparse arrays; "" of other expressions."""
+    if not isinstance(now.node, ast.Call) or not now.module.startswith("scipy.sparse"):
+        return ""
+    return instead_of_plain(now, now.module, now.name_of(now.node.func))
 
 
 def instead_of_plain(now: Doing, module: str, name: str) -> str:

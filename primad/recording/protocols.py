@@ -23,6 +23,8 @@ UFUNCS: dict[Any, Callable[..., Any]] = {}
 """What a NumPy or SciPy ufunc records."""
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """What a NumPy function records."""
+OF_SPARSE: dict[tuple[Any, bool], Callable[..., Any]] = {}
+"""What the operator of a ufunc records of a traced array and one of SciPy's sparse ones, by whether that is first."""
 METHODS: dict[str, Callable[..., Any]] = {}
 """What a method or an indexing of a traced array records."""
 

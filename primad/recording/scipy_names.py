@@ -46,7 +46,9 @@ RECORDED = {
         "resample_poly", "savgol_filter", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "stft",
         "upfirdn", "welch", "zpk2tf",
     )),
-    "scipy.sparse.linalg": frozenset(("bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve")),
+    "scipy.sparse.linalg": frozenset((
+        "bicg", "bicgstab", "cg", "cgs", "factorized", "gmres", "lsqr", "minres", "splu", "spsolve",
+    )),
 }  # fmt: skip
 """Functions and classes of SciPy's modules that `primad.scipy` has under the same path."""
 _OF_PARAMETERS = "mean var std entropy stats moment expect rvs"
@@ -82,7 +84,7 @@ SOLVED = {
     "leastsq": "least_squares",
 }
 """Further functions of `scipy.optimize`, and that of `primad.implicit` whose result is differentiated."""
-LINEAR_SYSTEMS = ("bicg", "cgs", "gcrotmk", "lgmres", "qmr", "tfqmr")
+LINEAR_SYSTEMS = ("gcrotmk", "lgmres", "qmr", "tfqmr")
 """Further functions of `scipy.sparse.linalg` that solve linear systems."""
 
 

@@ -30,8 +30,19 @@ INSTEAD = {
     },
     "scipy.ndimage": {"geometric_transform": "map_coordinates at the coordinates that the function gives is recorded."},
     "scipy.signal": {"zpk2sos": "zpk2tf, and freqz_zpk for a response, are recorded."},
-    "scipy.sparse": {},
-    "scipy.sparse.linalg": {},
+    "scipy.sparse": {
+        **dict.fromkeys(
+            ("diags", "spdiags"),
+            "diags_array(diagonals, offsets=…) makes an array of traced diagonals, whose products are `@`.",
+        ),
+        **{
+            f"{form}_matrix": f"{form}_array takes traced entries; its products are `@`."
+            for form in ("csr", "csc", "coo")
+        },
+        **dict.fromkeys(("eye", "identity"), "eye_array(n) is an array, whose products are `@`."),
+        "bmat": "block_array takes blocks with traced entries.",
+    },
+    "scipy.sparse.linalg": {"lsmr": "lsqr has the same solution, and its derivatives."},
     "scipy": {},
 }
 """What does the same, by SciPy's module and name."""
@@ -204,7 +215,7 @@ UNRECORDED = {
     },
     "scipy.sparse.linalg": {
         "It is another way to the solution of a linear system: spsolve and cg are recorded.": (
-            r"bicg|cgs|gcrotmk|lgmres|lsmr|lsqr|qmr|tfqmr|spsolve_triangular|spilu|inv"
+            r"gcrotmk|lgmres|lsmr|qmr|tfqmr|spsolve_triangular|spilu|inv"
         ),
         "It is a function of the matrix, or has its spectrum: scipy.linalg's of A.toarray() is recorded.": (
             r"expm|expm_multiply|funm_multiply_krylov|matrix_power|norm|eigs|eigsh|svds|lobpcg"

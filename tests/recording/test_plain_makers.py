@@ -23,6 +23,7 @@ from primad.integrate import quad
 
 X = np.array([0.25, 0.5, 0.75])
 A = scipy.sparse.csc_array(np.diag([2.0, 3.0, 4.0]))
+D = primad.scipy.sparse.diags_array
 RNG = np.random.default_rng(0)
 DRAWN = RNG.normal(size=3)
 SQUARES, FACTORS, FROZEN = np.vectorize(lambda t: t**2), scipy.sparse.linalg.splu(A), scipy.stats.norm(0.0, 2.0)
@@ -79,10 +80,40 @@ MADE: dict[str, tuple[Callable[[Any], Any], str, Callable[[Any], Any]]] = {
         "make it by primad.scipy.sparse.diags_array",
         lambda x: primad.scipy.sparse.diags_array([x, x[1:]], offsets=[0, 1]) @ X,
     ),
-    "a scaled matrix": (
-        lambda x: (x[0] * A) @ X,
+    "scaled columns": (
+        lambda x: A.multiply(x) @ X,
         "csr_array((s * A.data, A.indices, A.indptr), shape=A.shape)",
         lambda x: primad.scipy.sparse.csc_array((x[0] * A.data, A.indices, A.indptr), shape=A.shape) @ X,
+    ),
+    "kron": (
+        lambda x: scipy.sparse.kron(A, D(x)) @ np.ones(9),
+        "make it by primad.scipy.sparse.kron",
+        lambda x: primad.scipy.sparse.kron(A, D(x)) @ np.ones(9),
+    ),
+    "blocks": (
+        lambda x: scipy.sparse.block_array([[A, D(x), None], [D(x), A, A], [None, A, D(x)]]) @ np.ones(9),
+        "make it by primad.scipy.sparse.block_array",
+        lambda x: primad.scipy.sparse.block_array([[A, D(x), None], [D(x), A, A], [None, A, D(x)]]) @ np.ones(9),
+    ),
+    "blocks on the diagonal": (
+        lambda x: scipy.sparse.block_diag([A, D(x), A]) @ np.ones(9),
+        "make it by primad.scipy.sparse.block_diag",
+        lambda x: primad.scipy.sparse.block_diag([A, D(x), A]) @ np.ones(9),
+    ),
+    "beside": (
+        lambda x: scipy.sparse.hstack([A, D(x), A]) @ np.ones(9),
+        "make it by primad.scipy.sparse.hstack",
+        lambda x: primad.scipy.sparse.hstack([A, D(x), A]) @ np.ones(9),
+    ),
+    "below": (
+        lambda x: scipy.sparse.vstack([A, D(x), A]) @ X,
+        "make it by primad.scipy.sparse.vstack",
+        lambda x: primad.scipy.sparse.vstack([A, D(x), A]) @ X,
+    ),
+    "least squares": (
+        lambda x: scipy.sparse.linalg.lsmr(A, x)[0],
+        "primad.scipy.sparse.linalg.lsqr for least squares",
+        lambda x: primad.scipy.sparse.linalg.lsqr(A, x)[0],
     ),
 }
 

@@ -41,6 +41,9 @@ SOLVERS = {
     "cg": lambda A, b: linalg.cg((A.T @ np.eye(N)).T @ A.toarray().T, b, rtol=1e-13)[0],
     "gmres": lambda A, b: linalg.gmres(A, b, rtol=1e-13)[0],
     "bicgstab": lambda A, b: linalg.bicgstab(A, b, rtol=1e-13)[0],
+    "bicg": lambda A, b: linalg.bicg(A, b, rtol=1e-13)[0],
+    "cgs": lambda A, b: linalg.cgs(A, b, rtol=1e-13)[0],
+    "lsqr": lambda A, b: linalg.lsqr(A, b)[0],
     "minres": lambda A, b: linalg.minres(A + A.T, b, rtol=1e-14)[0],
     "preconditioned": lambda A, b: linalg.gmres(A, b, rtol=1e-13, M=sparse.diags_array(1 / DATA[ROWS == COLUMNS]))[0],
 }
@@ -194,6 +197,92 @@ def test_arrays_with_traced_entries_are_as_the_dense_ones() -> None:
         found = primad.jit(lambda d, f=make, x=x: f(mirror, d) @ x)(DATA)
         np.testing.assert_allclose(found, wanted @ x, rtol=1e-12, atol=1e-14, err_msg=name)
         assert type(make(mirror, DATA)) is type(wanted)
+
+
+WAYS: dict[str, Any] = {
+    "number times array": lambda m, s, A, B: s * A,
+    "array times number": lambda m, s, A, B: A * s,
+    "divided": lambda m, s, A, B: A / s,
+    "number times matrix": lambda m, s, A, B: s * sparse.csr_matrix(A),
+    "matrix times number": lambda m, s, A, B: sparse.csc_matrix(A) * s,
+    "ones": lambda m, s, A, B: s * m.eye_array(N) + A,
+    "kron": lambda m, s, A, B: m.kron(m.diags_array(s * B), A, format="csr"),
+    "kron, from the right": lambda m, s, A, B: m.kron(A, _rows(m, s * B)),
+    "blocks": lambda m, s, A, B: m.block_array([[A, m.diags_array(s * B)], [None, s * m.eye_array(N)]], format="csc"),
+    "beside": lambda m, s, A, B: m.hstack([A, m.diags_array(s * B)]),
+    "below": lambda m, s, A, B: m.vstack([m.diags_array(s * B), A]),
+    "along the diagonal": lambda m, s, A, B: m.block_diag([A, m.diags_array(s * B), A]),
+}
+"""What is made of a number, of a plain sparse array and of a vector, with SciPy's functions or ours."""
+
+
+def _rows(m: Any, diagonal: Any) -> Any:
+    """The first two rows of a diagonal matrix."""
+    return m.diags_array(diagonal[:2], shape=(2, N))
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia"])
+def test_arrays_that_are_made_of_others(name: str, format: str) -> None:
+    way, A = WAYS[name], PATTERN.asformat(format)
+    found = primad.jit(lambda s, b: way(mirror, s, A, b))(1.7, B)
+    want = way(sparse, 1.7, A, B)
+    np.testing.assert_allclose(found.toarray(), want.toarray(), rtol=1e-14)
+    weight = np.random.default_rng(1).normal(size=want.shape)
+    total = lambda s: np.sum(weight * way(mirror, s, A, B).toarray())  # noqa: E731
+    step = 1e-6
+    sides = [np.sum(weight * way(sparse, 1.7 + h, A, B).toarray()) for h in (step, -step)]
+    np.testing.assert_allclose(primad.grad(total)(1.7), (sides[0] - sides[1]) / (2 * step), rtol=1e-7, atol=1e-8)
+    assert type(way(mirror, 1.7, A, B)) is type(want)
+
+
+@pytest.mark.parametrize("matrix", [sparse.csr_matrix(PATTERN), sparse.coo_matrix(PATTERN)])
+def test_products_of_scipys_older_matrices_are_written_as_multiples(matrix: Any) -> None:
+    for ours, theirs in (
+        (lambda x: matrix * np.sin(x), lambda x: dense(PATTERN.data) @ np.sin(x)),
+        (lambda x: np.sin(x) * matrix, lambda x: np.sin(x) @ dense(PATTERN.data)),
+        (lambda x: matrix * np.stack([x, x**2], 1), lambda x: dense(PATTERN.data) @ np.stack([x, x**2], 1)),
+    ):
+        np.testing.assert_allclose(primad.jit(ours)(B), theirs(B), rtol=1e-13)
+        found, want = (primad.jacobian(f)(B)[...] for f in (ours, theirs))
+        np.testing.assert_allclose(found, want, rtol=1e-13, atol=1e-15)
+
+
+def test_least_squares_with_sparse_matrices() -> None:
+    A = sparse.random_array((9, 4), density=0.6, rng=np.random.default_rng(2)) + sparse.eye_array(9, 4)
+    A, b = A.tocoo(), np.cos(np.arange(9.0))
+
+    def plain(data: Any, b: Any, damp: Any) -> Any:
+        D = primad.numpy.add_at(np.zeros(A.shape), A.coords, data)
+        return np.linalg.solve(D.T @ D + damp**2 * np.eye(4), D.T @ b)
+
+    ours = lambda data, b, damp: linalg.lsqr(mirror.coo_array((data, A.coords), shape=A.shape), b, damp)[0]  # noqa: E731
+    for damp in (0.0, 0.3):
+        np.testing.assert_allclose(ours(A.data, b, damp), plain(A.data, b, damp), rtol=1e-4)
+        found, want = (primad.jit(primad.grad(lambda *x, f=f: np.sum(f(*x) ** 3), (0, 1, 2)))(A.data, b, damp)
+                       for f in (ours, plain))  # fmt: skip
+        for x, y in zip(found, want, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+        told, said = primad.jit(lambda b, damp=damp: linalg.lsqr(A, b, damp))(b), sparse.linalg.lsqr(A, b, damp)
+        for place in (0, 1, 3, 4, 8):
+            np.testing.assert_allclose(told[place], said[place], rtol=1e-4)
+    twice = sparse.csr_array(np.ones((4, 2)))
+    with pytest.raises(primad.DomainError, match="rank 1"):
+        primad.grad(lambda b: np.sum(linalg.lsqr(twice, b)[0]))(np.ones(4))
+
+
+@pytest.mark.parametrize(("ask", "says"), [
+    (lambda d: mirror.block_array([[made(d), None], [None, None]]), "row 1 of blocks is empty"),
+    (lambda d: mirror.block_array([[made(d), sparse.eye_array(N + 1)]]), "row 0 of blocks has lengths"),
+    (lambda d: mirror.block_array([[made(d)], [made(d), made(d)]]), "rows of different lengths"),
+    (lambda d: mirror.diags(d), "diags_array"),
+    (lambda d: mirror.csr_matrix(d), "csr_array takes traced entries"),
+    (lambda d: PATTERN * d[:N], "zeros are not among its elements"),
+    (lambda d: d[:N] * PATTERN, "zeros are not among its elements"),
+])  # fmt: skip
+def test_what_is_not_made_of_others_names_the_way(ask: Any, says: str) -> None:
+    with pytest.raises((primad.PrimadError, AttributeError), match=says):
+        primad.jit(lambda d: ask(d).toarray())(DATA)
 
 
 def test_plain_values_are_scipys_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.errors import MissingAttributeError, ShapeError
+from primad.errors import MissingAttributeError, ShapeError, users_frame
 from primad.numpy.linalg.sparse_products import added_products, meeting_pairs
 from primad.numpy.shapes.creation import array, zeros
 from primad.numpy.shapes.index_updates import add_at
@@ -16,7 +16,10 @@ from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import concatenate, ravel
 from primad.recording import tree
 from primad.recording.foreign import is_sparse
+from primad.recording.plain_makers import instead_of_joined
+from primad.recording.protocols import OF_SPARSE
 from primad.recording.traced_array import settled
+from primad.recording.user_expressions import doing
 
 FORMATS = ("csr", "csc", "coo", "dia", "bsr")
 """SciPy's formats that a sparse array may be given in."""
@@ -151,7 +154,7 @@ class TracedSparse:
     @property
     def T(self) -> TracedSparse:
         """The transposed array."""
-        return TracedSparse(self._entries(), self.places.transposed)
+        return TracedSparse(self.entries(), self.places.transposed)
 
     def transpose(self) -> TracedSparse:
         """Return the transposed array."""
@@ -174,16 +177,18 @@ class TracedSparse:
             return lambda: self
         if name.startswith("_"):  # what NumPy, copy and notebooks look for
             raise AttributeError(name)
+        now = doing(users_frame())
         raise MissingAttributeError(
             f"a sparse array with traced entries has no {name!r}",
-            fix="it has @, +, -, multiples, T, diagonal(), toarray(), data, rows and columns.",
+            fix=instead_of_joined(now)
+            or "it has @, +, -, multiples, T, diagonal(), toarray(), data, rows and columns.",
         )
 
     def asformat(self, format: str | None = None) -> TracedSparse:
         """Return the same array, which is of another format once its entries are numbers."""
         return self if format is None else TracedSparse(self.data, self.places.in_format(format))
 
-    def _entries(self) -> Any:
+    def entries(self) -> Any:
         """Return the entries of one matrix."""
         if self.data.ndim != 1:
             raise ShapeError(
@@ -194,17 +199,17 @@ class TracedSparse:
 
     def toarray(self) -> Any:
         """Return the dense array."""
-        return add_at(zeros(self.shape, self.dtype), (self.rows, self.columns), self._entries())
+        return add_at(zeros(self.shape, self.dtype), (self.rows, self.columns), self.entries())
 
     def diagonal(self) -> Any:
         """Return the entries on the diagonal."""
         there = np.flatnonzero(self.rows == self.columns)
-        return add_at(zeros(min(self.shape), self.dtype), self.rows[there], self._entries()[there])
+        return add_at(zeros(min(self.shape), self.dtype), self.rows[there], self.entries()[there])
 
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, TracedSparse) or is_sparse(x):
             return self._times(entries_of(x))
-        x, entries = array(x), self._entries()
+        x, entries = array(x), self.entries()
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(
                 f"matmul: a sparse array of shape {self.shape} and an array of shape {x.shape} do not fit",
@@ -224,7 +229,7 @@ class TracedSparse:
                 f"matmul: sparse arrays of shapes {self.shape} and {other.shape} do not fit",
                 fix="transpose one of them if that makes the lengths equal.",
             )
-        x, y = self._entries(), other._entries()
+        x, y = self.entries(), other.entries()
         first, second = meeting_pairs(self.columns, other.rows, other.places.shape[0])
         shape = self.places.shape[0], other.places.shape[1]
         flat = np.ravel_multi_index((self.rows[first], other.columns[second]), shape) if len(first) else first
@@ -260,7 +265,7 @@ class TracedSparse:
             )
         rows = np.concatenate([self.rows, other.rows])
         columns = np.concatenate([self.columns, other.columns])
-        data = concatenate([self._entries(), other._entries()])
+        data = concatenate([self.entries(), other.entries()])
         return TracedSparse(data, SparsePlaces(rows, columns, self.places.shape, self.format))
 
     __radd__ = __add__
@@ -286,6 +291,21 @@ def _made_of(places: SparsePlaces, data: Any) -> Any:
     (entries,) = data
     return places.matrix(entries) if isinstance(entries, np.ndarray) else TracedSparse(entries, places)
 
+
+def _times(matrix: Any, factor: Any) -> Any:
+    """Return a multiple of SciPy's array by a traced number, or the product that `*` is of SciPy's older matrices."""
+    return matrix @ factor if np.ndim(factor) else entries_of(matrix) * factor
+
+
+def _divided(matrix: Any, divisor: Any) -> Any:
+    return entries_of(matrix) / divisor
+
+
+OF_SPARSE.update({
+    (np.multiply, False): lambda factor, matrix: factor @ matrix if np.ndim(factor) else _times(matrix, factor),
+    (np.multiply, True): _times,
+    (np.true_divide, True): _divided,
+})  # fmt: skip
 
 tree.register(TracedSparse, lambda x: ((x.data,), x.places), _made_of)
 

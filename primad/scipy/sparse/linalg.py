@@ -15,11 +15,12 @@ from primad.implicit.sparse_systems import solution_with
 from primad.numpy.linalg.sparse_arrays import TracedSparse, entries_of
 from primad.recording.traced_array import settled
 from primad.scipy import other_names
+from primad.scipy.optimize.linear_fits import lsq_linear
 from primad.scipy.optimize.solver_calls import SolverCall
 from primad.scipy.traced_calls import is_recorded, refuse
 from primad.system.tracebacks import entrance
 
-__all__ = ["bicgstab", "cg", "factorized", "gmres", "minres", "splu", "spsolve"]
+__all__ = ["bicg", "bicgstab", "cg", "cgs", "factorized", "gmres", "lsqr", "minres", "splu", "spsolve"]
 
 
 def _own(name: str) -> Any:
@@ -195,6 +196,38 @@ def cg(
 
 
 @entrance
+def bicg(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Any = None,
+) -> tuple[Any, int]:
+    """Solve A x = b by biconjugate gradients, as SciPy does (see `cg`)."""
+    return _iterated("bicg", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+
+
+@entrance
+def cgs(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    M: Any = None,
+    callback: Any = None,
+) -> tuple[Any, int]:
+    """Solve A x = b by squared conjugate gradients, as SciPy does (see `cg`)."""
+    return _iterated("cgs", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+
+
+@entrance
 def bicgstab(
     A: Any,
     b: Any,
@@ -208,6 +241,65 @@ def bicgstab(
 ) -> tuple[Any, int]:
     """Solve A x = b by stabilised biconjugate gradients, as SciPy does (see `cg`)."""
     return _iterated("bicgstab", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+
+
+@entrance
+def lsqr(
+    A: Any,
+    b: Any,
+    damp: Any = 0.0,
+    atol: float = 1e-6,
+    btol: float = 1e-6,
+    conlim: float = 1e8,
+    iter_lim: int | None = None,
+    show: bool = False,
+    calc_var: bool = False,
+    x0: Any = None,
+) -> Any:
+    """Return the x with the least |A x - b|² + damp² |x|², and what SciPy says of it, as functions of A, b and damp.
+
+    Of traced values x is exact, as that of `primad.scipy.optimize.lsq_linear` without bounds, and A is dense inside.
+
+    Args:
+        A: the matrix: SciPy's sparse array, one with traced entries, or a dense one.
+        b: a number for each row.
+        damp: how much large x count; it may be traced.
+        atol: as SciPy's, where nothing is traced; so are btol, conlim, iter_lim and x0.
+        btol: as SciPy's.
+        conlim: as SciPy's.
+        iter_lim: as SciPy's.
+        show: as SciPy's, where nothing is traced.
+        calc_var: as SciPy's, where nothing is traced.
+        x0: as SciPy's.
+
+    Returns:
+        SciPy's ten results: x, 2, no steps, the norms of A x - b and of that with damp * x, three estimates of its
+        steps, which are NaN where something is traced, the norm of x, and None.
+
+    Raises:
+        DomainError: if columns of A depend on each other, and damp is 0.
+
+    Example:
+        >>> import numpy as np, primad, scipy.sparse
+        >>> from primad.scipy import sparse
+        >>> A = scipy.sparse.csr_array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+        >>> print(primad.jacobian(lambda b: sparse.linalg.lsqr(A, b)[0])(np.ones(3))[:, :])
+        [[0.5 0.5 0. ]
+         [0.  0.  0.5]]
+    """
+    if not _is_traced(A, b, damp):
+        return _own("lsqr")(A, b, damp, atol, btol, conlim, iter_lim, show, calc_var, x0)
+    refuse("sparse.linalg.lsqr", show=show, calc_var=calc_var)
+    matrix, right = A.toarray() if isinstance(A, TracedSparse) else A, settled(pnp.ravel(pnp.array(b)))
+    rows = len(right)
+    if is_recorded(damp) or damp:
+        dense = pnp.array(entries_of(matrix).toarray())
+        matrix = pnp.concatenate([dense, damp * np.eye(dense.shape[1])])
+        right = pnp.concatenate([right, np.zeros(dense.shape[1])])
+    found = lsq_linear(matrix, right)
+    residual = found.fun[:rows]
+    norms = pnp.linalg.norm(residual), pnp.linalg.norm(found.fun)
+    return (found.x, 2, 0, *norms, np.nan, np.nan, np.nan, pnp.linalg.norm(found.x), None)
 
 
 @entrance

@@ -13,10 +13,11 @@ from primad.numpy.linalg.sparse_arrays import SparsePlaces, TracedSparse, entrie
 from primad.recording.traced_array import settled
 from primad.scipy.traced_calls import is_recorded
 
-__all__ = ["coo_array", "csc_array", "csr_array", "diags_array"]
+__all__ = ["coo_array", "csc_array", "csr_array", "diags_array", "eye_array"]
 
 
-def _own(name: str) -> Callable[..., Any]:
+def own(name: str) -> Callable[..., Any]:
+    """Return SciPy's function."""
     from scipy import sparse  # loads when it is called
 
     found: Callable[..., Any] = getattr(sparse, name)
@@ -30,12 +31,12 @@ def _made(name: str, arg1: Any, shape: Any, options: dict[str, Any]) -> Any:
     if isinstance(arg1, TracedSparse):
         return arg1.asformat(format)
     if not is_recorded(given[0]):
-        return _own(name)(arg1, shape=shape, **options)
+        return own(name)(arg1, shape=shape, **options)
     if not isinstance(arg1, tuple):
         return entries_of(arg1).asformat(format)
     data = pnp.array(arg1[0])
     numbers = np.arange(1, len(data) + 1)  # which entry is where
-    found = _own(name)((numbers, *arg1[1:]), shape=shape).tocoo()
+    found = own(name)((numbers, *arg1[1:]), shape=shape).tocoo()
     return TracedSparse(data[found.data - 1], SparsePlaces(found.coords[0], found.coords[1], found.shape, format))
 
 
@@ -97,7 +98,7 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, **opt
         (array([-1.,  0.,  3.]), array([-1.,  0.,  3.]))
     """
     if not is_recorded(diagonals):
-        return _own("diags_array")(diagonals, offsets=offsets, shape=shape, **options)
+        return own("diags_array")(diagonals, offsets=offsets, shape=shape, **options)
     several = np.ndim(offsets) > 0
     pairs = list(zip(diagonals, offsets, strict=True)) if several else [(diagonals, offsets)]
     pairs = [(settled(pnp.atleast_1d(diagonal)), int(offset)) for diagonal, offset in pairs]
@@ -118,3 +119,8 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, **opt
         columns.append(column + np.arange(length))
     places = SparsePlaces(np.concatenate(rows), np.concatenate(columns), tuple(shape), "dia")
     return TracedSparse(pnp.concatenate(parts), places)
+
+
+def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
+    """Return SciPy's sparse array with ones on a diagonal; a multiple by a traced number has traced entries."""
+    return own("eye_array")(m, n, k=k, dtype=dtype, format=format)
