@@ -94,7 +94,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 
 def _starts(blocks: dict[tuple[int, int], TracedSparse], axis: int, count: int) -> Any:
     """Return where the rows (or the columns) of blocks begin, and where the last ones end."""
-    lengths = []
+    lengths: list[int] = []
     for i in range(count):
         of_line = {A.places.shape[axis] for place, A in blocks.items() if place[axis] == i}
         if len(of_line) != 1:
