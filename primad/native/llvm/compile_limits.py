@@ -72,7 +72,7 @@ class Budget(Struct, frozen=True):
             layers take 0.5 to 0.65 of the time, and planning takes 0.7 milliseconds an op, which fifty calls save.
         words: chains of ops on rows that an operand of a product is a sum of: differences have 8, differences of
             differences weighed in between 72.
-        letters: ops between such an operand and what it is linear in: Cox's partial likelihood has a dozen.
+        letters: ops of such an operand that are looked through: Cox's partial likelihood has a dozen.
         moved: bytes of the operands of a product by halves that are whole in memory, where tiles along the result's
             rows hold a part of them: memory may be short.
         stacks: bytes of the stacked results of a loop inside of a native function. They are memory only where a step
@@ -114,7 +114,7 @@ class Budget(Struct, frozen=True):
     through_steps: int = 128
     handed_on: int = 1500
     words: int = 256
-    letters: int = 64
+    letters: int = 256
     moved: int = 1 << 30
     stacks: int = 32 * 1024 * 1024
 

@@ -69,7 +69,7 @@ def is_self_adjoint(x: Node, left: tuple[int, ...], y: Node, right: tuple[int, .
     """
     if x.type.dtype != y.type.dtype or x.type.is_complex:
         return False
-    found = [_terms(node, axes, BUDGET.letters) for node, axes in ((x, left), (y, right))]
+    found = [_terms(node, axes, {}) for node, axes in ((x, left), (y, right))]
     whole, turned = Counter[Any](), Counter[Any]()
     for a, times in found[0].items():
         back = tuple([letter.transposed for letter in reversed(a.word)])
@@ -105,25 +105,27 @@ class _Part(NamedTuple):
     sign: int = 1
 
 
-def _terms(node: Node, axes: tuple[int, ...], letters: int) -> Terms:
-    """Return the terms of a value."""
-    whole = Terms({_Term((), node, axes): 1})
-    parts = _parts(node, axes) if letters else []
-    if not parts:
-        return whole
+def _terms(node: Node, axes: tuple[int, ...], known: dict[tuple[Node, tuple[int, ...]], Terms]) -> Terms:
+    """Return the terms of a value, and note them: each value is looked through once."""
+    if (node, axes) in known:
+        return known[node, axes]
+    known[node, axes] = whole = Terms({_Term((), node, axes): 1})
+    parts = _parts(node, axes) if len(known) < BUDGET.letters else []
     found = Terms()
     for part in parts:
-        for term, times in _terms(part.node, part.axes, letters - 1).items():
+        for term, times in _terms(part.node, part.axes, known).items():
             word = term.word if part.letter is None else _joined((part.letter,), term.word)
             found[term._replace(word=word)] += part.sign * times
         if len(found) > BUDGET.words:
             return whole
-    return found
+    if parts:
+        known[node, axes] = found
+    return known[node, axes]
 
 
 def _parts(node: Node, axes: tuple[int, ...]) -> list[_Part]:
     """Return the operands that an op is linear in; none where it is not known to be linear in what it has."""
-    if isinstance(node.op, Leaf):
+    if isinstance(node.op, Leaf) or node.type.ndim != len(axes):
         return []
     if node.op is ops.permute:
         order = dict(node.params)["order"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +111,27 @@ def test_what_is_said_to_be_symmetric_is_so_for_all_that_is_done_to_rows() -> No
         hessian = lambda w, loss=loss: primad.hessian(loss)(w)[:, :]  # noqa: E731
         assert claimed(hessian, np.linspace(0.1, 0.2, 4)) or len(first) == 0, first
     assert 3 < sum(found) < 40
+
+
+def test_long_sums_are_looked_through_once() -> None:
+    """Each of 40 values is taken twice, and of 300 ops some are left."""
+
+    def twice(x: Any, d: Any) -> Any:
+        z = x
+        for i in range(40):
+            z = z + np.cos(d + i)[:, None] * z[::-1]
+        return x.T @ z
+
+    def long(x: Any, d: Any) -> Any:
+        z = x
+        for i in range(300):
+            z = np.cumsum(z / (2.0 + d + i)[:, None], axis=0)
+        return x.T @ z
+
+    for function in (twice, long):
+        before = time.process_time()
+        assert not claimed(function, X, D)
+        assert time.process_time() - before < 20.0
 
 
 def test_large_operands_are_not_held_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
