@@ -15,6 +15,7 @@ import primad
 import primad.numpy as pnp
 from primad import implicit
 from primad.scipy import sparse as mirror
+from tests.sweeps import chosen
 
 SIZES = (10_000, 20_000, 40_000)
 MOST = 1.6
@@ -118,13 +119,15 @@ def each_entry(make: Callable[[int], Any], sizes: tuple[int, ...]) -> list[float
     return found
 
 
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize(
+    "name", chosen(MATRICES, ("a grid's", "a chain's Hessian", "an arrow's", "under jit", "a pattern"))
+)
 def test_matrices_take_memory_for_their_entries(name: str) -> None:
     found = each_entry(MATRICES[name], SIZES)
     assert max(found[1:]) < MOST * found[0], found
 
 
-@pytest.mark.parametrize("name", SOLVES)
+@pytest.mark.parametrize("name", chosen(SOLVES, ("a sparse system", "a root")))
 def test_solves_and_their_derivatives_take_memory_for_the_entries(name: str) -> None:
     found = each_entry(SOLVES[name], SIZES)
     assert max(found[1:]) < MOST * found[0], found

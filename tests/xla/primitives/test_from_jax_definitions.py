@@ -15,6 +15,7 @@ import pytest
 import primad
 from primad.functional.export.jaxpr_calls import CALLS
 from primad.xla.primitives.table import FUNCTIONS, REFUSED
+from tests.sweeps import chosen
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
 sparse = importlib.import_module("jax.experimental.sparse")
@@ -102,7 +103,7 @@ def _mapped(size: int, batched: Any, x: Any) -> Any:
     return by_rows(x), True
 
 
-@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("name", chosen(SPARSE, ("entries times a vector", "transposed", "equal places", "dense")))
 def test_what_jax_defines_by_other_primitives(name: str) -> None:
     """Values are JAX's; derivatives are those of differences, since JAX has none of some of these."""
     f = SPARSE[name]
@@ -129,7 +130,7 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("name", chosen(DRAWS, ("gamma", "dirichlet")))
 def test_draws_of_gamma_distributions_have_the_derivative_that_jax_states(name: str) -> None:
     """What is refused on the way to a draw has no part in it."""
     key, a = jax.random.key(3), np.array([0.3, 1.5, 4.0])
