@@ -54,6 +54,7 @@ def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Ca
 
     def blocks(*operands: Any, out: Any = None, **params: Any) -> Any:
         result = np.empty(type.shape, type.dtype) if out is None else out
+        operands = tuple([x if out is None else _apart(x, out) for x in operands])
         for start in range(0, length, step):
             place = (slice(None),) * axis + (slice(start, start + step),)
             parts = [np.broadcast_to(x, type.shape)[place] for x in operands]
@@ -64,6 +65,13 @@ def in_blocks(function: Callable[..., Any], type: ArrayType, writes: bool) -> Ca
         return result
 
     return blocks
+
+
+def _apart(operand: Any, out: Any) -> Any:
+    """Return an operand, or its copy if it shows the memory of `out` in another order: a block would meet results."""
+    shown = np.asarray(operand)
+    same = shown.strides == out.strides and shown.shape == out.shape and shown.ctypes.data == out.ctypes.data
+    return operand if same or not np.may_share_memory(shown, out) else shown.copy()
 
 
 def piece_arguments(node: Node) -> dict[str, Any]:
