@@ -218,8 +218,10 @@ def test_a_large_update_allocates_next_to_nothing_and_does_not_depend_on_threads
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert new["w"] is own["w"]
-        # Kernels keep what lies between steps in registers; NumPy needs two arrays of each shape for it.
-        assert peak < (0.1 * params["w"].nbytes if compiler() else 2.1 * sum(array.nbytes for array in params.values()))
+        # Kernels keep what lies between steps in registers; NumPy needs two arrays of each shape for it, and on several
+        # threads, as these happen to meet, what ops make of their pieces on the way.
+        by_numpy = (2.1 if count == 1 else 3.1) * sum(array.nbytes for array in params.values())
+        assert peak < (0.1 * params["w"].nbytes if compiler() else by_numpy)
         found.append(new)
     primad.set_num_threads(threads)
     for name in shapes:
