@@ -351,7 +351,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         (lambda n, p, k: n.polyint(p, 2, k), (normal(3), normal(2))),
     ],
     "poly": [(lambda n, z: n.poly(z), (normal(3),)), (lambda n, a: n.poly(a), (normal(3, 3),))],
-    "roots": [(lambda n, p: n.abs(n.roots(p)), (normal(4),))],
+    "roots": [(lambda n, p: n.abs(n.roots(p)), (normal(4) * 0.1 + np.array([1.0, -2.0, -5.0, 6.5]),))],
 }
 
 WHERE = np.array([[True, False, True], [False, True, True]])

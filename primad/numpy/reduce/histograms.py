@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import DomainError, ShapeError, TracingError
-from primad.ir.array_types import is_float
+from primad.ir.array_types import is_complex, is_float
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import any_traced, convert, first_traced, implements, joined, result_dtype, traced_operands
 from primad.numpy.reduce.largest import max, min
@@ -176,7 +176,8 @@ def histogramdd(
     if density:
         total = sum(found)
         for axis, edge in enumerate(edges):
-            width = convert(diff(traced_operands(edge, sample)[0]), np.float64)
+            width = diff(traced_operands(edge, sample)[0])
+            width = convert(width, np.complex128 if is_complex(width.dtype) else np.float64)
             found = found / reshape(width, (-1,) + (1,) * (count - axis - 1))
         found = found / total
     return found, edges

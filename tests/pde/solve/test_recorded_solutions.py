@@ -33,7 +33,9 @@ def test_derivatives_through_calls_are_those_by_name(heat: pde.Solution) -> None
         rtol=1e-11,
     )
     np.testing.assert_allclose(primad.grad(u.d("x"))(0.3, 0.2), u.d("xx")(0.3, 0.2), rtol=1e-11)
-    np.testing.assert_allclose(primad.vmap(primad.grad(u), (0, None))(SEVERAL, 0.2), u.d("x")(SEVERAL, 0.2), rtol=1e-12)
+    slopes = u.d("x")(SEVERAL, 0.2)  # of which one is nearly 0, a difference of large terms
+    rounding = 1e-15 * np.max(np.abs(slopes))
+    np.testing.assert_allclose(primad.vmap(primad.grad(u), (0, None))(SEVERAL, 0.2), slopes, rtol=1e-12, atol=rounding)
     rows = primad.jit(lambda x, t: u(x, t))(SEVERAL[:, None], np.array([0.1, 0.2]))
     np.testing.assert_allclose(rows, u(SEVERAL[:, None], np.array([0.1, 0.2])), rtol=1e-13)
     assert rows.shape == (5, 2)
