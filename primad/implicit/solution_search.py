@@ -53,9 +53,9 @@ def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
         if (np.abs(found) > tolerance * (abs(matrix) @ near)).any():
             _check_nearness(of, x, found, matrix, given, tolerance * np.maximum(near, tolerance * np.max(near)))
         sizes = abs(matrix) @ near
-        unknown = (found == 0) & (sizes > 0) & (np.finfo(x.dtype).eps * scale > tolerance * sizes)
+        unknown = np.finfo(x.dtype).eps * np.abs(first) > tolerance * sizes
         if unknown.any():
-            _check_zeros(of, x, x0, unknown, sizes, given)
+            _check_slopes(of, x, x0, unknown, sizes, given)
         return _polished(of, x, found, matrix, given)
 
 
@@ -92,10 +92,10 @@ def _check_nearness(
         )
 
 
-def _check_zeros(
+def _check_slopes(
     of: ImplicitEquation, x: Array, x0: Array, unknown: Array, sizes: Array, given: Sequence[Array]
 ) -> None:
-    """Raise where a residual is 0 since its terms are rounded, on the way to infinity, as that of tanh(x) − 1 at 20.
+    """Raise where a residual vanishes since its terms are rounded, on the way to infinity, as tanh(x) − 1 does at 20.
 
     There, as where solutions meet, rounding moves a solution by more than the tolerance. But behind the latter the
     residual changes faster again, and on the way to infinity ever less.
@@ -104,17 +104,17 @@ def _check_zeros(
         of: the equation.
         x: where it stands.
         x0: where it began.
-        unknown: the elements that are 0, to rounding, at other places too.
+        unknown: the elements that rounding of what they began with moves by more than the tolerance.
         sizes: what rows of the Jacobian, times the unknowns, are.
         given: what the equation depends on.
     """
     beyond = 2 * x - x0
-    slower = unknown & (abs(of.jacobian(beyond, given)) @ np.maximum(np.abs(x), np.abs(x0)) <= sizes) & (x != x0).any()
+    slower = unknown & (abs(of.jacobian(beyond, given)) @ np.maximum(np.abs(x), np.abs(x0)) < sizes)
     if slower.any():
         place = int(np.argmax(slower))
         raise DomainError(
-            f"{of.name}: no solution was found: the residual is 0 at x = {x[place]:.6g} by rounding, and changes ever "
-            f"less on the way from {x0[place]:.6g} on (element {place} of {x.size})",
+            f"{of.name}: no solution was found: the residual vanishes at x = {x[place]:.6g} by rounding, and changes "
+            f"ever less on the way from {x0[place]:.6g} on (element {place} of {x.size})",
             why="It vanishes at infinity, as tanh(x) - 1 does, or where x is not known as well as the tolerance asks.",
             fix="start nearer to the solution, or write the equation such that its terms are of size 1 there.",
         )

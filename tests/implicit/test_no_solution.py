@@ -41,6 +41,47 @@ def test_residuals_that_rounding_makes_zero_are_no_solutions(start: float, facto
             )
 
 
+def meeting(x: Any) -> Any:
+    """(x − 1)⁴ as it is multiplied out, which rounding makes 0 near 1."""
+    return x**4 - 4 * x**3 + 6 * x**2 - 4 * x + 1
+
+
+@pytest.mark.parametrize("factor", [1e-14, 1e10, 1e14])
+@pytest.mark.parametrize("start", [(1.0, 1.0), (0.5, 1.0), (0.5, 3.0), (1.0, 3.0)])
+def test_equations_of_very_different_sizes_have_their_roots(factor: float, start: tuple[float, float]) -> None:
+    """Each is 0 to the rounding of its own terms, not of those of the others; a straight one changes nowhere less."""
+
+    def equations(x: Any, bent: float) -> Any:
+        return np.stack([x[0] - 1.0 + bent * (x[0] - 1.0) ** 3, factor * (x[1] - 3.0)])
+
+    at, exact = np.array(start), np.array([1.0, 3.0])
+    np.testing.assert_allclose(implicit.root(lambda x: equations(x, 0.0), at), exact, rtol=1e-12)
+    found = implicit.root(lambda x: equations(x, 1.0), at, solver=lambda f, x: exact)
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+def test_slopes_that_fall_behind_a_root_that_is_known_are_none_of_a_runaway() -> None:
+    """Not where another equation is large, nor beside one whose solutions meet; and what stays does not fall."""
+    half, near = float(np.arctanh(0.5)), 1.0 + 2.0**-14
+    for other, at in ((lambda x: 1e12 * (x - 3.0), 3.0), (meeting, near)):
+        exact = np.array([half, at])
+        found = implicit.root(
+            lambda x, other=other: np.stack([np.tanh(x[0]) - 0.5, other(x[1])]),
+            np.array([0.0, 3.5]), solver=lambda f, x, exact=exact: exact,
+        )  # fmt: skip
+        np.testing.assert_allclose(found, exact, atol=1e-3)
+    shallow = implicit.root(lambda x: np.where(x < 0, 1.0 - x, 1e-13 * (x - 3.0)), -1.0, solver=lambda f, x: 3.0)
+    assert shallow == 3.0
+
+
+def test_zeros_by_rounding_where_solutions_meet_are_solutions() -> None:
+    """Behind them the residual changes faster again."""
+    near = 1.0 + 2.0**-14  # where rounding makes it 0, and the slope is 1e-12
+    assert meeting(near) == 0.0 and primad.grad(meeting)(near) != 0.0
+    for start in (3.0, -1.0):
+        assert abs(implicit.root(meeting, start, solver=lambda f, x: near) - 1.0) < 1e-3
+
+
 def test_one_of_several_unknowns_may_run_away() -> None:
     with pytest.raises(primad.DomainError, match="element 1 of 2"):
         implicit.root(lambda x: np.stack([x[0] - 1e5, np.exp(-x[1])]), np.array([1.0, 1.0]))

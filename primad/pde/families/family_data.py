@@ -11,12 +11,12 @@ from primad.errors import ProblemError, suggestion
 from primad.pde.families.family import OF_EACH, Family, key
 from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Array, generator
-from primad.pde.problem.conditions import Condition, positive
+from primad.pde.problem.conditions import Measured
 
 __all__ = ["FamilyData"]
 
 
-class FamilyData(Condition):
+class FamilyData(Measured):
     """Values of solutions for known input functions: `FamilyData(x=…, t=…, v=functions, u=values)`.
 
     All solutions are known at the same points. An operator is learned from data alone where the problem has no
@@ -44,7 +44,6 @@ class FamilyData(Condition):
     """
 
     kind = "data of a family"
-    inside = True
 
     def __init__(
         self,
@@ -55,26 +54,19 @@ class FamilyData(Condition):
         noise: float | None = None,
         **columns: Any,
     ) -> None:
+        if count is not None and (isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1):
+            raise ProblemError(
+                f"{self.what}: count must be a positive integer, got {count!r}", fix="leave it out, for all functions."
+            )
         self.count = count
-        self.noise = None if noise is None else positive(noise, "the noise of data")
-        self.columns, self.name = {key: numbers(column) for key, column in columns.items()}, name
-        for column, values in self.columns.items():
+        found = {key: numbers(column) for key, column in columns.items()}
+        for column, values in found.items():
             if not np.all(np.isfinite(values)):
                 raise ProblemError(
                     f"the data {column!r} of a family have a value that is NaN or infinite",
                     fix="leave that function, or that point, out.",
                 )
-        self._place(None, weight)
-
-    @property
-    def strictness(self) -> float:
-        """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
-        return 1.0 if self.noise is None else 1.0 / self.noise**2
-
-    @property
-    def concerned(self) -> set[str]:
-        """The names of coordinates, functions and unknowns."""
-        return set(self.columns)
+        self._told(found, weight, name, noise)
 
     def arrays(self, family: Family, unknowns: Sequence[str]) -> dict[str, Array]:
         """Return the arrays of its term: points, functions at the sensors, and values of each function at each point.

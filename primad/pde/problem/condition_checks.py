@@ -17,7 +17,7 @@ from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Interval, factors_of, time_of
 from primad.pde.geometry.sampling import Array
-from primad.pde.problem.conditions import Condition, Free, Initial, Neumann, Periodic, Robin
+from primad.pde.problem.conditions import Condition, Free, Initial, Measured, Neumann, Periodic, Robin
 from primad.pde.problem.inner_conditions import Data, Integral, Interface
 from primad.pde.problem.named_arguments import check_arguments
 
@@ -140,16 +140,22 @@ def check_condition(
             f"{domain!r} has no beginning, and there is {condition.what}",
             fix="multiply the domain with an interval of time: Interval(-1, 1) * Time(0, 1).",
         )
-    if isinstance(condition, Data):
-        _check_inside(condition.split(domain.names, list(networks))[0].at, domain)
-    elif isinstance(condition, FamilyData):
-        _check_inside(condition.arrays(family, list(networks))["at"], domain)
+    if isinstance(condition, Measured):
+        _check_inside(_places(condition, family, list(networks)), domain)
     elif isinstance(condition, Interface):
         _check_interface(condition, domain)
     elif isinstance(condition, Periodic):
         _check_periodic(condition, domain, networks)
     elif not isinstance(condition, Integral) or condition.on:
         condition.parts(domain)
+
+
+def _places(condition: Measured, family: Family, unknowns: Sequence[str]) -> Array:
+    """Return the points of data, once all that they name is known."""
+    if isinstance(condition, FamilyData):
+        return condition.arrays(family, unknowns)["at"]
+    assert isinstance(condition, Data)
+    return condition.split(family.domain.names, unknowns)[0].at
 
 
 def _derivative_meant(condition: Condition, name: str, domain: Domain, networks: Mapping[str, Any]) -> str:

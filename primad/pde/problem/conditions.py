@@ -94,6 +94,29 @@ class Condition:
         return self.on
 
 
+class Measured(Condition):
+    """A condition that gives what was measured, or computed otherwise, at points; with its noise if that is known."""
+
+    inside = True
+    columns: dict[str, Any]
+    noise: float | None
+
+    def _told(self, columns: dict[str, Any], weight: float | None, name: str | None, noise: float | None) -> None:
+        self.columns, self.name = columns, name
+        self.noise = None if noise is None else positive(noise, "the noise of data")
+        self._place(None, weight)
+
+    @property
+    def strictness(self) -> float:
+        """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
+        return 1.0 if self.noise is None else 1.0 / self.noise**2
+
+    @property
+    def concerned(self) -> set[str]:
+        """The names of coordinates, and of unknowns of which something was measured."""
+        return {key.partition(".")[0] for key in self.columns}
+
+
 class _Valued(Condition):
     """A condition that gives values to unknowns."""
 

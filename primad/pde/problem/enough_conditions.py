@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from primad.errors import ProblemError, warn
-from primad.pde.families.family_data import FamilyData
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.problem.condition_checks import concerned
-from primad.pde.problem.conditions import Condition, Dirichlet, Free, Initial, Periodic
+from primad.pde.problem.conditions import Condition, Dirichlet, Free, Initial, Measured, Periodic
 from primad.pde.problem.inner_conditions import Data, Past
 
 if TYPE_CHECKING:
@@ -181,7 +180,7 @@ def _of(problem: Problem, name: str) -> list[Condition]:
 
 
 def _names(problem: Problem, condition: Condition) -> tuple[str, ...]:
-    if isinstance(condition, (Data, FamilyData)):
+    if isinstance(condition, Measured):
         return tuple(name for name in problem.unknowns if name in condition.concerned)
     return tuple(concerned(condition, problem.statement))
 

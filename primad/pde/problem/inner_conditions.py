@@ -15,7 +15,7 @@ from primad.pde.fields.problem_formulas import is_symbolic
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import numbers
 from primad.pde.geometry.sampling import Points
-from primad.pde.problem.conditions import Condition, Initial, Value, positive, weight_of
+from primad.pde.problem.conditions import Condition, Initial, Measured, Value, weight_of
 
 __all__ = ["Data", "Integral", "Interface", "Past", "Within"]
 
@@ -155,7 +155,7 @@ def computed(condition: Condition, domain: Domain) -> Condition:
     return found
 
 
-class Data(Condition):
+class Data(Measured):
     """Measured values at points: `Data(x=…, t=…, u=…)`, with arrays of one length.
 
     With a noise σ, the mean square of the differences, divided by σ, is χ² per value. For the network not to follow the
@@ -174,7 +174,6 @@ class Data(Condition):
     """
 
     kind = "data"
-    inside = True
 
     def __init__(
         self,
@@ -189,7 +188,6 @@ class Data(Condition):
         if table or not columns:
             what = "data need coordinates and values" + (" by their names" if table else "")
             raise ProblemError(what, fix="write Data(x=…, u=…); of points in rows, Data(x=points[:, 0], …, u=values).")
-        self.noise = None if noise is None else positive(noise, "the noise of data")
         found: dict[str, np.ndarray[Any, Any]] = {}
         for key, column in columns.items():
             if callable(column):
@@ -217,18 +215,7 @@ class Data(Condition):
                 "data columns have different lengths: " + ", ".join(f"{key} {n}" for key, n in lengths.items()),
                 fix="for a grid, pass np.meshgrid(…) with every array raveled.",
             )
-        self.columns, self.name = found, name
-        self._place(None, weight)
-
-    @property
-    def strictness(self) -> float:
-        """The weight of what must hold beside these data, 1/σ², or 1 if their noise is not known."""
-        return 1.0 if self.noise is None else 1.0 / self.noise**2
-
-    @property
-    def concerned(self) -> set[str]:
-        """The names of coordinates, and of unknowns of which something was measured."""
-        return {key.partition(".")[0] for key in self.columns}
+        self._told(found, weight, name, noise)
 
     def split(self, coordinates: Sequence[str], unknowns: Sequence[str]) -> tuple[Points, dict[str, Any]]:
         """Return the points, and the values by unknown, or by derivative of one, `u.x`.

@@ -17,7 +17,6 @@ from primad.optimize.gauss_newton.levenberg_marquardt import LevenbergMarquardt
 from primad.optimize.gauss_newton.newton_cg import GaussNewtonCG
 from primad.pde.elements.discretisation import by_elements
 from primad.pde.families.family import Family
-from primad.pde.families.family_data import FamilyData
 from primad.pde.families.input_functions import InputFunctions
 from primad.pde.fields.integrals import NODES, Quadrature, checked_nodes, integrating
 from primad.pde.fields.named_fields import FieldAt
@@ -29,7 +28,7 @@ from primad.pde.lines.method_of_lines import by_lines
 from primad.pde.networks.constraint_choice import Left, imposed
 from primad.pde.networks.field_networks import MLP, Inputs, Network
 from primad.pde.networks.hard_constraints import SharedNetwork
-from primad.pde.problem.conditions import Condition
+from primad.pde.problem.conditions import Condition, Measured
 from primad.pde.problem.enough_conditions import check_posed
 from primad.pde.problem.inner_conditions import Data
 from primad.pde.problem.residual_checks import check_elsewhere, labels_of, plain
@@ -196,7 +195,7 @@ class Problem:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each term by name, as stated, or what the noise of data asks for, or 1."""
-        told = [one for one in self.statement.conditions if isinstance(one, (Data, FamilyData))]
+        told = [one for one in self.statement.conditions if isinstance(one, Measured)]
         strict = max([one.strictness for one in told], default=1.0)
         chosen = {name: 1.0 if term.kind == "data" else strict for name, term in self.terms.items()}
         return {name: chosen[name] if term.weight is None else term.weight for name, term in self.terms.items()}

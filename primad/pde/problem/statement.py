@@ -19,7 +19,7 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.networks.field_networks import Network
 from primad.pde.networks.hard_constraints import as_function
 from primad.pde.problem.condition_checks import check_boundary, check_condition
-from primad.pde.problem.conditions import Condition, Free, Periodic
+from primad.pde.problem.conditions import Condition, Free, Measured, Periodic
 from primad.pde.problem.inner_conditions import Data, Integral, Past, Within, computed
 from primad.pde.problem.named_arguments import check_arguments
 from primad.pde.written_names import names_in
@@ -135,7 +135,7 @@ def stated(
     functions = family_of(domain, family)
     known = _known(domain, networks, numbers, constants, functions.inputs)
     asked = _equations(equations, domain)
-    if not asked and not any(isinstance(condition, (Data, FamilyData)) for condition in listed):
+    if not asked and not any(isinstance(condition, Measured) for condition in listed):
         raise ProblemError(
             "a problem has an equation, or data",
             fix="write pde.Problem(lambda u: u.xx - 1, domain, conditions); of data alone, "
@@ -279,7 +279,7 @@ def _check_used(statement: Statement) -> None:
     for condition in statement.conditions:
         if hasattr(condition, "residual"):
             asked |= set(check_arguments(condition.residual, everything, condition.what))
-        if isinstance(condition, (Data, FamilyData)):
+        if isinstance(condition, Measured):
             asked |= condition.concerned
         if isinstance(condition, FamilyData):  # which says itself that one is missing
             asked |= set(statement.family.inputs)

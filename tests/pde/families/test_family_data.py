@@ -96,6 +96,8 @@ def test_data_that_are_not_fitted_are_told() -> None:
         ({"w": VALUES}, "'w' is neither"),
         ({"u": np.where(VALUES > 0.9, np.nan, VALUES)}, "NaN or infinite"),
         ({"noise": -1.0}, "positive"),
+        ({"count": 0}, "count must be a positive integer, got 0"),
+        ({"count": 2.5}, "count must be a positive integer, got 2.5"),
     ],
     ids=str,
 )  # fmt: skip
