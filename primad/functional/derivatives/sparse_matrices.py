@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,10 +189,7 @@ class HasSparseForm:
             (True, np.float64(2.0))
         """
         if out is not None and not is_sparse(out):
-            raise ShapeError(
-                f"sparse: out is no sparse array but a {type(out).__name__}",
-                fix="pass an array that sparse() gave for the same function, in the same format.",
-            )
+            raise ShapeError(f"sparse: out is no sparse array but a {type(out).__name__}", fix=_overwriting().OUT)
         format = format or ("csr" if out is None else out.format)
         if format not in FORMATS:
             raise ShapeError(f"sparse: there is no format {format!r}", fix=f"choose from {', '.join(FORMATS)}.")
@@ -264,8 +262,7 @@ class ComputedForm(SparseForm):
         found, order = self._found, "csc" if format == "csc" else "csr"
         data = None
         if out is not None:
-            from primad.functional.derivatives import overwritten_entries as given  # loads where there is an array
-
+            given = _overwriting()
             if format in given.PLACES:
                 return given.overwritten(out, self.sparse(format, substitution=substitution))
             data = given.entries_in(out, found, format, self._matrix.dtype)
@@ -276,6 +273,13 @@ class ComputedForm(SparseForm):
             return found.matrix(made, order).asformat(format) if out is None else out
         made = self._matrix.data(found, self._values, order, data, self._chosen)
         return found.matrix(made, order).asformat(format) if out is None else out
+
+
+def _overwriting() -> ModuleType:
+    """Return what overwrites arrays: it loads where there is one."""
+    from primad.functional.derivatives import overwritten_entries
+
+    return overwritten_entries
 
 
 def pattern_of(found: Found) -> Any:
@@ -364,8 +368,7 @@ class ShownForm(SparseForm):
         """Compute the matrix in one of SciPy's formats, into one with these places if it is not None."""
         if out is None:
             return self._show(lambda: self._of.sparse(format, None, substitution)).asformat(format)
-        from primad.functional.derivatives import overwritten_entries as given  # loads where there is an array
-
+        given = _overwriting()
         if format in given.PLACES:  # whose transposed arrays are copies
             return given.overwritten(out, self.sparse(format, substitution=substitution))
         turned = {"csr": "csc", "csc": "csr"} if self._turned else {}

@@ -66,12 +66,7 @@ class Mesh(Domain):
                 f"a mesh consists of {kind}, got cells of the shape {corners.shape}",
                 fix="pass an array with the corners of a cell in each row.",
             )
-        unknown = corners[(corners < 0) | (corners >= len(at))]
-        if unknown.size:
-            raise ProblemError(
-                f"a cell of the mesh has the corner {unknown[0]}, and there are {len(at)} points",
-                fix="corners are counted from 0: pass cells - 1 where yours begin with 1.",
-            )
+        check_corners(corners, len(at), "a cell of the mesh", "cells")
         self.names = ("x", "y", "z")[:size] if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != size:
@@ -217,6 +212,20 @@ def read_file(path: str | os.PathLike[str]) -> Any:
             f"the mesh {os.fspath(path)} cannot be read: {error}",
             fix="write it by meshio, meshio.read(path) says what it takes, or pass the arrays: Mesh(points, cells).",
         ) from None
+
+
+def check_corners(corners: Array, count: int, one: str, all_of_them: str) -> None:
+    """Raise for the number of a corner that none of so many points has.
+
+    Raises:
+        ProblemError: if there is one.
+    """
+    unknown = corners[(corners < 0) | (corners >= count)]
+    if unknown.size:
+        raise ProblemError(
+            f"{one} has the corner {unknown[0]}, and there are {count} points",
+            fix=f"corners are counted from 0: pass {all_of_them} - 1 where yours begin with 1.",
+        )
 
 
 def _check_plane(path: str, cells: Array, size: int) -> None:

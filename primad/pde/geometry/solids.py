@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.geometry.domains import Domain, Image
-from primad.pde.geometry.meshes import FLAT, chosen_by_size, in_simplices, read_file, sizes_of
+from primad.pde.geometry.meshes import FLAT, check_corners, chosen_by_size, in_simplices, read_file, sizes_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.written_names import check_names, names_in
 from primad.recording.foreign import plain
@@ -63,12 +63,7 @@ class Solid(Domain):
                 f"a surface consists of triangles, got the shape {corners.shape}",
                 fix="pass an array with the numbers of three corners in each row.",
             )
-        unknown = corners[(corners < 0) | (corners >= len(at))]
-        if unknown.size:
-            raise ProblemError(
-                f"a triangle of the surface has the corner {unknown[0]}, and there are {len(at)} points",
-                fix="corners are counted from 0: pass triangles - 1 where yours begin with 1.",
-            )
+        check_corners(corners, len(at), "a triangle of the surface", "triangles")
         self.names = ("x", "y", "z") if names is None else names_in(names)
         check_names(self.names)
         if len(self.names) != 3:

@@ -195,52 +195,30 @@ def cg(
     return _iterated("cg", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
 
 
-@entrance
-def bicg(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[Any, int]:
-    """Solve A x = b by biconjugate gradients, as SciPy does (see `cg`)."""
-    return _iterated("bicg", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+def _as_cg(name: str, words: str) -> Callable[..., tuple[Any, int]]:
+    """Return a solver that takes what `cg` takes."""
+
+    def solve(
+        A: Any,
+        b: Any,
+        x0: Any = None,
+        *,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int | None = None,
+        M: Any = None,
+        callback: Any = None,
+    ) -> tuple[Any, int]:
+        return _iterated(name, A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+
+    solve.__name__ = solve.__qualname__ = name
+    solve.__doc__ = f"Solve A x = b by {words}, as SciPy does (see `cg`)."
+    return entrance(solve)
 
 
-@entrance
-def cgs(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[Any, int]:
-    """Solve A x = b by squared conjugate gradients, as SciPy does (see `cg`)."""
-    return _iterated("cgs", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
-
-
-@entrance
-def bicgstab(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    rtol: float = 1e-5,
-    atol: float = 0.0,
-    maxiter: int | None = None,
-    M: Any = None,
-    callback: Any = None,
-) -> tuple[Any, int]:
-    """Solve A x = b by stabilised biconjugate gradients, as SciPy does (see `cg`)."""
-    return _iterated("bicgstab", A, b, x0, callback, {"rtol": rtol, "atol": atol, "maxiter": maxiter, "M": M})
+bicg = _as_cg("bicg", "biconjugate gradients")
+cgs = _as_cg("cgs", "squared conjugate gradients")
+bicgstab = _as_cg("bicgstab", "stabilised biconjugate gradients")
 
 
 @entrance
