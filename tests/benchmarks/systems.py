@@ -32,7 +32,7 @@ class GoneError(Exception):
 
 
 class System:
-    """A system, imported in a process that forks one for every variant to run.
+    """A system, imported in a process that starts one for every variant to run.
 
     Attributes:
         name, version: of the system.

@@ -1,14 +1,17 @@
-"""A system's process: it imports the system once, and forks a process for each variant of a workload.
+"""A system's process: it imports the system, and starts a process for each variant of a workload, which imports it too.
 
-So a variant's first call and peak memory are its own, and importing costs once. What primad keeps on the disk is in a
-folder of the process's own, empty at first, unless it is asked to be the user's. Arguments: the side's module and the
-address of a socket. Messages are JSON; results are NumPy's own format.
+So a variant's first call and peak memory are its own. A forked process would not do: it pays for each page of memory
+that it touches, and BLAS starts its threads anew there, which hold processors for a tenth of a second; no user's first
+call does. What primad keeps on the disk is in a folder of the process's own, empty at first, unless it is asked to be
+the user's. Arguments: the side's module, the address of a socket, and what a process of a variant is to run. Messages
+are JSON; results are NumPy's own format.
 """
 
 import io
 import json
 import os
 import resource
+import subprocess
 import sys
 import time
 from importlib import import_module
@@ -16,7 +19,11 @@ from multiprocessing.connection import Client
 
 
 def main() -> None:
-    name, address = sys.argv[1:3]
+    name, address, *request = sys.argv[1:]
+    if request:
+        module = import_module(name)
+        serve(module, json.loads(request[0]), Client(address, "AF_UNIX"))
+        return
     connection = Client(address, "AF_UNIX")
     start = time.perf_counter()
     try:
@@ -28,27 +35,20 @@ def main() -> None:
     send(connection, name=module.NAME, version=str(module.VERSION), import_seconds=seconds)
     from workloads import WORKLOADS  # only now: importing NumPy is a part of importing the system
 
-    children = set()
-    while request := receive(connection):
-        workload = WORKLOADS[request["workload"]]
-        if "variant" not in request:
-            child = os.fork()  # so that nothing is loaded before a first call
-            if child == 0:
-                send(connection, variants=list(module.variants(workload)))
-                os._exit(0)
-            os.waitpid(child, 0)
-            continue
-        children = {child for child in children if os.waitpid(child, os.WNOHANG)[0] == 0}
-        child = os.fork()
-        if child == 0:
-            connection.close()
-            serve(module, workload, request, Client(address, "AF_UNIX"))
-            os._exit(0)
-        children.add(child)
+    children = []
+    while asked := receive(connection):
+        if "variant" in asked:
+            children = [child for child in children if child.poll() is None]
+            children.append(subprocess.Popen([sys.executable, __file__, name, address, json.dumps(asked)]))
+        else:
+            send(connection, variants=list(module.variants(WORKLOADS[asked["workload"]])))
 
 
-def serve(module, workload, request, connection) -> None:
+def serve(module, request, connection) -> None:
     """Run one variant of a workload as often as asked."""
+    from workloads import WORKLOADS
+
+    workload = WORKLOADS[request["workload"]]
     if not request["kept"]:
         os.environ["PRIMAD_CACHE"] = os.path.abspath(f"cache-{os.getpid()}")
     imported = resident_megabytes()

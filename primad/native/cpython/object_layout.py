@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +45,8 @@ of arrays that are row-major and aligned. Given by `object.h` (Py_EQ), `methodob
 def numpy_table() -> Any:
     """Return NumPy's table of C functions; None where arrays do not look as this module expects."""
     ordinary = sys.implementation.name == "cpython" and not hasattr(sys, "gettotalrefcount")
-    if not ordinary or sysconfig.get_config_var("Py_GIL_DISABLED") or ctypes.sizeof(ctypes.c_void_p) != 8:
+    without_lock = "free-threading" in sys.version  # `sysconfig` says it too, and takes a millisecond to import
+    if not ordinary or without_lock or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     capsule = getattr(np._core._multiarray_umath, "_ARRAY_API", None)  # type: ignore[attr-defined]
     if capsule is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from primad.ir.program import Program
 from primad.ir.signature import Signature
+from primad.system.process import CollectorOff
 
 if TYPE_CHECKING:
     from primad.runtime.cost_model import Machine, Prediction
@@ -114,8 +116,11 @@ class Executor(ABC):
 
     def load(self) -> None:
         """Import what compiling takes, so that the first call need not."""
-        for module in self.compiles:
-            import_module(module)
+        missing = [module for module in self.compiles if module not in sys.modules]
+        if missing:
+            with CollectorOff():
+                for module in missing:
+                    import_module(module)
 
     @abstractmethod
     def prepare(self, program: Program, options: Options) -> Executable:
