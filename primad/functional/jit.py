@@ -27,11 +27,11 @@ from primad.ir.program import Program
 from primad.parallel.threads import check_thread_count, on_threads
 from primad.programs.compacting import compact
 from primad.recording import tree
-from primad.recording.argument_keys import comparable_key, static_key, structure_key
+from primad.recording.argument_keys import comparable_key, is_nested, static_key, structure_key
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import argument_names, is_weak, record, type_of
 from primad.runtime.cache import Cache
-from primad.runtime.calling import arrays, executable_for_calls
+from primad.runtime.calling import arrays, entry_of_arrays, executable_for_calls
 from primad.runtime.executors.dispatch import executor
 from primad.runtime.executors.executor import Donated, Executable, Executor, Hint, Options
 from primad.runtime.plan.donation import check, match, settle
@@ -196,7 +196,7 @@ class _Specialization(NamedTuple):
         donated: which results take the memory of which arguments.
         names: of the leaves of the arguments.
         adopted: the leaves that are Python integers, with the dtypes of integers that they take.
-        entry: the native function that does it all, if there is one.
+        entry: what does it all for arguments of these types, and declines others; if there is such a function.
     """
 
     executable: Executable
@@ -217,7 +217,7 @@ class _Compilation(Struct, eq=False):
     """What `jit` keeps of one function: what was compiled, and how.
 
     Attributes:
-        first: a native function of calls without static arguments or keywords, which declines arguments of other types
+        first: a function of calls without static arguments or keywords, which declines arguments of other types
             than its own; apart from the others since most functions have one only.
         others: those of further types.
         entries: those of calls with static arguments, in the order of `MOST_ENTRIES`: by the number of arguments and
@@ -238,7 +238,7 @@ class _Compilation(Struct, eq=False):
     _cache: Cache = field(default_factory=lambda: Cache(MOST_KEPT))
 
     def enter(self, args: tuple[Any, ...]) -> Any:
-        """Call the native function for these static arguments and such others; NotImplemented if there is none."""
+        """Call the function for these static arguments and such others; NotImplemented if there is none."""
         count = len(args)
         fixed, others = self._places_among(count)
         entries = self.entries.get((count, comparable_key([args[i] for i in fixed])))
@@ -251,7 +251,7 @@ class _Compilation(Struct, eq=False):
         return NotImplemented
 
     def _open(self, entry: Function, key: Any) -> None:
-        """Let `enter` find a native function; those that it finds no more are put back when they are called."""
+        """Let `enter` find a function; those that it finds no more are put back when they are called."""
         if len(self.entries) >= MOST_KEPT:
             self.entries.clear()
         entries = self.entries.setdefault(key, [])
@@ -289,8 +289,7 @@ class _Compilation(Struct, eq=False):
             raise (error.with_fix(fix) if fix else error) from None
         weak = tuple([is_weak(leaf) for leaf in leaves])
         static = static_key(self.function, places, constants) if places else ()
-        nested = in_tree.num_nodes - in_tree.num_leaves > 3  # than the tuple of both, the arguments and the keywords
-        key = JitKey(types, weak, in_tree, structure_key(in_tree) if nested else (), places, static)
+        key = JitKey(types, weak, in_tree, structure_key(in_tree) if is_nested(in_tree) else (), places, static)
         made = self._cache.get(key, lambda: self._compile(_Given(args, kwargs, fixed, named, types, weak, in_tree)))
         if made is None:  # it closes over a traced array: a part of the program being recorded
             return self.function(*args, **kwargs, **named)
@@ -328,7 +327,11 @@ class _Compilation(Struct, eq=False):
         )
         check_memory(executable, self.memory)
         adopted = _adopted(program, weak)  # of which there are none with an entry: it takes no Python integers
-        entry = None if donated or kwargs or named else executable.entry(captured)
+        entry = None
+        if not donated and not kwargs and not named:
+            entry = executable.entry(captured)
+            if entry is None and not any(weak) and not is_nested(in_tree):
+                entry = entry_of_arrays(self._running(executable), types, captured, program.out_tree)
         if not fixed and self.first is None:
             self.first = entry
         elif not fixed and entry is not None and len(self.others) < MOST_ENTRIES - 1:
@@ -337,7 +340,7 @@ class _Compilation(Struct, eq=False):
         return _Specialization(executable, captured, program, donated, names, adopted, entry)
 
     def _run(self, made: _Specialization, leaves: list[Any], types: Sequence[ArrayType]) -> Any:
-        donated, run, threads = made.donated, made.executable.run, self.threads
+        donated, run = made.donated, self._running(made.executable)
         for place, dtype in made.adopted:
             np.array(leaves[place], dtype)  # out of range: an OverflowError, as in NumPy
         values = arrays(leaves)
@@ -349,8 +352,12 @@ class _Compilation(Struct, eq=False):
         for _, place in donated:
             # What is written there goes by its address: row by row, in the machine's order of bytes.
             inputs[place] = np.ascontiguousarray(values[place], types[place].dtype)
-        results = run(inputs) if threads is None else on_threads(threads, lambda: run(inputs))
-        return tree.unflatten(made.program.out_tree, settle(results, values, donated))
+        return tree.unflatten(made.program.out_tree, settle(run(inputs), values, donated))
+
+    def _running(self, executable: Executable) -> Callable[[list[Any]], list[Any]]:
+        """Return what runs a plan, on as many threads as were asked for."""
+        run, threads = executable.run, self.threads
+        return run if threads is None else lambda inputs: on_threads(threads, lambda: run(inputs))
 
 
 def without_static(

@@ -148,6 +148,11 @@ def _named(function: Callable[..., Any], place: int | str) -> str:
     return repr(parameters[place]) if place < len(parameters) else str(place)
 
 
+def is_nested(in_tree: Any) -> bool:
+    """Say whether a structure of arguments is more than the tuple of both, the positional ones and the named ones."""
+    return bool(in_tree.num_nodes - in_tree.num_leaves > 3)
+
+
 def structure_key(structure: Any) -> Hashable:
     """Return what tells structures apart that are equal: the keys of their dicts, where these are not all strings.
 
