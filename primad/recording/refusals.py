@@ -265,7 +265,7 @@ class _InPrimadsNames(ast.NodeTransformer):
             call = ast.Call(call.func, [items, *call.args[1:2]], call.keywords)
             name = "array"
         if name in _CONVERSIONS or recorded_by(UFUNCS, function) or recorded_by(FUNCTIONS, function):
-            inner = "special." if module.startswith("scipy.special") else "linalg." if "linalg" in module else ""
+            inner = next((f"{part}." for part in module.split(".") if part in ("fft", "linalg", "special")), "")
             self.changed = f"primad.numpy.{inner}{name}"
             call.func = ast.parse(self.changed, mode="eval").body
         return call
