@@ -160,7 +160,10 @@ def pull_rows(program: Program) -> Program:
 
 
 class _SeveralPieces(Exception):
-    """Which elements of a cotangent are kept depends on the cotangent, and the two have other seeds."""
+    """Which elements of a cotangent are kept depends on the cotangent, and the two have other seeds.
+
+    So it is, too, where what decides goes on by itself, since it costs less to find the rows of a value before it.
+    """
 
 
 def _pulled(program: Program, taking: bool, spread_out: bool = False) -> Program:
@@ -269,9 +272,9 @@ class _RowWalk:
                 while position in together.setdefault((*alike, number), {}):
                     number += 1
                 together[*alike, number][position] = seeds, value
-        linear = node.op.derivative.linear_operands
-        others = () if linear is None else [x for i, x in enumerate(node.inputs) if i not in linear]
-        if len(together) > 1 and any(operand in self._moving for operand in others):
+        moving, linear = [i for i, x in enumerate(node.inputs) if x in self._moving], node.op.derivative.linear_operands
+        others = [] if linear is None else [i for i in moving if i not in linear]
+        if any(i not in operands for operands in together.values() for i in others):
             raise _SeveralPieces
         found: Pieces = {}
         for (*_, labels, _), operands in together.items():

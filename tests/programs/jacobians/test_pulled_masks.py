@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad.numpy.elementwise.ufuncs import defined_where
 
 X = np.random.default_rng(1).uniform(0.2, 1.3, (5, 5))
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -29,3 +30,18 @@ def test_rows_are_those_of_the_pullback(name: str, chosen: Callable[[Any], Any])
     want = np.asarray(primad.jacfwd(f)(X))
     np.testing.assert_allclose(np.asarray(primad.jacrev(f)(X)), want, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(np.asarray(primad.jacobian(f)(X)), want, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("condition", [np.array([True, True]), np.array([True, False]), True])
+@pytest.mark.parametrize("shown", [lambda y: np.broadcast_to(y[1], (2,)), lambda y: y[1] * y[:2], lambda y: y[2:0:-1]])
+def test_what_is_kept_of_a_sum_over_rows_is_decided_with_it(condition: Any, shown: Callable[[Any], Any]) -> None:
+    """A sum over many rows, and whether any of them counts, are two values, of which neither has rows alone."""
+
+    def f(x: Any) -> Any:
+        return defined_where(condition, shown(np.sin(x)))
+
+    x = np.array([1.0, 2.0, 3.0])
+    want = np.asarray(primad.jacfwd(f)(x))
+    assert np.any(want[0] != 0)
+    for found in (primad.jacrev(f)(x), primad.jacobian(f)(x)):
+        np.testing.assert_allclose(np.asarray(found)[0], want[0], rtol=1e-12)
