@@ -15,7 +15,7 @@ from primad import numpy as pnp
 from primad.enclosures.array_bounds import contract_bounds
 from primad.enclosures.bounds import Bounds, intersection, middle_of, point, real
 from primad.enclosures.interval_arithmetic import add, div, mul, power, sub
-from primad.enclosures.interval_run import IntervalRun, Undefined
+from primad.enclosures.interval_run import IntervalRun, Undefined, types_of
 from primad.errors import EnclosureError, ShapeError
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.lazy_matrices import jacobian
@@ -90,7 +90,7 @@ class IntervalArray:
         return f"IntervalArray(low={shown[0]}, high={shown[1]})"
 
 
-def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
+def enclose(function: Callable[..., Any], *box: Any, order: int = 0, finite: bool = False) -> Any:
     """Return guaranteed bounds of everything that a function takes on a box.
 
     The function is recorded, and its program computed in interval arithmetic whose every rounding goes outwards
@@ -107,13 +107,16 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
         function: a function of arrays and pytrees of arrays. It is recorded: it may not ask for values.
         box: its arguments, with `IntervalArray` for each array that varies and numbers or arrays for what is known.
         order: the order of the Taylor model, 0 to 4; of more than 0 derivatives in all that varies are computed.
+        finite: whether it is to be proven, too, that no step overflows. Then the function returns finite numbers when
+            it runs in float64, at all points of the box, since the bounds of each step hold its rounded values.
 
     Returns:
         the function's result with an `IntervalArray` for each array: of float64, or of truth values.
 
     Raises:
         EnclosureError: for an op without bounds; where it is not proven that a value exists, naming the op that may be
-            outside of its domain (1/x where x may be 0); for a branch or index that depends on the point.
+            outside of its domain (1/x where x may be 0); for a branch or index that depends on the point; with
+            `finite`, naming the op that may overflow.
         ShapeError: for an order that there is not.
 
     Example:
@@ -129,9 +132,17 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0) -> Any:
     if order not in range(HIGHEST + 1):
         raise ShapeError(f"enclose: there is no Taylor model of order {order!r}", fix=f"take 0 to {HIGHEST}.")
     recorded = RecordedFunction(function, box)
+    if finite and (narrow := recorded.narrow):
+        raise EnclosureError(
+            f"enclose: finite=True, and {narrow} is computed on the way",
+            why="Its numbers are rounded by more than the bounds hold, so one may be 0 or too large where none is.",
+            fix="compute in float64, or leave out finite: bounds of the function in exact arithmetic hold.",
+        )
     found = recorded.bounds(recorded.start, order)
     if any(bounds.low.dtype.kind == "f" and np.any(np.isnan(bounds.low)) for bounds in found):
         raise undefined_error(recorded.undefined)
+    if finite and recorded.overflown is not None:
+        raise overflow_error(recorded.overflown)
     return recorded.result([IntervalArray(*real(bounds)) for bounds in found])
 
 
@@ -161,25 +172,33 @@ class RecordedFunction:
         self._alone = _recorded(lambda *given: function(*tree.unflatten(in_tree, given)), self._types)
         self._programs: dict[int, Program] = {}
         self.undefined: Undefined | None = None
+        self.overflown: Undefined | None = None
 
     def result(self, leaves: Sequence[Any]) -> Any:
         """Return the function's result with other leaves."""
         return tree.unflatten(self._alone.out_tree, leaves)
 
+    @property
+    def narrow(self) -> str:
+        """A float dtype of fewer bits than bounds have that some step computes in; '' if none does."""
+        kinds = {type.dtype for node in self._program(0).nodes for type in types_of(node) if type.dtype.kind == "f"}
+        return next((str(dtype) for dtype in kinds if dtype != np.float64), "")
+
     def bounds(self, box: Sequence[Bounds], order: int) -> list[Bounds]:
         """Return the bounds of the results on a box; NaN where a value is not proven to exist."""
         run = IntervalRun()
         found = run.outputs(self._program(0), box)
-        self.undefined = run.undefined
+        self.undefined, self.overflown = run.undefined, run.overflown
         last = min(order, HIGHEST) if self.varying else 0
-        on_box, reached = found, 0
+        on_box, reached, exists = found, 0, [_is_defined(x) for x in found]
         while reached < last and run.continuous:  # what does not jump moves as its derivative says
+            exists = [known & _is_defined(x, reached) for known, x in zip(exists, on_box, strict=True)]
             reached += 1
             on_box = run.outputs(self._program(reached), box)
         if not reached:
             return found
         with np.errstate(all="ignore"):
-            better = self._taylor(box, on_box, reached)
+            better = [_where(*pair) for pair in zip(exists, self._taylor(box, on_box, reached), strict=True)]
         return [
             intersection(*pair) if pair[0].low.dtype.kind == "f" else pair[0]
             for pair in zip(found, better, strict=True)
@@ -188,9 +207,10 @@ class RecordedFunction:
     def derivatives(self, box: Sequence[Bounds]) -> list[Bounds]:
         """Return the bounds of the Jacobians in all that varies; NaN where the function may jump."""
         values = IntervalRun()
-        values.outputs(self._program(0), box)
+        at = values.outputs(self._program(0), box)
+        exists = [_is_defined(x) & values.continuous for x in at]
         found = IntervalRun().outputs(self._program(1), box)
-        return found if values.continuous else [Bounds(*[np.full_like(end, np.nan) for end in x]) for x in found]
+        return [_where(known[..., None], x) for known, x in zip(exists, found, strict=True)]
 
     def _taylor(self, box: Sequence[Bounds], on_box: Sequence[Bounds], order: int) -> list[Bounds]:
         """Return the bounds by Taylor's theorem around the middle of a box, from the derivatives on it."""
@@ -238,6 +258,19 @@ class RecordedFunction:
         return derived
 
 
+def _is_defined(x: Bounds, axes: int = 0) -> Any:
+    """Say where a value, or all derivatives along so many last axes, are proven to exist.
+
+    A derivative alone proves no value: that of x/x is 0, and at 0 there is none.
+    """
+    known = ~np.isnan(x.low) if x.low.dtype.kind == "f" else np.ones(x.low.shape, bool)
+    return np.all(known, axis=tuple(range(-axes, 0)))
+
+
+def _where(known: Any, x: Bounds) -> Bounds:
+    return Bounds(*[np.where(known, end, np.nan) for end in x])
+
+
 def _recorded(function: Callable[..., Any], types: Sequence[ArrayType]) -> Program:
     with without(ROUNDING):
         return lower(record(function, types, tree.flatten(tuple(types))[1]))
@@ -269,13 +302,28 @@ def undefined_error(undefined: Undefined | None) -> EnclosureError:
     if undefined is None:
         return EnclosureError("a value is not proven to exist: its bounds are infinite", fix="take a smaller box.")
     node, operands, line = undefined
-    shown = " and ".join([f"[{np.nanmin(x.low):.6g}, {np.nanmax(x.high):.6g}]" for x in operands])
     return EnclosureError(
         f"{node.op.name} is not proven to be defined on the whole box",
-        why=f"Its operand{'s lie' if len(operands) > 1 else ' lies'} in {shown}, as far as the bounds tell.",
-        fix="take a smaller box, or order=1 or 2, if the function is defined there.",
+        why=f"{_shown(operands)}, as far as the bounds tell.",
+        fix="take a smaller box, or divide it: primad.enclosures.range_of.",
         where=line,
     )
+
+
+def overflow_error(overflown: Undefined) -> EnclosureError:
+    """Return the error that says which op may overflow."""
+    node, operands, line = overflown
+    return EnclosureError(
+        f"{node.op.name} is not proven to stay below the largest number of {node.type}",
+        why=f"{_shown(operands)}, as far as the bounds tell.",
+        fix="take a smaller box, or scale what grows.",
+        where=line,
+    )
+
+
+def _shown(operands: Sequence[Bounds]) -> str:
+    shown = " and ".join([f"[{np.nanmin(x.low):.6g}, {np.nanmax(x.high):.6g}]" for x in operands])
+    return f"Its operand{'s lie' if len(operands) > 1 else ' lies'} in {shown}"
 
 
 def _type(leaf: Any) -> ArrayType:

@@ -34,11 +34,13 @@ class IntervalRun:
         continuous: whether it is proven that nothing jumps on the box: then the rules of the ops tell how values move.
         undefined: the first op of which it is not proven that it has a value, with the bounds of its operands and the
             user's line.
+        overflown: the first op of which it is not proven that it stays below the largest number of its dtype.
     """
 
     def __init__(self) -> None:
         self.continuous = True
         self.undefined: Undefined | None = None
+        self.overflown: Undefined | None = None
 
     def outputs(self, program: Program, arguments: Sequence[Bounds]) -> list[Bounds]:
         """Return bounds of the outputs, from those of the inputs; NaN for what is not proven to exist.
@@ -70,6 +72,8 @@ class IntervalRun:
             found = values[node] = self._applied(node, operands)
             if self.undefined is None and isinstance(found, Bounds) and _has_nan(found):
                 self.undefined = node, operands, nearest_line(program.lines, node) or ""
+            if self.overflown is None and isinstance(found, Bounds) and _may_overflow(found, types_of(node)[0].dtype):
+                self.overflown = node, operands, nearest_line(program.lines, node) or ""
         return [values[node] for node in program.outputs]
 
     def _applied(self, node: Node, operands: Sequence[Value]) -> Value:
@@ -120,7 +124,7 @@ class IntervalRun:
 
 def _is_exact(node: Node, operands: Sequence[Value]) -> bool:
     """Say whether an op is computed as it is: of known values, whole numbers or truth values; of nothing, anything."""
-    rounds = any(type.dtype.kind in "fc" for type in _types(node))
+    rounds = any(type.dtype.kind in "fc" for type in types_of(node))
     return all(isinstance(x, Bounds) and x.is_point for x in operands) and not (rounds and operands)
 
 
@@ -129,10 +133,11 @@ def _why_not(node: Node, operands: Sequence[Value]) -> str:
     op = node.op
     if op.programs.loop is not None or op.programs.called or op is ops.project or _is_exact(node, operands):
         return ""
-    return "Complex numbers have no bounds yet" if any(type.is_complex for type in _types(node)) else why_not(op)
+    return "Complex numbers have no bounds yet" if any(type.is_complex for type in types_of(node)) else why_not(op)
 
 
-def _types(node: Node) -> tuple[ArrayType, ...]:
+def types_of(node: Node) -> tuple[ArrayType, ...]:
+    """Return the types of a node's results."""
     return node.type.types if isinstance(node.type, TupleType) else (node.type,)
 
 
@@ -146,12 +151,19 @@ def _bounds_of(node: Node, operands: Sequence[Bounds], params: dict[str, Any]) -
     else:
         found = BOUNDS[op](*given, **params)
     found = Bounds(*[np.asarray(end) for end in found])
-    dtype = _types(node)[0].dtype
+    dtype = types_of(node)[0].dtype
     return whole(found, dtype) if dtype.kind in "iu" else found
 
 
 def _has_nan(x: Bounds) -> bool:
     return x.low.dtype.kind == "f" and bool(np.any(np.isnan(x.low)))
+
+
+def _may_overflow(x: Bounds, dtype: np.dtype[Any]) -> bool:
+    if dtype.kind != "f" or not x.low.size:
+        return False
+    largest = np.finfo(dtype).max
+    return not (np.min(x.low) >= -largest and np.max(x.high) <= largest)
 
 
 def _at_points(node: Node, operands: Sequence[Bounds], params: dict[str, Any]) -> Value:

@@ -133,6 +133,53 @@ def test_what_has_no_bounds_is_said(function: Any, said: str) -> None:
         enclose(function, IntervalArray(-0.5, 0.5))
 
 
+HOLES: dict[str, Any] = {
+    "a quotient of itself": lambda x: x / x,
+    "of powers": lambda x: x**3 / x**3,
+    "both sides of a pole": lambda x: np.arctan(1.0 / x),
+    "a sign": lambda x: np.sqrt(x * x) / x,
+    "a root squared": lambda x: np.sqrt(x) ** 2,
+    "a logarithm less itself": lambda x: np.log(x) - np.log(2.0 * x),
+    "nothing times a pole": lambda x: 0.0 * (1.0 / x),
+}
+
+
+@pytest.mark.parametrize("order", range(4))
+@pytest.mark.parametrize("name", HOLES)
+def test_a_derivative_proves_no_value(name: str, order: int) -> None:
+    """That of x/x is 0, also at 0, where x/x is no number."""
+    with pytest.raises(EnclosureError, match="not proven to be defined"):
+        enclose(HOLES[name], IntervalArray(-1.0, 2.0), order=order)
+    found = roots(lambda x: HOLES[name](x) - 0.5, IntervalArray(-1.0, 1.0), width=1e-2)
+    assert not any(0.0 in x for (x,) in found.proven)
+    with pytest.raises(EnclosureError, match="not proven after"):
+        range_of(HOLES[name], IntervalArray(-1.0, 2.0), width=0.1, order=order, most=50)
+
+
+OVERFLOWS: dict[str, tuple[Any, float, float, str]] = {
+    "exp": (np.exp, 709.0, 710.0, "exp"),
+    "hidden by what follows": (lambda x: 1.0 / np.exp(x), 709.0, 710.0, "exp"),
+    "a power": (lambda x: x**4, 1e77, 2e77, "power|mul"),
+    "a product": (lambda x: np.sum(x * x * np.ones(3)), 1e153, 1.2e154, "mul|sum|contract"),
+    "a quotient": (lambda x: 1.0 / (1e-309 + 0.0 * x), 0.0, 1.0, "div"),
+}
+
+
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_that_nothing_overflows_is_proven_where_it_is_asked(name: str) -> None:
+    function, low, high, said = OVERFLOWS[name]
+    assert enclose(function, IntervalArray(low, high)).high > 0
+    with pytest.raises(EnclosureError, match=f"({said}) is not proven to stay below"):
+        enclose(function, IntervalArray(low, high), finite=True)
+    if name != "a quotient":
+        enclose(function, IntervalArray(0.5 * low, 0.9 * low), finite=True)
+
+
+def test_what_rounds_by_more_is_not_said_to_be_finite() -> None:
+    with pytest.raises(EnclosureError, match="float32 is computed"):
+        enclose(lambda x: 1.0 / (1.0 - x.astype(np.float32)), IntervalArray(0.5, 1.0 - 1e-9), finite=True)
+
+
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(primad.ShapeError, match="low <= high"):
         IntervalArray([0.0, 2.0], [1.0, 1.0])

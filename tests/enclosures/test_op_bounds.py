@@ -90,7 +90,7 @@ def as_list(found: Any) -> list[Any]:
 
 EXACT = {
     "logistic": lambda x: 1 / (1 + mpmath.exp(-x)),
-    "softplus": lambda x: mpmath.log(1 + mpmath.exp(x)),
+    "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
     "sech2": lambda x: mpmath.sech(x) ** 2,
     "logit": lambda x: mpmath.log(x / (1 - x)),
     "ndtr": mpmath.ncdf,
