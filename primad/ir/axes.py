@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -48,6 +48,23 @@ class Slide(Struct, frozen=True):
     factor: int
     offsets: range
     divisor: int
+
+
+class Running(NamedTuple):
+    """How an op goes along an axis of an operand and of its only result, which have the same shape.
+
+    What is at an index of the result depends on the operand's elements up to there; along other axes it depends on
+    those at the same indices.
+
+    Attributes:
+        operand: the number of the operand.
+        axis: the axis.
+        reverse: whether it goes from the end to the start.
+    """
+
+    operand: int
+    axis: int
+    reverse: bool
 
 
 Label = Hashable

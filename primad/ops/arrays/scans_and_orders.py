@@ -14,12 +14,12 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
-from primad.ir.axes import AxisMap, along, moved_axes, moved_axis
+from primad.ir.axes import AxisMap, Running, along, moved_axes, moved_axis
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.elementwise.conversion import cast
 from primad.ops.elementwise.selection import mask
-from primad.ops.record.fields import MemoryUse
+from primad.ops.record.fields import Indexing, MemoryUse
 from primad.ops.record.kinds import custom, linear, piecewise_constant
 from primad.ops.record.primitive import Primitive
 
@@ -48,6 +48,7 @@ cumsum: Primitive = linear(
     transpose=[lambda ct, x, *, axis, reverse: cumsum(ct, axis=axis, reverse=not reverse)],
     axes=lambda x, *, axis, reverse: along(x.ndim, [axis]),
     adapt=moved_axis,
+    indexing=Indexing(running=lambda x, *, axis, reverse: Running(0, axis, reverse)),
     doc="Running sums along an axis, from its start or (reverse) from its end.",
 )
 

@@ -12,14 +12,14 @@ import numpy as np
 
 from primad.errors import MatrixError, ShapeError
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.axes import stacks
+from primad.ir.axes import Running, stacks
 from primad.ir.node import Node
 from primad.ir.program import Cost
 from primad.ops.arrays.contraction import ALPHABET, contract, letters
 from primad.ops.arrays.reshaping import permute
 from primad.ops.elementwise.conversion import cast, complex_of, conj, imaginary_part, real_part
 from primad.ops.elementwise.selection import mask
-from primad.ops.record.fields import DomainOfDefinition, MemoryUse, Work, always
+from primad.ops.record.fields import DomainOfDefinition, Indexing, MemoryUse, Work, always
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive, full
 
@@ -219,6 +219,11 @@ def _solve_by_matrix(t: Any, out: Any, a: Any, b: Any, *, lower: bool, transpose
     return solve_triangular(a, -pushed, lower=lower, transpose=transpose, unit=unit)
 
 
+def _substituted(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, unit: bool) -> Running:
+    """Rows of the solution follow from the first on, or from the last."""
+    return Running(1, b.ndim - 2, lower == transpose)
+
+
 solve_triangular: Primitive = custom(
     "solve_triangular",
     numpy=_solve_triangular,
@@ -232,6 +237,7 @@ solve_triangular: Primitive = custom(
     ],
     operands=(1,),
     axes=lambda a, b, **params: stacks(a.ndim - 2, [2, 2], [2]),
+    indexing=Indexing(running=_substituted),
     domain=domain_of_matrices(
         operand=0,
         own_axes=2,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import Struct
 
 from primad.errors import PrimadError
-from primad.ir.axes import AxisMap, Slide
+from primad.ir.axes import AxisMap, Running, Slide
 from primad.ir.node import Node, Trace
 from primad.ir.program import Cost, Program
 
@@ -242,12 +242,15 @@ class Indexing(Struct, frozen=True, kw_only=True):
         slides: `(*types, **params)`: for ops that move windows along axes of their only operand, which are the same
             ones of the result, where the indices of each go (`primad.ir.axes.Slide`).
         joins: whether the result is any number of operands one behind the other along the axis `axis`.
+        running: `(*types, **params)`: for ops whose result at an index depends on what an operand has up to there, as
+            running sums do, how they go along it (`primad.ir.axes.Running`).
     """
 
     adds_rows: Callable[..., range] | None = None
     takes_rows: Callable[..., int] | None = None
     slides: Callable[..., dict[int, Slide]] | None = None
     joins: bool = False
+    running: Callable[..., Running] | None = None
 
 
 class MemoryUse(Struct, frozen=True, kw_only=True):

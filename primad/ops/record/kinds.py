@@ -298,6 +298,7 @@ def custom(
     laws: Sequence[Law] = (),
     consumed: Sequence[Law] = (),
     domain: DomainOfDefinition | None = None,
+    indexing: Indexing = Indexing(),
     memory: MemoryUse = MemoryUse(),
     work: Work = Work(),
     meaning: Callable[..., Any] | None = None,
@@ -321,6 +322,7 @@ def custom(
         laws: constructor identities.
         consumed: laws of ops that have it as an operand (see `primad.ops.record.fields`).
         domain: the values for which it is defined, if it raises an error for others.
+        indexing: which rows or windows it reads or writes (see `primad.ops.record.fields`).
         memory: what its definition can do with memory (see `primad.ops.record.fields`).
         work: what it costs (see `primad.ops.record.fields`).
         meaning: `(numbers, *elements, **params)`, what it is in exact arithmetic (see `primad.ops.record.primitive`).
@@ -344,6 +346,7 @@ def custom(
         ),
         axes=_axes(axes, adapt),
         laws=Laws(own=tuple(laws), consumed=tuple(consumed)),
+        indexing=indexing,
         memory=memory,
         work=work,
         complex=complex,

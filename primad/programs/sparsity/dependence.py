@@ -30,6 +30,8 @@ from primad.programs.sparsity.labels import (
     gathered,
     own,
     reduced,
+    running,
+    spread,
     union,
     widened,
 )
@@ -98,6 +100,10 @@ def _through(node: Node, operands: Sequence[Reached], constants: Constants, size
             moved = _added(node, operands[0], constants, size)
         if moved is not None:
             return [moved]
+    if op.indexing.running is not None:
+        along = op.indexing.running(*[x.type for x in node.inputs], **dict(node.params))
+        others = [() if i == along.operand else x for i, x in enumerate(operands)]
+        return [union([running(operands[along.operand], *along[1:]), *_along_axes(node, others, size)])]
     if op.kind == "multilinear":
         return [union(_times_known(node, i, x, constants, size) for i, x in enumerate(operands) if x)]
     return _along_axes(node, operands, size)
@@ -210,15 +216,9 @@ def _along_axes(node: Node, operands: Sequence[Reached], size: int) -> list[Reac
             if reached:
                 same = [axis for axis, label in enumerate(after) if is_name(label) and label in before]
                 kept = [before.index(after[axis]) for axis in same]
-                parts.append(_spread(reduced(reached, kept, size), same, type))
+                parts.append(spread(reduced(reached, kept, size), same, type.shape))
         results.append(union(parts))
     return results
-
-
-def _spread(reached: Reached, axes: Sequence[int], type: ArrayType) -> Reached:
-    """Return the same for all indices along the axes of an array that it does not have."""
-    shape = [n if axis in axes else 1 for axis, n in enumerate(type.shape)]
-    return tuple([Labels(np.broadcast_to(x.places.reshape(shape), type.shape), x.sets) for x in reached])
 
 
 def _times_known(node: Node, position: int, reached: Reached, constants: Constants, size: int) -> Reached:
@@ -305,7 +305,7 @@ def _through_loop(
         except NotDifferentiableError:  # an op of the body takes no further axis
             pass
     results = [
-        _spread(x, range(1, type.ndim), type)
+        spread(x, range(1, type.ndim), type.shape)
         for x, type in zip(found[behind:], result_types(node.type)[behind:], strict=True)
     ]
     return [*head, *carried, *results]

@@ -8,6 +8,7 @@ value in less memory: they are for a diagonal, which is computed without a list;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -30,20 +31,25 @@ looking takes no longer than an operation of NumPy's."""
 
 
 class Sets:
-    """Sets of elements of an argument.
+    """Sets of elements of an argument, each of which is a range of one list.
+
+    Of two sets that begin at the same place one is a part of the other, as what has been added up by an index of a
+    running sum is a part of what has been by the next: all of them together take the memory of the longest.
 
     Args:
-        starts: where the elements of each begin, and where the last ends.
-        elements: the elements of all, each set's in order.
+        starts: where the elements of each begin.
+        counts: how many elements each has.
+        elements: the list.
     """
 
-    def __init__(self, starts: Array, elements: Array) -> None:
-        self.starts, self.elements = starts, elements
+    def __init__(self, starts: Array, counts: Array, elements: Array) -> None:
+        self.starts, self.counts, self.elements = starts, counts, elements
 
     @cached_property
-    def counts(self) -> Array:
-        """How many elements each has."""
-        return np.diff(self.starts)
+    def _has_parts(self) -> bool:
+        """Whether some that are not empty begin at the same place."""
+        own = np.sort(self.starts[self.counts > 0])
+        return bool((own[1:] == own[:-1]).any())
 
     def of(self, numbers: Array) -> Array:
         """Return the elements of sets of these numbers, one after the other."""
@@ -53,11 +59,22 @@ class Sets:
         found: Array = self.elements[first + np.arange(len(first))]
         return found
 
+    def largest(self, rows: Array, numbers: Array) -> tuple[Array, Array]:
+        """Return sets of rows, given by their numbers, without those that are parts of others of the same row."""
+        if not self._has_parts:
+            return rows, numbers
+        starts, counts = self.starts[numbers], self.counts[numbers]
+        order = np.lexsort((counts, starts, rows))
+        ends = np.ones(len(order), np.bool_)  # whether the next one is of another row, or begins elsewhere
+        ends[:-1] = (np.diff(rows[order]) != 0) | (np.diff(starts[order]) != 0)
+        return rows[order[ends]], numbers[order[ends]]
+
     def same(self, other: Sets | None) -> bool:
         """Say whether others are the same sets with the same numbers."""
         return other is self or (
             other is not None
             and np.array_equal(self.starts, other.starts)
+            and np.array_equal(self.counts, other.counts)
             and np.array_equal(self.elements, other.elements)
         )
 
@@ -136,7 +153,7 @@ def collected(pairs: Iterable[tuple[Array, Array, Sets | None]], count: int, siz
         row, number = row[there], label[there] - 1
         if sets is not None:
             once = np.unique(row.astype(np.int64) * len(sets.counts) + number)
-            row, number = np.divmod(once, max(1, len(sets.counts)))
+            row, number = sets.largest(*np.divmod(once, max(1, len(sets.counts))))
         counts = np.ones_like(number) if sets is None else sets.counts[number]
         room -= int(counts.sum(dtype=np.int64))
         if room < 0:
@@ -163,18 +180,82 @@ def gathered(pairs: Sequence[tuple[Array, Array, Sets | None]], count: int, size
     if found is None:
         return widened([(Labels(label, sets),) for _, label, sets in pairs], shape)
     starts, elements = found
-    counts = np.diff(starts)
+    return _each_own(Sets(starts[:-1], np.diff(starts), elements), shape)
+
+
+def _each_own(sets: Sets, shape: Sequence[int]) -> Reached:
+    """Return what reaches an array, each element of which has a set of its own."""
+    counts, total = sets.counts, len(sets.counts)
     most = int(counts.max(initial=0))
     if most > FEW:
-        places = np.where(counts > 0, np.arange(1, count + 1, dtype=np.int32), np.int32(0))
-        return (Labels(places.reshape(shape), Sets(starts, elements)),)
+        places = np.where(counts > 0, np.arange(1, total + 1, dtype=np.int32), np.int32(0))
+        return (Labels(places.reshape(shape), sets),)
     arrays = []
     for rank in range(most):
-        places = np.zeros(count, np.int32)
+        places = np.zeros(total, np.int32)
         there = counts > rank
-        places[there] = elements[starts[:-1][there] + rank] + 1
+        places[there] = sets.elements[sets.starts[there] + rank] + 1
         arrays.append(Labels(places.reshape(shape)))
     return tuple(arrays)
+
+
+def running(reached: Reached, axis: int, reverse: bool) -> Reached:
+    """Return what reaches the results of an op that goes along an axis: at each index all that has come so far.
+
+    Args:
+        reached: what reaches its operand.
+        axis: the axis.
+        reverse: whether it goes from the end to the start.
+    """
+    found: list[tuple[Array, Array, Array]] = []  # lines, indices along them, and elements
+    shape: tuple[int, ...] = ()
+    for places, sets in reached:
+        moved = np.moveaxis(np.flip(places, axis) if reverse else places, axis, -1)
+        shape = moved.shape
+        line, index = np.nonzero(moved.reshape(-1, shape[-1]))
+        number = moved.reshape(-1, shape[-1])[line, index] - 1
+        found.append((line, index, number) if sets is None else _new_parts(line, index, number, sets))
+    if sum([len(lines) for lines, _, _ in found]) > MOST_ENTRIES:
+        return widened([reached], reached[0].places.shape)
+    if not found:
+        return ()
+    line, index, element = (np.concatenate(x) for x in zip(*found, strict=True))
+    order = np.lexsort((index, element, line))
+    first = np.ones(len(order), np.bool_)  # whether the element has not come in that line before
+    first[1:] = (np.diff(line[order]) != 0) | (np.diff(element[order]) != 0)
+    order = order[first]
+    flat = line[order] * shape[-1] + index[order]
+    order, flat = order[np.argsort(flat, kind="stable")], np.sort(flat)
+    new = np.bincount(flat, minlength=math.prod(shape)).reshape(-1, shape[-1])
+    counts = np.cumsum(new, axis=1)
+    starts = np.cumsum(counts[:, -1]) - counts[:, -1]
+    sets = Sets(np.repeat(starts, shape[-1]), counts.ravel(), element[order].astype(np.int32))
+    turned = [x._replace(places=np.moveaxis(x.places, -1, axis)) for x in _each_own(sets, shape)]
+    return tuple([x._replace(places=np.flip(x.places, axis)) if reverse else x for x in turned])
+
+
+def _new_parts(line: Array, index: Array, number: Array, sets: Sets) -> tuple[Array, Array, Array]:
+    """Return the elements of sets along lines: lines, indices and elements, without those that are parts of others.
+
+    Args:
+        line: the line in which each set is.
+        index: where in the line it is.
+        number: which set it is.
+        sets: all sets.
+    """
+    starts = sets.starts[number]
+    order = np.lexsort((index, starts, line))
+    line, index, starts = line[order], index[order], starts[order]
+    ends = starts + sets.counts[number][order]
+    begins = np.ones(len(order), np.bool_)  # whether sets of another line, or that begin elsewhere, come from here on
+    begins[1:] = (np.diff(line) != 0) | (np.diff(starts) != 0)
+    group = np.cumsum(begins) * (len(sets.elements) + 1)
+    until = np.maximum.accumulate(group + ends)
+    known = np.where(begins, starts, np.roll(until, 1) - group)
+    counts = np.maximum(ends - known, 0)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    found = sets.elements[np.repeat(known, counts) + within]
+    return np.repeat(line, counts), np.repeat(index, counts), found
 
 
 def widened(parts: Iterable[Reached], shape: Sequence[int]) -> Reached:
@@ -187,7 +268,9 @@ def widened(parts: Iterable[Reached], shape: Sequence[int]) -> Reached:
     elements = np.unique(np.concatenate(found))
     if not len(elements):
         return ()
-    return (Labels(np.broadcast_to(np.int32(1), tuple(shape)), Sets(np.array([0, len(elements)]), elements)),)
+    return (
+        Labels(np.broadcast_to(np.int32(1), tuple(shape)), Sets(np.array([0]), np.array([len(elements)]), elements)),
+    )
 
 
 def bounded(reached: Reached, size: int) -> Reached:
@@ -231,6 +314,12 @@ def reduced(reached: Reached, kept: Sequence[int], size: int) -> Reached:
         count = int(np.prod(shape, dtype=np.int64))
         found.append(gathered(several, count, size, shape))
     return union(found)
+
+
+def spread(reached: Reached, axes: Sequence[int], shape: Sequence[int]) -> Reached:
+    """Return the same for all indices along those axes of an array of a shape that are not among these."""
+    own = [n if axis in axes else 1 for axis, n in enumerate(shape)]
+    return tuple([Labels(np.broadcast_to(x.places.reshape(own), tuple(shape)), x.sets) for x in reached])
 
 
 def both_ways(starts: Array, columns: Array, size: int) -> tuple[Array, Array]:

@@ -137,6 +137,26 @@ def check_rows(trial: Trial) -> How | None:
     return "tested"
 
 
+def check_running(trial: Trial) -> How | None:
+    """An element of the operand along which an op goes is seen in the results from its index on, and in no others."""
+    if trial.op.indexing.running is None:
+        return None
+    types = [operand.type for operand in trial.example.operands]
+    operand, axis, reverse = trial.op.indexing.running(*types, **trial.example.params)
+    (before,) = trial.results(trial.operands(trial.values))
+    for place in np.ndindex(types[operand].shape):
+        values = [*trial.values]
+        values[operand] = np.array(values[operand])
+        values[operand][place] += 1
+        (after,) = trial.results(trial.operands(values))
+        index = [slice(i, i + 1) for i in place]
+        index[axis] = slice(0, place[axis] + 1) if reverse else slice(place[axis], None)
+        expected = np.array(before)
+        expected[tuple(index)] = after[tuple(index)]
+        close(f"{trial.where()}: results before and beside the element {place}", expected, after, trial)
+    return "tested"
+
+
 def _summed(program: Program) -> Program:
     """Return the program that sums the only output of another over its first axis."""
     return program_of(program.in_types, lambda *xs: [ops.sum(out, axes=(0,)) for out in inline(program, xs)])

@@ -15,7 +15,7 @@ from primad.transforms import jvp, lower, transpose, vjp
 from primad.transforms.lowering import without_calls
 from primad.transforms.reverse import transposed_program
 from primad.verify.cases.case_table import cases
-from primad.verify.checks.axis_checks import check_axis_map, check_batching, check_rows, check_sum
+from primad.verify.checks.axis_checks import check_axis_map, check_batching, check_rows, check_running, check_sum
 from primad.verify.checks.decide import Wrong, decide
 from primad.verify.checks.memory_checks import check_memory
 from primad.verify.checks.trial import STEP_DIGITS, Trial, close, is_float, listed, run_floats
@@ -293,6 +293,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("axis map", check_axis_map),
     ("sum over directions", check_sum),
     ("rows at indices", check_rows),
+    ("elements that have come", check_running),
     ("memory", check_memory),
 )
 """What is checked of every record, in the order of the table."""

@@ -384,10 +384,15 @@ def test_lists_that_are_the_same() -> None:
         assert listed != other
     for other in (Known({0: others}), Known({1: numbers}), "i", None, listed):
         assert known != other
-    starts = np.array([0, 2, 3])
-    sets = Sets(starts, numbers)
-    assert sets.same(sets) and sets.same(Sets(starts.copy(), numbers.copy()))
-    for other in (None, Sets(starts, others), Sets(np.array([0, 1, 3]), numbers)):
+    starts, counts = np.array([0, 2]), np.array([2, 1])
+    sets = Sets(starts, counts, numbers)
+    assert sets.same(sets) and sets.same(Sets(starts.copy(), counts.copy(), numbers.copy()))
+    for other in (
+        None,
+        Sets(starts, counts, others),
+        Sets(starts - starts, counts, numbers),
+        Sets(starts, counts // counts, numbers),
+    ):
         assert not sets.same(other)
 
 
@@ -418,7 +423,7 @@ def test_limits_are_the_most_that_is_followed(monkeypatch: pytest.MonkeyPatch) -
     program, values = lower(traced.hoisted()), [X, *traced.source_values]
     entries = np.count_nonzero(BANDED)
     assert [counts("MOST_ENTRIES", dependence, entries - i) for i in (0, 1)] == [entries, 144]
-    two = Labels(np.ones(3, np.int32), Sets(np.array([0, 2]), np.arange(2, dtype=np.int32)))
+    two = Labels(np.ones(3, np.int32), Sets(np.array([0]), np.array([2]), np.arange(2, dtype=np.int32)))
     for reached, number in ((own((3,)), 3), ((two,), 6), ((*own((3,)), two), 9)):
         for limit, some in ((number, True), (number - 1, False)):
             monkeypatch.setattr(labels, "MOST_ENTRIES", limit)
