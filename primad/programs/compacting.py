@@ -6,6 +6,7 @@ Most programs are too short for either: what looks for it is loaded when a long 
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from primad import ops
 from primad.ir.array_types import ArrayType
@@ -14,6 +15,9 @@ from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
 from primad.ops.record.primitive import project
 from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
+
+if TYPE_CHECKING:
+    from primad.programs.packing.scalar_groups import Levels
 
 FILLED_FROM = 2**18
 """Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than
@@ -30,13 +34,18 @@ def compact(program: Program) -> Program:
         return program
     from primad.programs.rerolling.rerolled_loops import rolled  # its loops are made of programs that are packed
 
-    if not _is_long_chain(program):
-        made = packed(program, FEWEST_NODES)
-        if made is not program and len(made.nodes) < FEWEST_NODES:
+    levels = None if _is_long_chain(program) else _levels_of(program)
+    made = None
+    if levels is not None and levels.fewest_nodes <= FEWEST_NODES:
+        made = _with_arrays(program, levels)
+        if len(made.nodes) < FEWEST_NODES:
             return made
     found = rolled(program)
-    made = packed(found)
-    return found if made is found else rolled(made)
+    if found is not program or levels is None:
+        levels, made = _levels_of(found), None
+    if levels is None:
+        return found
+    return rolled(made or _with_arrays(found, levels))
 
 
 def _may_hold_loops(program: Program) -> bool:
@@ -57,7 +66,7 @@ def _computes(node: Node) -> bool:
 def _is_long_chain(program: Program) -> bool:
     """Say whether so many ops follow on each other that no ops on arrays make them few.
 
-    Sums do not count, of which a chain may be one op.
+    Sums do not count, of which a chain may be one op. Each op on arrays takes what is gathered for it, by another op.
     """
     if len(program.nodes) < FEWEST_NODES:
         return False
@@ -66,23 +75,31 @@ def _is_long_chain(program: Program) -> bool:
         before = max([length[x] for x in node.inputs if x in length], default=0)
         counts = not isinstance(node.op, Leaf) and node.op.kind != "linear"
         length[node] = before + counts
-        if length[node] >= FEWEST_NODES:
+        if 2 * length[node] > FEWEST_NODES:
             return True
     return False
 
 
-def packed(program: Program, most: int | None = None) -> Program:
-    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few.
+def packed(program: Program) -> Program:
+    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few."""
+    levels = _levels_of(program)
+    return program if levels is None else _with_arrays(program, levels)
 
-    Args:
-        program: the program.
-        most: nodes of what is of any use; where there are more, the program itself may come back.
-    """
+
+def _levels_of(program: Program) -> Levels | None:
+    """Return what of a program can be computed together; None where that is too little to be worth it."""
     if len(program.nodes) < FEWEST_NODES:
-        return program
-    from primad.programs.packing.packing import packed as found  # loads when it is called
+        return None
+    from primad.programs.packing.packing import levels_of  # loads when it is called
 
-    return found(program, most)
+    return levels_of(program)
+
+
+def _with_arrays(program: Program, levels: Levels) -> Program:
+    """Return a program that computes together what can be."""
+    from primad.programs.packing.packing import with_arrays  # loads when it is called
+
+    return with_arrays(program, levels)
 
 
 def with_single_numbers(program: Program) -> Program:

@@ -27,20 +27,13 @@ from primad.system.quantities import several
 from primad.transforms.lowering import finish
 
 
-def packed(program: Program, most: int | None = None) -> Program:
-    """Return a program whose scalar ops of one form are ops on arrays; the program itself if they are few.
+def levels_of(program: Program) -> Levels | None:
+    """Return what of a program can be computed together; None where that is too little, or is to stay as it is."""
+    return None if LOCAL in LEFT_OUT.get() else groups_of(program)
 
-    Args:
-        program: the program.
-        most: nodes of what is of any use; where there are more, the program itself may come back.
-    """
-    if LOCAL in LEFT_OUT.get():
-        return program
-    levels = groups_of(program)
-    if levels is None:
-        return program
-    if most is not None and 2 * sum(map(len, levels.groups.values())) > most:  # most groups are gathered and computed
-        return program
+
+def with_arrays(program: Program, levels: Levels) -> Program:
+    """Return a program that computes together what was found to do the same to different numbers."""
     made = _Packing(program, levels).program()
     count = sum(map(len, levels.groups.values()))
     made.notes = (*program.notes, f"{several(levels.count, 'scalar op')} are {several(count, 'op')} on arrays")

@@ -58,6 +58,11 @@ class Levels(Struct, frozen=True):
     level_of: dict[Node, int]
     count: int
 
+    @property
+    def fewest_nodes(self) -> int:
+        """Nodes that compute the groups at least, of which most take what another gathers for them."""
+        return 2 * sum(map(len, self.groups.values()))
+
 
 def groups_of(program: Program) -> Levels | None:
     """Return what can be computed together; None where that is too little to be worth it."""
