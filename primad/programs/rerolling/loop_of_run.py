@@ -26,7 +26,7 @@ from primad.programs.rerolling.frames import Frames, NoFrames
 from primad.programs.rerolling.joined_carries import JoinedCarries
 from primad.programs.rerolling.moved_parts import lengthened
 from primad.programs.rerolling.node_sequences import is_one_number, same_value
-from primad.programs.rerolling.repeated_runs import Period
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period
 from primad.programs.rerolling.stacked_rows import Rebuilt, row_of
 from primad.programs.rerolling.taken_elements import is_repeated
 from primad.recording.traced_array import TracedArray, lift
@@ -60,6 +60,8 @@ class LoopOfRun:
     Attributes:
         period: the same.
         refused: why there is no loop; empty if there is one.
+        ends_apart: whether others take a result of an op with several from the last step, which no step takes: there is
+            a loop of the steps before.
     """
 
     def __init__(
@@ -76,6 +78,9 @@ class LoopOfRun:
         self._find_operands()
         self.users = self._used_outside(used)
         self.refused = self._hindrance()
+        several = [(r, x) for (r, _), x in self.carried.items() if self._has_several(r)]
+        last = bool(several) and all(x is None for _, x in several) and not any(map(self._has_several, self.stacked))
+        self.ends_apart = last and period.steps > FEWEST_STEPS
 
     def _hindrance(self) -> str:
         """Return why the run has to stay as it is, or had better."""
@@ -84,14 +89,17 @@ class LoopOfRun:
         except NoFrames as why:
             return str(why)
         carried = [self.period.nodes[self.first[r]] for r, _ in self.carried]
-        stacked = [self.period.nodes[self.first[r]] for r in self.stacked]
-        if any(isinstance(node.type, TupleType) for node in (*carried, *stacked)):
+        if any(map(self._has_several, [*[r for r, _ in self.carried], *self.stacked])):
             return "a step takes what an op with several results computed in the one before"
         large = sum(node.type.nbytes for node in carried) > SMALL
         few = self.period.length * self.period.steps <= MOST_OPS
         if large and few and not self.period.changing and self._run_in_tiles():
             return f"they carry more than {size(SMALL)}, and up to {MOST_OPS} ops run in tiles"
         return ""
+
+    def _has_several(self, r: int) -> bool:
+        """Say whether a node of the step has several results."""
+        return isinstance(self.period.nodes[self.first[r]].type, TupleType)
 
     def add(self, mapping: Rebuilt, trace: Trace) -> None:
         """Build the loop, of what became of the nodes before it, and say what became of its own that are used."""

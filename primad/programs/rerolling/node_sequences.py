@@ -19,6 +19,9 @@ from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value,
 FIRST_LOOK = 256
 """Nodes that are compared at once; four times as many each time that all are equal. Chosen: wrong guesses end early."""
 
+MIXING = 1_000_003
+"""What the number of a form is multiplied by for each operand. Chosen: a prime, so that few forms share a number."""
+
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -29,7 +32,7 @@ class NodeSequence:
         nodes: those that are neither leaves nor rows of them or of the sources.
         changing: whether lengths and params of integers count for nothing.
         left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
-            the same run share: they are rows of one array when the run is a loop.
+            the same run share: they are rows of one array when the run is a loop, and so are views of them.
 
     Attributes:
         nodes, changing: the same.
@@ -81,7 +84,10 @@ class NodeSequence:
 
     def _row_kind(self, x: Node) -> tuple[Any, ...]:
         left = self._left.get(x)
-        return _row_kind(x, self.changing) if left is None else (left, x.type)
+        if left is not None:
+            return left, x.type
+        op, type, source = _row_kind(x, self.changing)
+        return op, type, self._left.get(source, source)
 
     def _agree(self, i: int, k: int, x: int, y: int) -> bool:
         """Say whether values from outside that are alike do the same where a node's rules look at a number."""
@@ -96,6 +102,19 @@ class NodeSequence:
         kinds: dict[object, int] = {}
         others = self._others
         return np.array([kinds.setdefault(self._row_kind(x), len(kinds)) for x in others], np.int64)
+
+    @cached_property
+    def forms(self) -> Places:
+        """The same number for nodes of one kind whose operands are of the same kinds, or alike if from outside."""
+        inside = self.operands >= 0
+        found = self.kinds.copy()
+        kinds = np.empty_like(self.operands)
+        kinds[inside] = self.kinds[self.operands[inside]]
+        kinds[~inside] = -1 - self._row_kinds[-1 - self.operands[~inside]]
+        for k in range(self.count.max(initial=0)):
+            own = np.flatnonzero(self.count > k)
+            found[own] = MIXING * found[own] + kinds[self.first[own] + k]
+        return found
 
     @cached_property
     def _reads_numbers(self) -> Any:

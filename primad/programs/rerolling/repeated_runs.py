@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from primad.ir.array_types import TupleType
-from primad.ir.node import Leaf, Node
+from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
 from primad.programs.rerolling.first_steps import FirstSteps
 from primad.programs.rerolling.last_step import LastStep
@@ -70,18 +70,18 @@ class Period(Struct, frozen=True):
         return 2 * self.length * self.steps > len(self.nodes)
 
 
-def own_nodes(program: Program, sources: Collection[Node], of_loops: bool = False) -> list[Node]:
+def own_nodes(ops: Sequence[Node], sources: Collection[Node], of_loops: bool = False) -> list[Node]:
     """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources.
 
     Args:
-        program: the program.
+        ops: all nodes but the leaves, in order.
         sources: computed arrays.
         of_loops: whether rows that are gathered are left out too: the loops of several steps may take the same.
     """
     outside, found = set(sources), list[Node]()
-    for node in sorted(program.nodes, key=attrgetter("index")):
-        is_row = isinstance(node.op, Leaf) or node.op.memory.views or (of_loops and is_gathered(node))
-        if is_row and outside.issuperset(node.inputs):
+    for node in ops:
+        is_row = node.op.memory.views or (of_loops and is_gathered(node))
+        if is_row and all(isinstance(x.op, Leaf) or x in outside for x in node.inputs):
             outside.add(node)
         else:
             found.append(node)
@@ -94,18 +94,62 @@ class Sequences:
     Args:
         program: the program.
         of_loops: whether rows that are gathered are left out too.
+
+    Attributes:
+        ops: all nodes but the leaves, in order.
     """
 
     def __init__(self, program: Program, of_loops: bool = False) -> None:
-        self._program, self._of_loops = program, of_loops
+        self.ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
+        self._of_loops = of_loops
+        self._before = _before_loops(self.ops) if of_loops else {}
         self._known: dict[frozenset[Node], NodeSequence] = {}
 
     def of(self, sources: Collection[Node]) -> NodeSequence:
         """Return the nodes that are no rows of computed sources either."""
         outside = frozenset(sources)
         if outside not in self._known:
-            self._known[outside] = NodeSequence(own_nodes(self._program, outside, self._of_loops), False)
+            self._known[outside] = NodeSequence(self.own_nodes(outside), False, self._before)
         return self._known[outside]
+
+    def own_nodes(self, sources: Collection[Node]) -> list[Node]:
+        """Return the nodes in order that are neither leaves nor rows of them or of sources."""
+        ops = [node for node in self.ops if node not in self._before] if self._before else self.ops
+        return own_nodes(ops, {*sources, *self._before}, self._of_loops)
+
+    def reorder(self, moved: Sequence[tuple[Node, Node]]) -> None:
+        """Take ops right behind others, as far as these do not need them: of each the one behind which it stands."""
+        place: dict[Node, tuple[int, ...]] = {node: (i,) for i, node in enumerate(self.ops)}
+        for node, before in moved:
+            place[node] = (*place[before], 1)
+        order: dict[Node, None] = {}
+        for node in sorted(self.ops, key=place.__getitem__):
+            stack = [node]
+            while stack:
+                missing = [x for x in stack[-1].inputs if x not in order and x in place]
+                if missing:
+                    stack += missing
+                else:
+                    order[stack.pop()] = None
+        self.ops = list(order)
+        self._known = {}
+
+
+def _before_loops(ops: Sequence[Node]) -> dict[Node, int]:
+    """Return what many loops take from before the first of them, a value of one kind each, with a number of the kind.
+
+    As the ends of a table's rows, they are rows of one array for a loop around the loops.
+    """
+    loops = [i for i, node in enumerate(ops) if node.op.programs.called]
+    if len(loops) < FEWEST_STEPS:
+        return {}
+    early = {x for node in ops[: loops[1]] if not (node.op.memory.views or is_joined(node)) for x in node.inputs}
+    late = {x for node in ops[loops[1] :] for x in node.inputs} - early
+    of: dict[object, list[Node]] = {}
+    for node in ops[: loops[0]]:
+        if node in late and not node.op.memory.views and not isinstance(node.type, TupleType):
+            of.setdefault((node.op, params_key(node.params)), []).append(node)
+    return {node: kind for kind, nodes in enumerate(of.values()) if len(nodes) >= FEWEST_STEPS for node in nodes}
 
 
 def period_of(
@@ -117,14 +161,14 @@ def period_of(
         program: the program.
         changing: whether lengths and params of integers may change from step to step.
         of_loops: whether steps that have loops of their own are worth one however few nodes they are.
-        known: its sequences, unless lengths may change; they are made if there are none.
+        known: its sequences; they are made if there are none.
     """
     if len(program.nodes) < FEWEST_NODES and not of_loops:
         return None
     outside, known = sources(program), known or Sequences(program, of_loops)
     while True:
-        sequence = NodeSequence(own_nodes(program, outside, of_loops), True) if changing else known.of(outside)
-        found = _longest_of(sequence, _ops_in_order(program), of_loops)
+        sequence = NodeSequence(known.own_nodes(outside), True) if changing else known.of(outside)
+        found = _longest_of(sequence, known.ops, of_loops)
         if not outside:
             return found
         if found is None:
@@ -168,18 +212,14 @@ def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
         places = [*range(run.start, run.start + run.length)] * run.steps
         left.update(zip(nodes[run.start : run.end], places, strict=True))
     done = set(nodes[:end])
-    ops = [node for node in _ops_in_order(program) if node.index >= rest[0].index and node not in done]
+    ops = [node for node in Sequences(program).ops if node.index >= rest[0].index and node not in done]
     found = _longest_of(NodeSequence(rest, False, left), ops, of_loops=False)
     if found is None:
         return None
     return Period([*nodes[:end], *found.nodes], end + found.start, found.length, found.steps)
 
 
-def _ops_in_order(program: Program) -> list[Node]:
-    return sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
-
-
-def _longest_of(sequence: NodeSequence, ops: list[Node], of_loops: bool) -> Period | None:
+def _longest_of(sequence: NodeSequence, ops: Sequence[Node], of_loops: bool) -> Period | None:
     """Return the longest run among nodes; `ops` are all of the program among which these are, in order."""
     nodes = sequence.nodes
     best = 0, 0, 1
@@ -205,7 +245,7 @@ def _longest_of(sequence: NodeSequence, ops: list[Node], of_loops: bool) -> Peri
     turned = None if sequence.changing else _joins_early(sequence, start, end, lag)
     if turned is not None:
         place = dict(zip(turned, sorted([node.index for node in turned]), strict=True))
-        ops.sort(key=lambda node: place.get(node, node.index))
+        ops = sorted(ops, key=lambda node: place.get(node, node.index))
         again, stop = sequence.reordered(turned), end - (end - start) % lag
         stop += again.count_equal(stop, len(turned), lag, stop - lag)
         other = _with_first_steps(again, ops, start, stop, lag)

@@ -15,9 +15,10 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.grown_arrays import one_by_one
+from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after, sources
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.runtime.failure import nearest_line
@@ -42,6 +43,9 @@ def rolled(program: Program) -> Program:
     nested = False  # whether there are many loops now, which may be steps of another one
     for _ in range(MOST_ROLLED):
         known = Sequences(program, nested)
+        late = [] if program.trace.several else late_ops(known.of(sources(program)))  # results of one op stay together
+        if late:
+            known.reorder(late)
         runs = runs_in_rows(program, nested, known)
         source, period = program, None
         if not nested and _follow_closely(runs):
@@ -111,7 +115,10 @@ def _loops(program: Program, runs: Sequence[Period]) -> list[LoopOfRun]:
     last = {x: i for i, node in enumerate(nodes[behind:], behind) for x in node.inputs}
     last.update(dict.fromkeys(program.outputs, len(nodes)))
     used = sorted([(place[x], i) for x, i in last.items() if x in place])
-    return [LoopOfRun(program, period, place, used) for period in runs]
+    found = [LoopOfRun(program, period, place, used) for period in runs]
+    if not any(loop.ends_apart for loop in found):
+        return found
+    return _loops(program, [replace(each.period, steps=each.period.steps - each.ends_apart) for each in found])
 
 
 def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:

@@ -7,16 +7,16 @@ rows are short steps, which may be a loop themselves.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.ir.node import Leaf, Node
+from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.last_step import LastStep
 from primad.programs.rerolling.node_sequences import NodeSequence
 from primad.programs.rerolling.repeated_runs import (
     FEWEST_STEPS,
@@ -46,7 +46,7 @@ def runs_in_rows(program: Program, of_loops: bool = False, known: Sequences | No
         return []
     outside, known = sources(program), known or Sequences(program, of_loops)
     while True:
-        found = _runs(program, known.of(outside).looking(FEWEST_STEPS), of_loops)
+        found = _runs(known.ops, known.of(outside).looking(FEWEST_STEPS), of_loops)
         if not found or not outside:
             return found
         before = set(found[0].nodes[: found[0].start])
@@ -55,30 +55,29 @@ def runs_in_rows(program: Program, of_loops: bool = False, known: Sequences | No
         outside &= before
 
 
-def _runs(program: Program, sequence: NodeSequence, of_loops: bool) -> list[Period]:
-    """Return the runs among the nodes of a program; none if they are not most of these."""
+def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[Period]:
+    """Return the runs among nodes; none if they are not most of these. `ops` are all of the program, in order."""
     lag, equal = _shortest(sequence)
     if len(equal) < FEWEST_STEPS:
         return []
-    ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
-    places = [node.index for node in ops]
+    place = {node: i for i, node in enumerate(ops)}
     nodes: list[Node] = []
     runs: list[tuple[int, int]] = []
+    done = 0
     for start, end in equal:
-        done = len(nodes)
         start += max(0, -((start - done) // lag)) * lag
         if end - start < FEWEST_STEPS * lag:
             continue
-        between = ops[
-            bisect_left(places, sequence.nodes[done].index) : 1 + bisect_left(places, sequence.nodes[end - 1].index)
-        ]
+        between = ops[place[sequence.nodes[done]] : 1 + place[sequence.nodes[end - 1]]]
         own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, _is_alike)
-        nodes += own
         inside = set(own[begin:])
-        if not inside.isdisjoint(sequence.taken_from_afar(start, end, lag)):
-            continue
-        if steps >= FEWEST_STEPS:
-            runs.append((done + begin, steps))
+        alone = inside.isdisjoint(sequence.taken_from_afar(start, end, lag))
+        if alone and runs and steps == runs[-1][1] - 1:
+            own, end, steps = _with_last_step(sequence, own, range(begin, begin + steps * lag), end, lag)
+        if alone and steps >= FEWEST_STEPS:
+            runs.append((len(nodes) + begin, steps))
+        nodes += own
+        done = end
     lengths = Counter([steps for _, steps in runs])
     if 2 * max(lengths.values(), default=0) < len(runs):  # loops of so many lengths are no steps of a loop
         return []
@@ -87,8 +86,38 @@ def _runs(program: Program, sequence: NodeSequence, of_loops: bool) -> list[Peri
     fewest = 0 if long else repeated_runs.FEWEST_NODES
     if len(runs) < FEWEST_STEPS or total < max(fewest, len(sequence.nodes) // 2):
         return []
-    nodes += sequence.nodes[len(nodes) :]
+    nodes += sequence.nodes[done:]
     return [Period(nodes, start, lag, steps) for start, steps in runs]
+
+
+def _with_last_step(
+    sequence: NodeSequence, own: Sequence[Node], run: range, end: int, lag: int
+) -> tuple[list[Node], int, int]:
+    """Return a run with its last step, which lacks what nobody uses, as in the last of many rows.
+
+    Args:
+        sequence: the nodes.
+        own: the nodes of the run, and those around it.
+        run: which of them are those of the run.
+        end: where what comes after them begins.
+        lag: nodes of a step.
+
+    Returns:
+        The nodes, with those of the last step; where what comes after them begins; and how many steps there are.
+    """
+    behind = [*own[run.stop :], *sequence.nodes[end : end + 2 * lag]]
+    later = set(behind)
+
+    def alike(x: Node, y: Node) -> bool:
+        return _is_alike(x, y) and y not in later
+
+    found = LastStep([*own[: run.stop], *behind], run.start, run.stop, lag, alike).among()
+    if found is None:
+        return list(own), end, len(run) // lag
+    last = set(found[run.stop : run.stop + lag])
+    taken = max(len(own) - run.stop, 1 + max([i for i, node in enumerate(behind) if node in last]))
+    nodes = [*found[: run.stop + lag], *[node for node in behind[:taken] if node not in last]]
+    return nodes, end + taken - len(own) + run.stop, len(run) // lag + 1
 
 
 def _shortest(sequence: NodeSequence) -> tuple[int, list[tuple[int, int]]]:

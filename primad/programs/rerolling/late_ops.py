@@ -1,0 +1,46 @@
+"""Ops that were recorded later than others of their form, moved to where the others stand.
+
+An expression that two cells of a table share is recorded once, by the first of them: by the next cell of the
+row, and at the end of a row by a cell of the row below. So the last cells of all rows would differ from the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from primad.ir.node import Node
+from primad.programs.rerolling.node_sequences import NodeSequence
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
+
+MOST_LATE = 0.25
+"""Part of the ops of one form that may be late. Chosen: those at the ends of rows of four cells."""
+
+
+def late_ops(sequence: NodeSequence) -> list[tuple[Node, Node]]:
+    """Return ops that are late, in order, each with the op behind which others of its form stand; none if few are.
+
+    An op is as far from the last of what it takes as it is late. Where nearly all of a form are equally far from it,
+    the others are late if they are further away by some steps, or if what they are so far from is late.
+    """
+    own = np.flatnonzero(sequence.count)
+    latest = np.maximum.reduceat(sequence.operands, sequence.first[own])
+    own, latest = own[latest >= 0], latest[latest >= 0]
+    far = own - latest
+    which = np.array([sequence.taken(i).index(x) for i, x in zip(own.tolist(), latest.tolist(), strict=True)], np.int64)
+    forms = sequence.forms[own]
+    order = np.lexsort((far, forms))
+    own, latest, far, which = own[order], latest[order], far[order], which[order]
+    first = np.flatnonzero(np.diff(forms[order], prepend=-1 - forms[order[:1]]))
+    count = np.diff(first, append=len(order))
+    most = first + ((1 - MOST_LATE) * (count - 1)).astype(int)
+    good = np.repeat((count >= FEWEST_STEPS) & (far[most] == far[first]) & (which[most] == which[first]), count)
+    usual, operand = np.repeat(far[first], count), np.repeat(which[first], count)
+    behind = np.full(len(sequence.nodes), -1)
+    late = good & (far > FEWEST_STEPS * (1 + usual))
+    before = latest
+    while late.any():
+        behind[own[late]] = before[late] + usual[late] - 1
+        late = good & (far == usual) & (which == operand) & (behind[latest] >= 0) & (behind[own] < 0)
+        before = behind[latest]
+    found = np.flatnonzero(behind >= 0).tolist()
+    return [(sequence.nodes[i], sequence.nodes[behind[i]]) for i in found] if len(found) >= FEWEST_STEPS else []
