@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from primad.pde.fields.field_refusals import called
 from primad.pde.fields.named_fields import TIME, Field, FieldAt
+from primad.pde.fields.values_elsewhere import columns_elsewhere
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
 
@@ -25,16 +26,29 @@ class GivenField(FieldAt):
         of: the domain whose coordinates there are.
         take: gives the derivatives.
         shape: of the points.
+        elsewhere: returns what gives the derivatives at a place, a mapping of coordinates; None where they are not
+            known elsewhere.
     """
 
-    def __init__(self, name: str, of: Domain, take: Take, shape: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        of: Domain,
+        take: Take,
+        shape: tuple[int, ...] = (),
+        elsewhere: Callable[[Mapping[str, Any]], Take] | None = None,
+    ) -> None:
+        self._of, self._elsewhere = of, elsewhere
         self.field = Field(lambda *point: point[0], of.names, space=space_of(of), time=time_of(of) or TIME)
         self.component, self.shape_of_points, self._name, self._take = None, shape, name, take
         self._known = {}
 
     def __call__(self, *arguments: Any, **named: Any) -> FieldAt:
-        """Raise: values elsewhere are not known."""
-        raise called()
+        """Return the unknown elsewhere, or raise where it is not known there."""
+        if self._elsewhere is None:
+            raise called()
+        place = columns_elsewhere(self, arguments, named)
+        return GivenField(self._name, self._of, self._elsewhere(place), self.shape_of_points, self._elsewhere)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -30,9 +30,18 @@ class Quadrature:
         used: how many integrals were computed.
         places: at how many other places fields were asked.
         depth: how many integrals the one that is computed lies in.
+        written: what integrals are instead, a function of (integrand, low, high): where formulas are written down.
     """
 
-    def __init__(self, nodes: int = NODES, times: int = 1, ends: bool = False, members: int = 0) -> None:
+    def __init__(
+        self,
+        nodes: int = NODES,
+        times: int = 1,
+        ends: bool = False,
+        members: int = 0,
+        written: Callable[[Callable[[Any], Any], Any, Any], Any] | None = None,
+    ) -> None:
+        self.written = written
         self.nodes, self.times, self.ends, self.members = nodes, times, ends, members
         self.used = self.places = self.depth = 0
 
@@ -100,6 +109,8 @@ def integral(function: Callable[[Any], Any], low: Any, high: Any, points: int | 
         with integrating(Quadrature()):
             return integral(function, low, high, points)
     low, high = _limit(low), _limit(high)
+    if how.written is not None:
+        return how.written(function, low, high)
     own = how.depth + 1
     if max(pnp.ndim(low), pnp.ndim(high)) > own:
         raise ShapeError(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primad.errors import PrimadError
+from primad.numpy.shapes.creation import asarray
 from primad.numpy.shapes.shaping import stack
 from primad.pde.equations.symbolic_equations import Equation
 from primad.pde.fields.field_display import mathml
-from primad.pde.fields.given_fields import GivenField
+from primad.pde.fields.given_fields import GivenField, Take
+from primad.pde.fields.integrals import Quadrature, integrating
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.domains import Domain
 from primad.pde.problem.named_arguments import by_name
@@ -34,6 +38,9 @@ def is_symbolic(equation: Any) -> bool:
 def formulas(function: Function, domain: Domain, unknowns: Sequence[str], numbers: Mapping[str, Any]) -> list[Any]:
     """Return what a function of unknowns, coordinates and numbers by name returns, as SymPy's expressions.
 
+    The function is called twice: with numbers, to see which derivatives, values elsewhere and integrals it asks for;
+    and recorded, where what it asked for are arguments, and places, limits and integrands are further results.
+
     Args:
         function: of an equation.
         domain: whose coordinates there are.
@@ -45,37 +52,117 @@ def formulas(function: Function, domain: Domain, unknowns: Sequence[str], number
     """
     from primad.symbolic.program_formulas import to_sympy  # loads when it is called, with SymPy
 
-    coordinates = domain.names
-    single = [name for name in (*coordinates, *numbers) if np.ndim(numbers.get(name, 0)) == 0]
+    single = [name for name in (*domain.names, *numbers) if np.ndim(numbers.get(name, 0)) == 0]
     symbols = {name: sympy.Symbol(name, real=True) for name in single}
-    point = [symbols[name] for name in coordinates]
-    used: dict[tuple[str, tuple[str, ...]], Any] = {}
 
-    def noted(name: str, along: tuple[str, ...]) -> Any:
-        if name:
-            used.setdefault((name, along), sympy.Dummy(f"{name}_{''.join(along)}", real=True))
-        return 0.5
+    def called(values: Mapping[str, Any], slots: Slots) -> Any:
+        with integrating(Quadrature(written=slots.integral)):
+            fields = {
+                name: GivenField(name, domain, slots.taken(values), elsewhere=slots.elsewhere) for name in unknowns
+            }
+            points = stack([values[name] for name in domain.names])
+            result = by_name(function, {**numbers, **values, **fields, "points": points})
+            return tree.map(_plain, result)
 
-    def called(values: Mapping[str, Any], take: Callable[[str, tuple[str, ...]], Any]) -> Any:
-        fields = {name: GivenField(name, domain, take) for name in unknowns}
-        points = stack([values[name] for name in coordinates])
-        result = by_name(function, {**numbers, **values, **fields, "points": points})
-        return tree.map(lambda leaf: leaf.value if isinstance(leaf, FieldAt) else leaf, result)
-
-    called(dict.fromkeys(symbols, 0.5), noted)
-    keys = list(used)
+    called(dict.fromkeys(symbols, 0.5), asked := Slots([]))
+    dummies = [sympy.Dummy(slot.label, real=True) for slot in asked.slots]
 
     def recorded(*given: Any) -> Any:
-        values = dict(zip(symbols, given, strict=False))
-        atoms = dict(zip(keys, given[len(symbols) :], strict=True))
-        return called(values, lambda name, along: atoms[name, along] if name else values[along[0]])
+        slots = Slots(given[len(symbols) :])
+        result = called(dict(zip(symbols, given, strict=False)), slots)
+        return result, [list(slot.told) for slot in slots.slots]
 
-    leaves = tree.leaves(to_sympy(recorded, *symbols.values(), *used.values()))
-    written = {}
-    for (name, along), dummy in used.items():
-        base = sympy.Function(name)(*point)
-        written[dummy] = base.diff(*[symbols[c] for c in along]) if along else base
-    return [sympy.sympify(leaf).xreplace(written) for leaf in leaves]
+    result, told = to_sympy(recorded, *symbols.values(), *dummies)
+    point = [symbols[name] for name in domain.names]
+    meant: dict[Any, Any] = {}
+    for dummy, slot, parts in zip(dummies, asked.slots, told, strict=True):
+        meant[dummy] = slot.formula(point, dummies, parts)
+    return [_replaced(sympy.sympify(leaf), meant) for leaf in tree.leaves(result)]
+
+
+def _replaced(formula: Any, meant: Mapping[Any, Any]) -> Any:
+    """Return a formula with what symbols mean in their place, and in the place of those in what they mean."""
+    while formula.free_symbols & {dummy for dummy, wanted in meant.items() if wanted is not dummy}:
+        formula = formula.xreplace({dummy: wanted for dummy, wanted in meant.items() if wanted is not dummy})
+    return formula
+
+
+@dataclass
+class Slot:
+    """A number that a function asked for: a derivative, a variable of an integral, or an integral.
+
+    Attributes:
+        label: how it is called.
+        formula: returns what it means: of the point's symbols, those in the places of all slots, and the formulas of
+            `told`.
+        told: what else is to be recorded of it: the place of a value, or an integrand and its limits.
+    """
+
+    label: str
+    formula: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any]
+    told: tuple[Any, ...] = ()
+
+
+class Slots:
+    """What a function asks for while it runs, in that order.
+
+    Args:
+        given: the numbers, in the same order; none where they are not known yet.
+    """
+
+    def __init__(self, given: Sequence[Any]) -> None:
+        self._given, self.slots = given, list[Slot]()
+        self._known: dict[Any, Any] = {}
+
+    def _next(self, slot: Slot) -> Any:
+        self.slots.append(slot)
+        return self._given[len(self.slots) - 1] if self._given else 0.5
+
+    def taken(self, values: Mapping[str, Any]) -> Take:
+        """Return what gives derivatives at the point; the values of coordinates are known."""
+
+        def take(name: str, along: tuple[str, ...]) -> Any:
+            if not name:
+                return values[along[0]]
+            if (name, along) not in self._known:
+                slot = Slot(f"{name}_{''.join(along)}", lambda point, every, told: _derivative(name, along, point))
+                self._known[name, along] = self._next(slot)
+            return self._known[name, along]
+
+        return take
+
+    def elsewhere(self, place: Mapping[str, Any]) -> Take:
+        """Return what gives derivatives at a place."""
+
+        def take(name: str, along: tuple[str, ...]) -> Any:
+            if not name:
+                return place[along[0]]
+            index = "".join(along) if all(len(part) == 1 for part in along) else " ".join(along)
+            label = f"{name}_{{{index}}}" if along else name
+            at = tuple([asarray(value) for value in place.values()])
+            return self._next(Slot(label, lambda point, every, told: sympy.Function(label)(*told), at))
+
+        return take
+
+    def integral(self, function: Callable[[Any], Any], low: Any, high: Any) -> Any:
+        """Return an integral."""
+        variable = len(self.slots)
+        name = "s" if isinstance(function, np.ufunc) else next(iter(inspect.signature(function).parameters), "s")
+        at = self._next(Slot(name, lambda point, every, told: every[variable]))
+        told = tuple([asarray(value) for value in (_plain(function(at)), low, high)])
+        return self._next(
+            Slot("integral", lambda point, every, told: sympy.Integral(told[0], (every[variable], *told[1:])), told)
+        )
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, FieldAt) else value
+
+
+def _derivative(name: str, along: Sequence[str], point: Sequence[Any]) -> Any:
+    base = sympy.Function(name)(*point)
+    symbols = {str(symbol): symbol for symbol in point}
+    return base.diff(*[symbols[part] for part in along]) if along else base
 
 
 def latex_of(*of: Any) -> list[str]:

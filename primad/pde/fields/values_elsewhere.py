@@ -92,7 +92,7 @@ def elsewhere(at: FieldAt, arguments: Sequence[Any], named: Mapping[str, Any]) -
         ProblemError: if it is an unknown of a problem, and a point lies outside of the domain.
     """
     names = at.field.coordinates.names
-    columns = _columns(at, arguments, named)
+    columns = columns_elsewhere(at, arguments, named)
     how = quadrature()
     how.places += 1
     if how.depth and len(at.shape_of_points) > 1:
@@ -112,8 +112,12 @@ def elsewhere(at: FieldAt, arguments: Sequence[Any], named: Mapping[str, Any]) -
     return found if at.component is None else found[at.component]
 
 
-def _columns(at: FieldAt, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all coordinates of the other points by name."""
+def columns_elsewhere(at: FieldAt, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all coordinates of the other points by name.
+
+    Raises:
+        ShapeError: for other arguments than coordinates.
+    """
     names = at.field.coordinates.names
     first = names[0]
     if arguments and (len(arguments) != len(names) or named):

@@ -108,6 +108,41 @@ def test_formulas_have_derivatives_of_unknowns_as_indices(name: str) -> None:
     assert latex_of(given, None, pde.Box(x=(0, 1), y=(0, 1)), ("u", "v"), {})[0] == first
 
 
+ELSEWHERE = {
+    "a delay": (lambda u, t: u.t + u(t - np.pi / 2), r"u_{t} + u{\left(t - \frac{\pi}{2} \right)} = 0"),
+    "a delay by the name of a coordinate": (
+        lambda u, t, k: u.t + u(t=t - k) * u.value,
+        r"u u{\left(- k + t \right)} + u_{t} = 0",
+    ),
+    "a derivative elsewhere": (lambda u, t: u(t / 2).tt - u, r"- u + u_{tt}{\left(\frac{t}{2} \right)} = 0"),
+    "a place that depends on the unknown": (
+        lambda u, t: u.t + u(t - u**2),
+        r"u_{t} + u{\left(t - u^{2} \right)} = 0",
+    ),
+    "an integral": (
+        lambda u, t: u.t - pde.integral(lambda s: np.exp(s - t) * u(s), 0, t),
+        r"u_{t} - \int\limits_{0}^{t} u{\left(s \right)} e^{s - t}\, ds = 0",
+    ),
+    "integrals in integrals, of a variable called as the coordinate": (
+        lambda u, t: u - pde.integral(lambda s: pde.integral(lambda t: u(s * t), 0, s), 0, 1),
+        r"u - \int\limits_{0}^{1}\int\limits_{0}^{s} u{\left(s t \right)}\, dt\, ds = 0",
+    ),
+    "an integral of a function of NumPy": (lambda u: u.t - pde.integral(np.cos, 0, 1), None),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_formulas_have_values_elsewhere_and_integrals_as_they_are_written(name: str) -> None:
+    function, wanted = ELSEWHERE[name]
+    found = latex_of(None, function, pde.Time(0, 1), ("u",), {"k": 1.0})
+    assert found == [wanted] if wanted else r"\int\limits_{0}^{1} \cos{\left(s \right)}\, ds" in found[0]
+
+
+def test_formulas_of_two_coordinates_have_all_of_them_elsewhere() -> None:
+    found = latex_of(None, lambda u, y: u.x + u(y=y - 1), pde.Box(x=(0, 1), y=(0, 1)), ("u",), {})
+    assert found == [r"u_{x} + u{\left(x,y - 1 \right)} = 0"]
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [("d2x", "xx"), ("dx2", "xx"), ("u_xx", "xx"), ("dudx2", "xx"), ("d2u_dx2", "xx"), ("du_dy", "y"), ("uxx", "")],
