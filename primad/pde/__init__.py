@@ -53,6 +53,7 @@ from primad.pde.problem.inner_conditions import *
 from primad.pde.problem.pde_problem import *
 from primad.pde.problem.settings import *
 from primad.pde.report import comparison, plots, run_plots, spectral_interpolation
+from primad.pde.report.animations import *
 from primad.pde.report.comparison import *
 from primad.pde.report.plots import *
 from primad.pde.report.run_plots import *

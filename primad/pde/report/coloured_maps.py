@@ -19,6 +19,10 @@ NEAR = 0.02
 """How far from what a picture shows measured points may be, relative to the domain's size, to be drawn on it."""
 MOST_POINTS = 1000
 """Measured points on a picture; of more, evenly chosen ones are drawn."""
+IN_FRONT = 3
+"""Where dots lie over a surface, whose own place is 1."""
+Measured = tuple[Array, Array, float | None]
+"""Measured points along the axes of a picture, their values, and their noise where it is known."""
 
 
 def colours(values: Array) -> dict[str, Any]:
@@ -59,9 +63,9 @@ def cover_outside(axes: Any, where: Grid) -> Any:
     return axes.add_patch(patch)
 
 
-def measured(solution: Answers, unknown: str, where: Grid) -> list[tuple[Array, Array, float | None]]:
+def measured(solution: Answers, unknown: str, where: Grid) -> list[Measured]:
     """Return measured points near what a picture shows: along its axes, their values, and their noise where known."""
-    domain, found = solution.problem.domain, []
+    domain, found = solution.problem.domain, list[Measured]()
     spans = dict(zip(domain.names, np.ptp(domain.bounds, axis=1), strict=True))
     for data in solution.problem.measured:
         if unknown in data.columns:
@@ -74,9 +78,7 @@ def measured(solution: Answers, unknown: str, where: Grid) -> list[tuple[Array, 
     return found
 
 
-def draw_measured(
-    axes: Any, where: Grid, of: list[tuple[Array, Array, float | None]], like: Any, label: str | None = "data"
-) -> None:
+def draw_measured(axes: Any, where: Grid, of: list[Measured], like: Any, label: str | None = "data") -> list[Any]:
     """Draw measured points: on a map in its colours, beside a line as dots, with bars for their noise.
 
     Args:
@@ -85,10 +87,39 @@ def draw_measured(
         of: the points, as `measured` returns them.
         like: the map, or the colour of the dots.
         label: of the dots in a legend.
+
+    Returns:
+        what was drawn.
     """
+    drawn = []
     for number, (at, values, noise) in enumerate(of):
         label = None if number else label
         if len(where.axes) == 2:
-            axes.scatter(*at.T, c=values, cmap=like.cmap, norm=like.norm, s=16, edgecolors="black", linewidths=0.5)
+            one = axes.scatter(
+                *at.T, c=values, cmap=like.cmap, norm=like.norm, s=16, edgecolors="black", linewidths=0.5
+            )
         else:
-            axes.errorbar(at[:, 0], values, noise, fmt="o", color=like, markersize=3.5, elinewidth=0.8, label=label)
+            one = axes.errorbar(
+                at[:, 0], values, noise, fmt="o", color=like, markersize=3.5, elinewidth=0.8, label=label
+            )
+        drawn.append(one)
+    return drawn
+
+
+def draw_in_space(axes: Any, of: list[Measured], label: str = "data") -> None:
+    """Draw measured points over a surface, also those behind it, with bars for their noise.
+
+    Args:
+        axes: matplotlib's 3-D axes.
+        of: the points, as `measured` returns them.
+        label: of the dots in a legend.
+    """
+    for number, (at, values, noise) in enumerate(of):
+        look = {"color": "C3", "markersize": 3.5, "zorder": IN_FRONT, "label": None if number else label}
+        if noise is None:  # which matplotlib's bars in space do not take
+            axes.plot(*at.T, values, "o", **look)
+        else:
+            axes.errorbar(*at.T, values, noise, fmt="o", elinewidth=0.8, **look)
+    if of:
+        axes.computed_zorder = False  # by which a surface would hide all dots, or none
+        axes.legend(frameon=False, loc="upper right")

@@ -10,7 +10,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.named_arguments import check_exact
-from primad.pde.report.coloured_maps import coloured, colours, cover_outside, draw_measured, measured
+from primad.pde.report.coloured_maps import coloured, colours, draw_in_space, draw_measured, measured
 from primad.pde.report.picture_grids import POINTS, Grid, grid
 from primad.system.optional_packages import needed
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
 
 __all__ = [
-    "animate",
     "plot",
     "plot_error",
     "plot_residual",
@@ -36,7 +35,8 @@ PHASE: dict[str, Any] = {"cmap": "twilight", "vmin": -np.pi, "vmax": np.pi}
 """Colours of phases, which are the same at both ends."""
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib's module of figures."""
     return needed("matplotlib.pyplot", "plot", "pictures")
 
 
@@ -90,7 +90,7 @@ def plot(
         _drawn(axes, where, name, values, right, given, {}, where.band(solution, name))
         return axes
     if axes is None:
-        axes = _pyplot().subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")[1]
+        axes = pyplot().subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")[1]
     parts: list[tuple[str, Exact, dict[str, Any]]] = [(f"|{name}|", np.abs, {}), (f"arg {name}", np.angle, PHASE)]
     for one, (label, part, colouring) in zip(axes, parts, strict=True):
         points = [(at, part(column), None if colouring else noise) for at, column, noise in given]
@@ -125,7 +125,7 @@ def _drawn(
     axes.set_title(", ".join(part for part in (label, where.where) if part))
 
 
-def _sized(name: str, values: Any) -> tuple[str, Any]:
+def sized(name: str, values: Any) -> tuple[str, Any]:
     """Return what a picture of real values shows of an unknown, with a label: of a complex one the size."""
     return (f"|{name}|", np.abs(values)) if np.iscomplexobj(values) else (name, values)
 
@@ -256,7 +256,7 @@ def plot_slices(
     for i, value in enumerate(stations):
         where = grid(solution, (along,), {**fixed, across: float(value)}, 1, may_be_empty=at is None)
         x, colour = where.columns[along], f"C{i % 10}"
-        label, values = _sized(name, where.of(solution, name))
+        label, values = sized(name, where.of(solution, name))
         if exact is not None:
             right = where.exact(exact)
             axes.plot(x, right if label == name else np.abs(right), color=colour, linewidth=4, alpha=0.35)
@@ -264,7 +264,7 @@ def plot_slices(
         if (band := where.band(solution, name)) is not None:
             axes.fill_between(x, *band, color=colour, alpha=BAND, linewidth=0)
         given = measured(solution, name, where) if data else []
-        given = [(at, _sized(name, column)[1], noise) for at, column, noise in given]
+        given = [(at, sized(name, column)[1], noise) for at, column, noise in given]
         draw_measured(axes, where, given, colour, None)
     dots = ", data (dots)" if len(axes.containers) else ""
     lines = label if exact is None else f"{label} (thin), exact (wide)"
@@ -279,15 +279,17 @@ def plot_surface(
     *,
     axes: Any = None,
     along: Sequence[str] | None = None,
+    data: bool = True,
     **fixed: float,
 ) -> Any:
-    """Draw an unknown as a surface over two coordinates.
+    """Draw an unknown as a surface over two coordinates; and what was measured of it there.
 
     Args:
         solution: what to draw.
         unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
         axes: matplotlib's 3-D axes to draw on; by default those of a new figure.
         along: names of two coordinates.
+        data: whether to draw measured points that are near what is shown.
         **fixed: values of other coordinates; those that are missing are in the middle.
 
     Returns:
@@ -297,84 +299,21 @@ def plot_surface(
     if len(where.axes) != 2:
         raise ProblemError("a surface needs two coordinates", fix="use plot for a line.")
     if axes is None:
-        axes = _pyplot().figure(layout="constrained").add_subplot(projection="3d")
+        axes = pyplot().figure(layout="constrained").add_subplot(projection="3d")
     x, y = (where.columns[axis] for axis in where.axes)
-    label, values = _sized(name, where.of(solution, name))
+    label, values = sized(name, where.of(solution, name))
     surface = axes.plot_surface(x, y, values, **colours(values), rcount=POINTS, ccount=POINTS, **FLAT)
     axes.figure.colorbar(surface, ax=axes, shrink=0.6, pad=0.12)
     axes.set(xlabel=where.axes[0], ylabel=where.axes[1], zlabel=label, title=where.where or label)
+    draw_in_space(axes, [(at, sized(name, v)[1], noise) for at, v, noise in measured(solution, name, where) if data])
     return axes
-
-
-def animate(
-    solution: Answers,
-    along: str = "t",
-    unknown: str | None = None,
-    *,
-    frames: int = 60,
-    exact: Exact | None = None,
-    **fixed: float,
-) -> Any:
-    """Animate an unknown as one coordinate goes through its values: a line, or a map.
-
-    Args:
-        solution: what to draw.
-        along: the coordinate that moves.
-        unknown: which unknown, or derivative of one, as "u.x" or "u.xxt"; the first unknown by default.
-        frames: how many pictures.
-        exact: a function of coordinates by name, drawn beside a line.
-        **fixed: values of other coordinates; those that are missing are in the middle.
-
-    Returns:
-        a `matplotlib.animation.FuncAnimation`: `save("u.gif")` writes it, `to_jshtml()` shows it in a notebook.
-    """
-    domain, name = solution.problem.domain, chosen(solution, unknown)
-    if along not in domain.names:
-        raise ProblemError(f"there is no coordinate {along!r}", fix=suggestion(along, domain.names))
-    if along in fixed:
-        raise ProblemError(f"{along} is what moves, and it is fixed", fix=f'write animate("{along}").')
-    low, high = domain.bounds[domain.names.index(along)]
-    values = np.linspace(low, high, frames)
-    where = [grid(solution, None, {**fixed, along: float(value)}, may_be_empty=True) for value in values]
-    label, shown = _sized(name, [one.of(solution, name) for one in where])
-    low, high = min(float(np.nanmin(s)) for s in shown), max(float(np.nanmax(s)) for s in shown)
-    figure, axes = _pyplot().subplots(layout="constrained")
-    margin = 0.05 * (high - low or 1.0)
-    if len(where[0].axes) == 1:
-        x = where[0].columns[where[0].axes[0]]
-        lines: list[tuple[Any, list[Array]]] = []
-        if exact is not None:
-            right = [_sized(name, one.exact(exact))[1] for one in where]
-            lines += [(axes.plot(x, right[0], color="C1", linewidth=4, alpha=0.4, label="exact")[0], right)]
-        lines += [(axes.plot(x, shown[0], label=label)[0], shown)]
-        axes.set(xlabel=where[0].axes[0], ylabel=label, ylim=(low - margin, high + margin))
-    else:
-        mesh = coloured(axes, where[0], shown[0])
-        chosen_for_all = colours(np.array([low, high]))
-        mesh.set_cmap(chosen_for_all["cmap"])
-        mesh.set_clim(chosen_for_all["vmin"], chosen_for_all["vmax"])
-
-    def frame(i: int) -> list[Any]:
-        axes.set_title(f"{label}, {along} = {values[i]:.3g}")
-        if len(where[i].axes) != 1:
-            mesh.set_array(np.ma.masked_invalid(shown[i]))
-            for patch in [*axes.patches]:
-                patch.remove()
-            if where[i].edges:
-                cover_outside(axes, where[i])
-            return [mesh]
-        for line, heights in lines:
-            line.set_ydata(heights[i])
-        return [line for line, _ in lines]
-
-    return needed("matplotlib.animation", "plot", "pictures").FuncAnimation(figure, frame, frames, interval=50)
 
 
 def close(figure: Any) -> None:
     """Forget a figure."""
-    _pyplot().close(figure)
+    pyplot().close(figure)
 
 
 def given_axes(axes: Any) -> Any:
     """Return matplotlib's axes, those of a new figure if there are none."""
-    return _pyplot().subplots(layout="constrained")[1] if axes is None else axes
+    return pyplot().subplots(layout="constrained")[1] if axes is None else axes

@@ -15,7 +15,7 @@ from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import as_rows
 from primad.pde.problem.named_arguments import by_name, check_exact
-from primad.pde.report import exports, plots
+from primad.pde.report import animations, exports, plots
 from primad.pde.solve.unknown_functions import Unknown
 
 if TYPE_CHECKING:
@@ -151,5 +151,5 @@ class Answers(ABC):
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
 
     plot, plot_error, plot_slices = plots.plot, plots.plot_error, plots.plot_slices
-    plot_surface, animate = plots.plot_surface, plots.animate
+    plot_surface, animate = plots.plot_surface, animations.animate
     table, save_csv, save_vtk = exports.table, exports.save_csv, exports.save_vtk

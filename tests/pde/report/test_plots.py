@@ -95,6 +95,7 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "plot_slices": ("flat", {"across": "x", "at": [0.3], "along": "x", "exact": exact, "data": False}),
     "plot_slices of two": ("room", {"unknown": "v", "along": "x", "fixed": {"x": 0.2}}),
     "plot_surface": ("room", {"unknown": "v", "along": "x t", "fixed": {"t": 0.3}}),
+    "plot_surface of data": ("flat", {"data": False}),
     "plot_losses": ("flat", {"against": "seconds"}),
     "plot_coefficients": ("flat", {"exact": {"k": 0.1}, "level": None}),
 }
@@ -482,3 +483,42 @@ def test_a_derivative_is_drawn_by_its_name(flat: pde.Solution, name: str) -> Non
 def test_what_is_no_derivative_of_an_unknown_is_an_error(flat: pde.Solution, name: str) -> None:
     with pytest.raises(ProblemError, match=r"(?s)there is no unknown.*a derivative is written \"u\.x\""):
         flat.plot(name)
+
+
+def test_measured_points_are_in_surfaces_and_in_the_pictures_of_animations_that_they_belong_to() -> None:
+    x, y = np.array([0.1, 0.5, 0.5]), np.array([0.2, 0.4, 0.9])
+    data = pde.Data(x=x, y=y, u=np.array([0.3, -0.2, 4.0]), noise=0.1)
+    conditions = [pde.Dirichlet(u=0), data]
+    problem = pde.Problem(lambda u: u.xx + u.yy, pde.Box(x=(0, 1), y=(0, 1)), conditions, network=pde.MLP(2, 1))
+    solution = pde.Solution(problem, problem.init(), None, problem.points(9), pde.History(()))
+
+    surface = solution.plot_surface()
+    np.testing.assert_array_equal(surface.lines[-1].get_data_3d(), [x, y, [0.3, -0.2, 4.0]])
+    assert not solution.plot_surface(data=False).lines
+
+    movie = solution.animate("x", frames=3)
+    movie._draw_was_started = True  # nothing is to be written
+    axes = movie._fig.axes[0]
+    for frame, heights in ((0, []), (1, [-0.2, 4.0]), (2, []), (1, [-0.2, 4.0])):
+        movie._func(frame)
+        dots = [line.get_ydata() for one in axes.containers for line in one.lines[:1]]
+        np.testing.assert_array_equal(np.concatenate([[], *dots]), heights)
+    assert axes.get_ylim()[1] > 4, "all of them are seen"
+
+
+def test_measured_points_are_on_the_maps_of_animations(room: pde.Solution) -> None:
+    t = np.array([0.0, 0.0, 1.0])
+    data = pde.Data(x=[0.1, 0.2, 0.9], y=[0.1, 0.9, 0.9], t=t, u=[1.0, 1.0, 0.0])
+    problem = pde.Problem(
+        lambda u: u.t - u.xx - u.yy, ROOM, [pde.Dirichlet(u=0), pde.Initial(u=1, hard=False), data],
+        network=pde.MLP(2, 1),
+    )  # fmt: skip
+    solution = pde.Solution(problem, problem.init(), None, problem.points(9), pde.History(()))
+    movie = solution.animate(frames=3)
+    movie._draw_was_started = True
+    for frame, count in ((0, 2), (1, 0), (2, 1)):
+        movie._func(frame)
+        drawn = [
+            one for one in movie._fig.axes[0].collections if isinstance(one, matplotlib.collections.PathCollection)
+        ]
+        assert sum(len(one.get_offsets()) for one in drawn) == count
