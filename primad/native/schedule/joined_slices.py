@@ -21,6 +21,7 @@ from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.compile_limits import BUDGET
+from primad.native.loops.body_programs import has_body
 from primad.native.schedule.layout import layout_of
 from primad.system.machine import LOOP_ELEMENTS
 
@@ -35,9 +36,9 @@ def with_slices_of_parts(program: Program) -> Program:
     and a copy takes little beside them: diffusion by exponentials gains a twentieth.
 
     Args:
-        program: what is to be written; one of complex numbers is returned as it is.
+        program: what is to be written; one of complex numbers, or with loops of several steps, is returned as it is.
     """
-    if len(program.nodes) > BUDGET.boxed or any(node.type.is_complex or is_function(node) for node in program.nodes):
+    if len(program.nodes) > BUDGET.boxed or any(map(_is_left, program.nodes)):
         return program
     users = users_of(program.nodes)
     sliced = [node for node in program.nodes if _is_large_join(node) and _is_only_sliced(node, users, program)]
@@ -48,6 +49,11 @@ def with_slices_of_parts(program: Program) -> Program:
     if before is None or after is None or len(changed.nodes) > BUDGET.in_boxes:
         return program
     return changed if len(after.units) < len(before.units) else program
+
+
+def _is_left(node: Node) -> bool:
+    """Say whether a program that has a node is left as it is: a loop is not laid out before it is made."""
+    return node.type.is_complex or is_function(node) or has_body(node)
 
 
 def _is_large_join(node: Node) -> bool:

@@ -89,6 +89,28 @@ def test_a_program_stays_where_no_loop_is_saved() -> None:
         assert (with_slices_of_parts(program) is program) == stays
 
 
+@pytest.mark.parametrize("shape", [(48, 50), (16, 16, 16)])
+def test_loops_beside_stencils(shape: tuple[int, ...]) -> None:
+    """Steps that Python repeats are found to be a loop, and what is before and after them reads padded arrays."""
+    inner = (slice(1, -1),) * len(shape)
+
+    def step(u: Any) -> Any:
+        c, total = u[inner], -2.0 * len(shape) * u[inner]
+        for axis in range(len(shape)):
+            for near in (slice(2, None), slice(None, -2)):
+                total = total + u[(*inner[:axis], near, *inner[axis + 1 :])]
+        return np.pad(c + 0.1 * total, 1)
+
+    def loss(u: Any) -> Any:
+        for _ in range(24):
+            u = step(u)
+        return np.sum(u**2)
+
+    u = np.random.default_rng(4).normal(size=shape)
+    for found, wanted in zip(primad.jit(primad.value_and_grad(loss))(u), primad.value_and_grad(loss)(u), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
 shifts = st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from(["plain", "square", "column", "zeros"]))
 
 
