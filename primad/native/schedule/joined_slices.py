@@ -8,7 +8,6 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from primad import ops
@@ -44,7 +43,7 @@ def with_slices_of_parts(program: Program) -> Program:
     sliced = [node for node in program.nodes if _is_large_join(node) and _is_only_sliced(node, users, program)]
     if not sliced:
         return program
-    changed = _Pushed(program, users).program()
+    changed = PushedSlices(program, users).program()
     before, after = layout_of(program), layout_of(changed)
     if before is None or after is None or len(changed.nodes) > BUDGET.in_boxes:
         return program
@@ -67,7 +66,7 @@ def _is_only_sliced(node: Node, users: dict[Node, list[Node]], program: Program)
     return node not in program.outputs and all(user.op is ops.slice_ for user in users.get(node, ()))
 
 
-class _Pushed:
+class PushedSlices:
     """A program whose slices are moved towards what is joined.
 
     Args:
@@ -88,15 +87,18 @@ class _Pushed:
         for node in self._source.nodes:
             if node in self._known:
                 continue
-            if node.op is ops.slice_ and all(step == 1 for step in dict(node.params)["step"]):
-                self._known[node] = self._part(node, tuple([(0, n) for n in node.type.shape]))
-            else:
-                self._known[node] = rebuild(node, self._known, self._trace, copy=True)
+            self._known[node] = self._written(node)
         outputs = [self._known[node] for node in self._source.outputs]
         carry_lines(self._source, self._known, self._trace)
         found = Program(self._trace, self._inputs, outputs, names=self._source.names)
         self._trace.close()
         return found
+
+    def _written(self, node: Node) -> Node:
+        """Return a value as a whole, whose operands are known."""
+        if node.op is ops.slice_ and all(step == 1 for step in dict(node.params)["step"]):
+            return self._part(node, whole_of(node))
+        return rebuild(node, self._known, self._trace, copy=True)
 
     def _part(self, node: Node, bounds: Bounds, joined: bool = False) -> Node:
         """Return the elements of a value within bounds, a view of it where it is `joined`: several may read them."""
@@ -107,7 +109,7 @@ class _Pushed:
 
     def _made(self, node: Node, bounds: Bounds, joined: bool) -> Node:
         shape, params = node.type.shape, dict(node.params)
-        whole = bounds == tuple([(0, n) for n in shape])
+        whole = bounds == whole_of(node)
         if node.op is ops.slice_ and all(step == 1 for step in params["step"]):
             starts = params["start"]
             inner = tuple([(a + start, b + start) for (a, b), start in zip(bounds, starts, strict=True)])
@@ -122,7 +124,7 @@ class _Pushed:
         if node.op is ops.concatenate:
             return self._of_joined(node, bounds, params["axis"])
         if node.op is ops.pad and not any(params["interior"]):
-            return self._of_padded(node, bounds, params["low"])
+            return self._of_padded(node, bounds, not self._is_read_once(node))
         if node.op is ops.flip:
             turned = enumerate(zip(bounds, shape, strict=True))
             inner = tuple([(n - b, n - a) if axis in params["axes"] else (a, b) for axis, ((a, b), n) in turned])
@@ -156,27 +158,36 @@ class _Pushed:
             start += length
         return parts[0] if len(parts) == 1 else self._trace.place(node.op, tuple(parts), node.params)
 
-    def _of_padded(self, node: Node, bounds: Bounds, lows: Sequence[int]) -> Node:
+    def _is_read_once(self, node: Node) -> bool:
+        """Say whether what is padded may be computed anew in each part: here several slices of it are read."""
+        return False
+
+    def _of_padded(self, node: Node, bounds: Bounds, joined: bool) -> Node:
         (operand,) = node.inputs
         inner, low, high = [], [], []
-        for (first, last), before, length in zip(bounds, lows, operand.type.shape, strict=True):
+        for (first, last), before, length in zip(bounds, dict(node.params)["low"], operand.type.shape, strict=True):
             a, b = max(first - before, 0), min(last - before, length)
             if a >= b:
                 return self._trace.literal(0, ArrayType(_lengths(bounds), node.type.dtype))
             inner.append((a, b))
             low.append(a - (first - before))
             high.append((last - before) - b)
-        part = self._part(operand, tuple(inner), True)
+        part = self._part(operand, tuple(inner), joined)
         if not any(low) and not any(high):
             return part
         return self._trace.place(ops.pad, (part,), _ordered(node, low=tuple(low), high=tuple(high)))
 
     def _cut(self, node: Node, bounds: Bounds) -> Node:
-        if bounds == tuple([(0, n) for n in node.type.shape]):
+        if bounds == whole_of(node):
             return node
         start, stop = tuple([a for a, _ in bounds]), tuple([b for _, b in bounds])
         params = (("start", start), ("step", (1,) * len(bounds)), ("stop", stop))
         return self._trace.place(ops.slice_, (node,), params)
+
+
+def whole_of(node: Node) -> Bounds:
+    """Return the bounds of a whole array."""
+    return tuple([(0, n) for n in node.type.shape])
 
 
 def _lengths(bounds: Bounds) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from primad.native.loops.batched_while import few_of, member_of
 from primad.native.loops.body_programs import bodies_in, form_of, has_body, is_loop, most_work_of, step_program
 from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
+from primad.native.schedule.inner_loops import with_inner_loops
 from primad.native.schedule.joined_slices import with_slices_of_parts
 from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.stencil_split import in_boxes
@@ -188,7 +189,7 @@ def compiled_program(
 
 def written_program(program: Program) -> Program:
     """Return the program that is written for one to be a native function."""
-    return in_boxes(with_slices_of_parts(with_shared_pads(without_barriers(program))))
+    return in_boxes(with_inner_loops(with_slices_of_parts(with_shared_pads(without_barriers(program)))))
 
 
 def work_of(nodes: Iterable[Node]) -> int | None:

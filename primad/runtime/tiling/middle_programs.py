@@ -24,6 +24,7 @@ from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
+from primad.native.schedule.inner_loops import with_inner_loops
 from primad.native.schedule.joined_slices import with_slices_of_parts
 from primad.native.schedule.row_panels import in_panels
 from primad.native.schedule.shared_pads import with_shared_pads
@@ -83,7 +84,7 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
         return None
     boxed = _in_boxes(program)
     one_pass = boxed is not None and _is_one_pass(boxed)
-    program = with_slices_of_parts(with_shared_pads(program))
+    program = with_inner_loops(with_slices_of_parts(with_shared_pads(program)))
     if not one_pass and not many and _tiles_hold(program):
         return None
     parts = boxed if boxed is not None and one_pass and not boxed.scratch else _with_less_memory(program, boxed)
