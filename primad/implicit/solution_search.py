@@ -185,11 +185,12 @@ def _as_fit(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
 
 
 def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array]) -> Array:
-    """Take Newton's steps, each halved until the residual is smaller."""
+    """Take Newton's steps, each halved until the residual is smaller, until it is what rounding makes of its terms."""
     found = of.residual(x, given)
     for _ in range(MOST_STEPS):
+        matrix = of.jacobian(x, given)
         try:
-            step = MatrixFactors(of.jacobian(x, given)).solve(found)
+            step = MatrixFactors(matrix).solve(found)
         except np.linalg.LinAlgError:
             return x
         size = np.linalg.norm(found)
@@ -201,7 +202,10 @@ def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array]) -> Array:
         else:
             return x
         x, found = new, after
-        if half == 0 and np.linalg.norm(after) <= np.finfo(x.dtype).eps * size:
+        eps = np.finfo(x.dtype).eps
+        if half == 0 and np.linalg.norm(after) <= eps * size:
+            return x
+        if half == 0 and np.all(np.abs(after) <= ROUNDED * eps * (abs(matrix) @ np.abs(x))):
             return x
     return x
 

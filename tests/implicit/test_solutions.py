@@ -296,3 +296,28 @@ def test_linear_systems_are_solved_and_differentiated() -> None:
 def test_a_fixed_point_has_the_shape_of_its_start() -> None:
     with pytest.raises(primad.ShapeError, match=r"fixed_point: the function gives the shapes \(\(1,\),\)"):
         implicit.fixed_point(lambda x: np.cos(x[:1]), np.zeros(2))
+
+
+def test_a_search_ends_where_the_residual_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a linear equation of many unknowns two Jacobians are computed: of the step, and of the check."""
+    taken = []
+    whole = equations.ImplicitEquation.jacobian
+
+    def counted(self: Any, x: Any, given: Any, output: int = 0) -> Any:
+        taken.append(x)
+        return whole(self, x, given, output)
+
+    monkeypatch.setattr(equations.ImplicitEquation, "jacobian", counted)
+    load = np.sin(np.arange(400.0))
+
+    def pulled(x: Any, cubic: float) -> Any:
+        x = np.pad(x, 1)
+        return 2.1 * x[1:-1] - x[:-2] - x[2:] + cubic * x[1:-1] ** 3 - load
+
+    x = implicit.root(lambda x: pulled(x, 0.0), np.zeros(400))
+    assert len(taken) == 2
+    np.testing.assert_allclose(pulled(x, 0.0), np.zeros(400), atol=1e-13)
+    taken.clear()
+    x = implicit.root(lambda x: pulled(x, 0.1), np.zeros(400))
+    assert len(taken) <= 8
+    np.testing.assert_allclose(pulled(x, 0.1), np.zeros(400), atol=1e-13)
