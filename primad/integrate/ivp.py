@@ -100,7 +100,8 @@ def solve_ivp(
         max_events: how many times of each event are found: the first ones. By default all are; inside of a transform,
             an event that happens more than once needs this number.
         mass: a constant matrix M, for M y′ = f(t, y), with "ROS23" and "RODAS4". It may be singular: the equations
-            without derivatives have to hold at the beginning, and to determine as many unknowns (index 1).
+            without derivatives have to hold at the beginning, and to determine as many unknowns (index 1). Of a sparse
+            one of many values these are the rows and columns without entries, and its entries may be traced.
         **unknown: SciPy's other options are refused: `jac`, for one, is exact.
 
     Returns:
@@ -153,7 +154,7 @@ def solve_ivp(
             slope, (start, stop), y0, with_mass(METHODS[method], weights), rtol, atol, first_step, options
         )
         whole = watched or dense_output or t_eval is None
-        if not whole and is_plain(start, stop, t_eval, first_step, first):
+        if not whole and is_plain(start, stop, t_eval, first_step, first, getattr(weights, "data", None)):
             return _by_pieces(path_of, method, stop, t_eval, y0.size, most)
         path = path_of(None)
         evaluations = METHODS[method].evaluations * path.count + 2

@@ -16,18 +16,21 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError
 from primad.functional.derivatives.lazy_matrices import jacobian
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.functional.recorded_values import value
+from primad.implicit.matrix_factors import MatrixFactors
 from primad.integrate.complex_parts import matrix_of_parts, of_parts, parts, whole
 from primad.integrate.method_steps import Method
 from primad.integrate.rosenbrock import STIFF
 from primad.ir.array_types import is_complex
+from primad.numpy.linalg.sparse_arrays import TracedSparse
 from primad.recording.traced_array import TracedArray
 
 Array = np.ndarray[Any, Any]
 
 
-def checked_mass(mass: Any, method: str, y0: Any) -> Array | None:
-    """Return a mass matrix as an array; None for none.
+def checked_mass(mass: Any, method: str, y0: Any) -> Any:
+    """Return a mass matrix as an array, or of many values as a sparse one if it is given as such; None for none.
 
     Raises:
         TracingError: for a method that takes none, for a matrix that is traced, and a complex one of real values.
@@ -46,26 +49,34 @@ def checked_mass(mass: Any, method: str, y0: Any) -> Array | None:
             why="It is constant, to derivatives too.",
             fix="let the function close over it. What depends on arguments goes into fun: np.linalg.solve(M, f).",
         )
+    if isinstance(mass, TracedSparse):
+        return _of_size(mass, y0)
+    if hasattr(mass, "toarray") and y0.size >= SPARSE_FROM and not is_complex(y0.dtype):
+        return _of_size(mass.tocsc().astype(y0.dtype), y0)
     found = np.asarray(mass.toarray() if hasattr(mass, "toarray") else mass)
     if is_complex(found.dtype) and not is_complex(y0.dtype):
         raise TracingError(
             "solve_ivp: a complex mass matrix of real values",
             fix="begin with complex numbers: np.asarray(y0, complex).",
         )
-    if found.shape != (y0.size, y0.size):
+    return _of_size(found, y0).astype(y0.dtype)
+
+
+def _of_size(mass: Any, y0: Any) -> Any:
+    if mass.shape != (y0.size, y0.size):
         raise ShapeError(
-            f"solve_ivp: a mass matrix of shape {found.shape} for a y0 of {y0.size} elements",
+            f"solve_ivp: a mass matrix of shape {mass.shape} for a y0 of {y0.size} elements",
             fix=f"give a matrix of {y0.size} rows and columns.",
         )
-    return found.astype(y0.dtype)
+    return mass
 
 
-def with_mass(method: Method, mass: Array | None) -> Method:
+def with_mass(method: Method, mass: Any) -> Method:
     """Return a method for a system with a mass matrix."""
     return method if mass is None else replace(method, step=partial(method.step, mass=mass))
 
 
-def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, rtol: Any, atol: Any) -> None:
+def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rtol: Any, atol: Any) -> None:
     """Raise where the equations without derivatives do not hold at the beginning, as far as values are known.
 
     How far the initial value is from one where they hold says a step of Newton's method in what they are solved for.
@@ -73,6 +84,11 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, 
     Raises:
         ShapeError: if they do not hold within the tolerances, or cannot be solved.
     """
+    if isinstance(mass, TracedSparse):
+        return
+    if hasattr(mass, "toarray"):
+        _check_rows(fun, start, y0, mass, rtol, atol)
+        return
     from scipy.linalg import null_space  # loads when it is called
 
     has_parts = is_complex(y0.dtype)
@@ -88,13 +104,33 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, 
         return
     small = equations.T @ matrix @ unknowns
     if not np.all(np.isfinite(small)) or np.linalg.cond(small) * np.finfo(np.float64).eps > 1:
-        raise ShapeError(
-            "solve_ivp: the equations without derivatives cannot be solved for the unknowns without derivatives",
-            why="The mass matrix is singular, and so is the Jacobian of the one in the other: the index is above 1.",
-            fix="differentiate these equations in time until they determine the unknowns, and pass that system.",
-        )
+        raise _of_higher_index()
     moved = unknowns @ np.linalg.solve(small, -(equations.T @ slope))
     at, moved = (whole(at), whole(moved)) if has_parts else (at, moved)
+    _check_moves(at, moved, rtol, atol)
+
+
+def _check_rows(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rtol: Any, atol: Any) -> None:
+    """Check what `check_consistent` does of a sparse matrix, whose rows and columns without entries are singular."""
+    equations = np.flatnonzero(np.diff(mass.tocsr().indptr) == 0)
+    unknowns = np.flatnonzero(np.diff(mass.indptr) == 0)
+    if not equations.size:
+        return
+    try:
+        at, time = np.asarray(value(y0)), value(start)
+        slope = np.asarray(value(fun(time, at)))
+        matrix = jacobian(lambda y: fun(time, y))(at).sparse("csc")
+        small = MatrixFactors(matrix[equations][:, unknowns].tocsc())
+    except TracingError:
+        return
+    except (np.linalg.LinAlgError, ValueError):
+        raise _of_higher_index() from None
+    moved = np.zeros(len(at))
+    moved[unknowns] = small.solve(-slope[equations])
+    _check_moves(at, moved, rtol, atol)
+
+
+def _check_moves(at: Array, moved: Array, rtol: Any, atol: Any) -> None:
     excess = np.abs(moved) / (atol + rtol * np.abs(at))
     worst = int(np.argmax(excess))
     if excess[worst] > 1:
@@ -104,3 +140,11 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Array, 
             fix=f"begin at about y0 + {np.array2string(moved, precision=4, threshold=8)}, or solve them by "
             "primad.implicit.root, through which derivatives go.",
         )
+
+
+def _of_higher_index() -> ShapeError:
+    return ShapeError(
+        "solve_ivp: the equations without derivatives cannot be solved for the unknowns without derivatives",
+        why="The mass matrix is singular, and so is the Jacobian of the one in the other: the index is above 1.",
+        fix="differentiate these equations in time until they determine the unknowns, and pass that system.",
+    )

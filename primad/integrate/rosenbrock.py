@@ -39,9 +39,10 @@ def _system(fun: Function, t: Any, y: Any, factor: Any, mass: Any) -> tuple[Call
     if size >= SPARSE_FROM and isinstance(y, TracedArray) and _is_sparse(matrix, size):
         from scipy.sparse import csc_array, eye_array  # loads when it is called
 
-        given = eye_array(size, dtype=y.dtype) if mass is None else csc_array(mass)
+        given = eye_array(size, dtype=y.dtype) if mass is None else mass if _has_entries(mass) else csc_array(mass)
         entries = entries_of(given) - matrix.sparse("csc") * factor
         return lambda b: solution_with(entries, b, "solve_ivp"), in_time
+    mass = mass.toarray() if _has_entries(mass) else mass
     system = (np.eye(size) if mass is None else mass) - factor * matrix[:]
     return lambda b: np.linalg.solve(system, b), in_time
 
@@ -52,6 +53,11 @@ def _is_sparse(matrix: Any, size: int) -> bool:
         return bool(matrix.pattern().nnz <= SPARSE_SHARE * size**2)
     except MemoryLimitError:
         return False
+
+
+def _has_entries(mass: Any) -> bool:
+    """Say whether a mass matrix is a sparse one."""
+    return hasattr(mass, "toarray")
 
 
 def _weighted(mass: Any, x: Any) -> Any:

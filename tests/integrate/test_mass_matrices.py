@@ -34,6 +34,36 @@ def last(k: Any, fun: Any = conserved, mass: Any = SINGULAR, y0: Any = START, me
     return found.y[:, 0]
 
 
+def heated(capacity: Any, n: int = 220, end: float = 1.0) -> Any:
+    """Return the last temperatures of a rod of some capacity, whose ends are kept, by a sparse matrix."""
+
+    def slope(t: Any, y: Any) -> Any:
+        return np.concatenate([y[:1] - end, y[:-2] - 2 * y[1:-1] + y[2:], y[-1:]])
+
+    inside = np.concatenate([np.zeros(1), np.ones(n - 2), np.zeros(1)])
+    mass = csr_array(np.diag(inside)) * capacity if np.ndim(capacity) == 0 else capacity
+    start = np.linspace(1.0, 0.0, n) ** 2
+    return solve_ivp(slope, (0.0, 1.0), start, "RODAS4", t_eval=[1.0], rtol=1e-6, atol=1e-8, mass=mass).y[:, 0]
+
+
+def test_a_sparse_matrix_stays_sparse_and_is_differentiated() -> None:
+    """A rod of twice the capacity is where another one is after half of the time."""
+    weights = np.cos(np.arange(220))
+    slope = primad.grad(lambda c: heated(c) @ weights)(2.0)
+    step = 1e-3
+    assert slope == pytest.approx((heated(2 + step) @ weights - heated(2 - step) @ weights) / (2 * step), rel=1e-4)
+
+
+def test_a_start_that_does_not_fit_is_refused_of_sparse_matrices_too() -> None:
+    with pytest.raises(primad.errors.ShapeError, match=r"y0\[0\] = 1 is off by about 0.5"):
+        heated(1.0, end=1.5)
+    whole = np.diag([0.0, *np.ones(218), 0.0])
+    with pytest.raises(primad.errors.ShapeError, match="the index is above 1"):
+        solve_ivp(lambda t, y: np.roll(y, 5), (0.0, 1.0), np.zeros(220), "RODAS4", mass=csr_array(whole))
+    with pytest.raises(primad.errors.ShapeError, match="for a y0 of 220 elements"):
+        heated(csr_array(np.eye(219)))
+
+
 def test_values_and_gradients_are_those_of_the_differential_equations() -> None:
     found, wanted = last(RATES), last(RATES, robertson, None)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
@@ -88,10 +118,12 @@ def test_an_invertible_matrix_is_a_system_solved_for_the_slope() -> None:
 
 
 def test_initial_values_that_are_not_consistent_are_refused() -> None:
-    with pytest.raises(primad.ShapeError, match=r"y0\[2\] = 0.1 is off by about -0.1(.|\n)*begin at about") as refused:
+    with pytest.raises(
+        primad.errors.ShapeError, match=r"y0\[2\] = 0.1 is off by about -0.1(.|\n)*begin at about"
+    ) as refused:
         last(RATES, y0=np.array([1.0, 0.0, 0.1]))
     assert "implicit.root" in str(refused.value)
-    with pytest.raises(primad.ShapeError, match="not consistent"):
+    with pytest.raises(primad.errors.ShapeError, match="not consistent"):
         primad.grad(lambda k: np.sum(last(k, y0=np.array([1.0, 0.0, 0.1]))))(RATES)
 
 
@@ -101,7 +133,7 @@ def test_a_higher_index_is_refused() -> None:
     def pendulum(t: Any, y: Any) -> Any:
         return np.array([y[2], y[3], -y[4] * y[0], -y[4] * y[1] - 9.81, y[0] ** 2 + y[1] ** 2 - 1.0])
 
-    with pytest.raises(primad.ShapeError, match="index is above 1"):
+    with pytest.raises(primad.errors.ShapeError, match="index is above 1"):
         solve_ivp(pendulum, (0.0, 1.0), [1.0, 0.0, 0.0, 0.0, 0.0], "RODAS4", mass=np.diag([1.0, 1, 1, 1, 0]))
 
 
