@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.implicit.solver_functions import root
+from primad.pde.elements.boundary_fluxes import BoundaryFlux
+from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual
 from primad.pde.elements.element_solution import ElementSolution
-from primad.pde.elements.lagrange import Nodes, directions, measures, quadrature, shapes, slopes
+from primad.pde.elements.element_spaces import ElementSpace, points_inside, points_of_part
+from primad.pde.elements.held_values import HeldValues, given_values
 from primad.pde.elements.location import Location
-from primad.pde.elements.supported import boundary_conditions, weak_form
-from primad.pde.geometry.sampling import Array, Points
-from primad.pde.geometry.triangulations import Triangulation, triangulated
+from primad.pde.elements.pairing import paired
+from primad.pde.elements.supported import weak_form
+from primad.pde.elements.time_steps import ElementSteps
+from primad.pde.elements.weak_forms import State
+from primad.pde.geometry.intervals import clock
+from primad.pde.geometry.sampling import Array
+from primad.pde.geometry.triangulations import Triangulation, triangulated, without_time
 from primad.pde.problem.box_statements import GridMethod
-from primad.pde.problem.conditions import Condition, Dirichlet
-from primad.pde.problem.named_arguments import by_name, on_points
-from primad.pde.problem.terms import normal_of, valued_arrays, valued_residual
+from primad.pde.problem.named_arguments import on_points
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -31,37 +36,35 @@ __all__ = ["Elements"]
 
 @dataclass(frozen=True)
 class Edge:
-    """Points of a part of the boundary where a condition gives the flux.
+    """Points of a part of the boundary where conditions give fluxes.
 
     Attributes:
-        residual: of the condition: of what is known by name.
-        at: the points.
-        normal: the outward normals.
-        values: the matrix from nodes to points.
-        back: its transpose.
+        fluxes: what they give.
+        matrices: for each unknown those from nodes to values and slopes.
         weights: of the points.
     """
 
-    residual: Callable[[Mapping[str, Any]], Any]
-    at: Array
-    normal: Array
-    values: Any
-    back: Any
+    fluxes: BoundaryFlux
+    matrices: Sequence[tuple[Any, list[Any]]]
     weights: Array
 
 
 class Elements(GridMethod):
     """A problem on finite elements (Lagrange's, on intervals, triangles or tetrahedra), solved and differentiated.
 
-    The problem has one equation of second order for one unknown, linear in the second derivatives: it is brought into
-    a weak form by its derivatives. Newton's method solves it, with the exact sparse Jacobian.
+    The problem has an equation of second order for each unknown, or of first, linear in the second derivatives: they
+    are brought into a weak form by their derivatives. Newton's method solves it, with the exact sparse Jacobian; in
+    time the method RODAS takes steps. An unknown that is in its own equation neither itself nor by its slopes, as
+    pressure is not in ∇·u = 0, has polynomials of a degree less (Taylor & Hood 1973).
 
     Args:
-        problem: with Dirichlet, Neumann and Robin conditions, or conditions of one's own that give the flux, on
-            intervals, boxes, polygons and meshes.
+        problem: with Dirichlet, Neumann, Robin and initial conditions, or conditions of one's own that give values or
+            the flux, on intervals, boxes, polygons and meshes, times an interval of time or not.
         size: how long edges are at most: along the axes of a box, the longest ones otherwise.
         degree: of the polynomials on an element: 1 or 2. The error falls with size to the power of degree + 1, where
             the solution is smooth.
+        frames: how many states are kept besides the first, at equal times, of a problem with time.
+        tolerance: of the steps in time, relative to values and absolute.
 
     Raises:
         ProblemError: for what elements do not do, which the error names.
@@ -79,94 +82,130 @@ class Elements(GridMethod):
 
     method = "elements"
 
-    def __init__(self, problem: Problem, size: float | None = None, degree: int = 1) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        size: float | None = None,
+        degree: int = 1,
+        frames: int = 50,
+        tolerance: float = 1e-6,
+    ) -> None:
         if degree not in (1, 2):
             raise ProblemError(f"elements are of degree 1 or 2, got {degree!r}", fix="write degree=2.")
         self.problem, self.degree = problem, degree
         self.form = weak_form(problem)
-        self.mesh: Triangulation = triangulated(problem.domain, size)
-        self._nodes = Nodes.of(self.mesh.points, self.mesh.cells, degree)
-        self.nodes: Array = self._nodes.at
-        self._inside()
-        self._boundary()
+        known = self.numbers({}, partly=True)
+        self.pairing = paired(self.form, known)
+        self._check_degree()
+        interval = None if self.form.time is None else clock(problem.domain)
+        self._begin = None if interval is None else float(interval.low)
+        self.mesh: Triangulation = triangulated(without_time(problem.domain), size)
+        spaces = {one: ElementSpace(self.mesh, one, degree) for one in {degree, *self._degrees}}
+        self.spaces = [spaces[one] for one in self._degrees]
+        self.nodes: Array = spaces[degree].nodes.at
+        counts = [len(space.nodes.at) for space in self.spaces]
+        self.offsets: Array = np.cumsum([0, *counts])
+        self._at, self.weights = points_inside(self.mesh, degree)
+        pieces = boundary_pieces(problem, self.form, self.pairing, self.mesh, self._begin, known)
+        self.held = self._held(pieces, known)
+        there = [piece for piece in pieces if piece.others and len(self.mesh.facets[piece.part])]
+        self._edges = [self._edge(piece, known) for piece in there]
+        self.free: Array = np.setdiff1d(np.arange(self.offsets[-1]), self.held.places)
+        self._spread, self.gather = self._chosen(self.free)
+        self._spread_held, _ = self._chosen(self.held.places)
+        self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
 
-    def _inside(self) -> None:
-        """Make the matrices from nodes to values and slopes at the points of a quadrature."""
-        cells, dimension = self.mesh.cells, self.problem.domain.dimension
-        corners = self.mesh.points[cells]
-        place, weights = quadrature(dimension, self.degree)
-        self._at = np.einsum("ql,clx->cqx", place, corners).reshape(-1, dimension)
-        self._weights = (measures(corners)[:, None] * weights).ravel()
-        self._value = self._nodes.matrix(cells, shapes(self.degree, place)[None])
-        steps = np.einsum("qbl,clx->xcqb", slopes(self.degree, place), directions(corners))
-        self._slopes = [self._nodes.matrix(cells, step) for step in steps]
-        self._back = [matrix.T.tocsr() for matrix in (self._value, *self._slopes)]
+    @property
+    def _degrees(self) -> list[int]:
+        return [self.degree - one for one in self.pairing.multiplies]
 
-    def _boundary(self) -> None:
-        """Find the nodes whose values are given, and the points where the flux is."""
-        self._edges: list[Edge] = []
-        held: dict[int, float] = {}
-        for condition, part in boundary_conditions(self.problem):
-            if isinstance(condition, Dirichlet):
-                nodes = np.unique(self._nodes.numbers(self.mesh.facets[part]))
-                columns = dict(zip(self.problem.domain.names, self.nodes[nodes].T, strict=True))
-                values = on_points(condition.values[self.form.name], columns, len(nodes), condition.what)
-                for node, value in zip(nodes.tolist(), values.tolist(), strict=True):
-                    held.setdefault(node, value)  # where parts meet, what is stated first holds
-            elif len(self.mesh.facets[part]):
-                self._edges.append(self._edge(condition, part))
-        self._given = np.zeros(len(self.nodes))
-        self._given[list(held)] = list(held.values())
-        self._free = np.setdiff1d(np.arange(len(self.nodes)), list(held))
+    def _check_degree(self) -> None:
+        if 0 in self._degrees:
+            name = self.problem.unknowns[self._degrees.index(0)]
+            raise ProblemError(
+                f"elements: {name} is in none of the equations that could be solved for it, as a pressure is",
+                why="It has polynomials of a degree less than other unknowns: of equal degree, it would oscillate.",
+                fix="write degree=2.",
+            )
+
+    def _chosen(self, places: Array) -> tuple[Any, Any]:
+        """Return the matrix that takes values at some nodes to all, with zeros elsewhere, and its transpose."""
         from scipy.sparse import csr_array  # loads when it is called
 
-        ones, places = np.ones(len(self._free)), np.arange(len(self._free))
-        self._spread = csr_array((ones, (self._free, places)), shape=(len(self.nodes), len(self._free)))
-        self._gather = self._spread.T.tocsr()
+        entries = np.ones(len(places)), (places, np.arange(len(places)))
+        spread = csr_array(entries, shape=(self.offsets[-1], len(places)))
+        return spread, spread.T.tocsr()
 
-    def _edge(self, condition: Condition, part: str) -> Edge:
-        facets, domain = self.mesh.facets[part], self.problem.domain
-        corners = self.mesh.points[facets]
-        place, weights = quadrature(facets.shape[1] - 1, self.degree)
-        at = np.einsum("ql,flx->fqx", place, corners).reshape(-1, domain.dimension)
-        normal = np.repeat(self.mesh.normals[part], len(weights), axis=0)
-        row: dict[str, Array] = {"at": at, "normal": normal}
-        if hasattr(condition, "values"):
-            row = {**row, **valued_arrays(condition, self.form.name, Points(domain.names, at, normal))}
-            valued = valued_residual(condition, self.form.name, domain)
-        own = normal_of(row, domain.names)
+    def _held(self, pieces: Sequence[BoundaryPiece], known: Mapping[str, Any]) -> HeldValues:
+        """Return the nodes whose values are given: those of conditions that are stated first, first."""
+        stated = self.problem.statement.conditions
+        found = []
+        for piece in pieces:
+            for k, condition in piece.held.items():
+                nodes = self.spaces[k].nodes
+                rows = np.unique(nodes.numbers(self.mesh.facets[piece.part]))
+                if len(rows):
+                    values = given_values(self.form, condition, k, nodes.at[rows], self._begin, known)
+                    found.append((stated.index(condition), (self.offsets[k] + rows, *values)))
+        return HeldValues([one for _, one in sorted(found, key=lambda pair: pair[0])])
 
-        def residual(known: Mapping[str, Any]) -> Any:
-            if hasattr(condition, "values"):
-                return valued(known, row)
-            return by_name(condition.residual, ChainMap({"n": own}, known))  # type: ignore[arg-type]
+    def _edge(self, piece: BoundaryPiece, known: Mapping[str, Any]) -> Edge:
+        at, normal, weights = points_of_part(self.mesh, piece.part, self.degree)
+        residuals = [flux_residual(self.form, condition, k, at, normal, self._begin) for condition, k in piece.others]
+        unknowns = [k for k, flows in enumerate(self.pairing.flows) if flows and k not in piece.held]
+        equations = {self.pairing.equations[k]: k for k in unknowns}
+        fluxes = BoundaryFlux(self.form, residuals, equations, at, normal, self._begin, known, piece.what)
+        return Edge(fluxes, [space.at_facets(piece.part) for space in self.spaces], weights)
 
-        self.form.check_condition(residual, at, normal, self.numbers({}, partly=True), condition.what)
-        matrix = self._nodes.matrix(facets, shapes(self.degree, place)[None])
-        return Edge(residual, at, normal, matrix, matrix.T.tocsr(), (measures(corners)[:, None] * weights).ravel())
+    # -- the equations -------------------------------------------------------------------------------------------------
 
-    def residual(self, values: Any, numbers: Mapping[str, Any]) -> Any:
-        """Return the weak form for each node's shape function.
+    def _parts(self, values: Any) -> list[Any]:
+        """Return the values of each unknown, of those of all in a row."""
+        if len(self.spaces) == 1:
+            return [values]
+        return [values[start:stop] for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def residual(self, values: Any, numbers: Mapping[str, Any], rates: Any = None, time: Any = None) -> Any:
+        """Return the weak form for the shape function of each node, of the equation for each unknown.
 
         Args:
-            values: of the unknown at the nodes.
+            values: of the unknowns at the nodes, one unknown after the other.
             numbers: all coefficients and constants by name.
+            rates: the derivatives of the values along time; none are zeros.
+            time: the time.
         """
-        steps = tuple([matrix @ values for matrix in self._slopes])
-        flux, rest = self.form.terms(self._at, self._value @ values, steps, numbers)
-        found = self._back[0] @ (self._weights * rest)
-        for matrix, one in zip(self._back[1:], flux, strict=True):
-            found = found - matrix @ (self._weights * one)
+        parts = self._parts(values)
+        moving = self._parts(np.zeros(self.offsets[-1]) if rates is None else rates)
+        inside = [(space.value, space.slopes) for space in self.spaces]
+        state = State(self._at, time, *_at_points(inside, parts, moving))
+        flux, rest = self.form.terms(state, numbers)
+        found = []
+        for space, flows, e in zip(self.spaces, self.pairing.flows, self.pairing.equations, strict=True):
+            row = space.back[0] @ (self.weights * rest[e])
+            if flows:
+                for matrix, one in zip(space.back[1:], flux[e], strict=True):
+                    row = row - matrix @ (self.weights * one)
+            found.append(row)
         for edge in self._edges:
-            through, _ = self.form.through(edge.residual, edge.at, edge.normal, edge.values @ values, numbers)
-            found = found + edge.back @ (edge.weights * through)
-        return found
+            u, slopes, rate = _at_points(edge.matrices, parts, moving)
+            slopes = slopes if edge.fluxes.tangential else None
+            through = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
+            for k, one in zip(edge.fluxes.equations.values(), through, strict=True):
+                found[k] = found[k] + edge.matrices[k][0].T.tocsr() @ (edge.weights * one)
+        return found[0] if len(found) == 1 else pnp.concatenate(found)
+
+    def whole(self, free: Any, held: Any) -> Any:
+        """Return values at all nodes, of those that are free and those that are held."""
+        return self._spread @ free + self._spread_held @ held
 
     def values(self, *, start: Any = 0.0, **numbers: Any) -> Any:
         """Return the unknown at the nodes, as a function of coefficients and constants: it is differentiated by them.
 
+        Of several unknowns it is a dict by name; of a problem with time these are the values at its end.
+
         Args:
-            start: where Newton's method begins: a number, or a function of coordinates by name.
+            start: where Newton's method begins: a number, a function of coordinates by name, or a dict of such by
+                the names of unknowns.
             **numbers: coefficients, all of them, and constants where they are other than stated.
 
         Raises:
@@ -174,44 +213,105 @@ class Elements(GridMethod):
             DomainError: if no solution is found.
         """
         known = self.numbers(numbers)
-        columns = dict(zip(self.problem.domain.names, self.nodes.T, strict=True))
-        begin = on_points(start, columns, len(self.nodes), "the start")[self._free]
+        if self.steps is not None:
+            return self._by_name(self.steps.states(known, self.started(start))[-1])
+        begin = self.started(start)[self.free]
+        held = self.held.at(None, known)
         if not begin.size:
-            return self._given
+            return self._by_name(self.whole(begin, held))
 
-        def equation(free: Any, known: Any) -> Any:
-            return self._gather @ self.residual(self._given + self._spread @ free, known)
+        def equation(free: Any, held: Any, known: Any) -> Any:
+            return self.gather @ self.residual(self.whole(free, held), known)
 
-        return self._given + self._spread @ root(equation, begin, known)
+        return self._by_name(self.whole(root(equation, begin, held, known), held))
+
+    def started(self, start: Any) -> Array:
+        """Return what a search begins with, at the nodes of all unknowns in a row."""
+        found = []
+        for name, space in zip(self.problem.unknowns, self.spaces, strict=True):
+            at = np.asarray(self.form.points(space.nodes.at, self._begin))
+            columns = dict(zip(self.problem.domain.names, at.T, strict=True))
+            own = start.get(name, 0.0) if isinstance(start, Mapping) else start
+            found.append(on_points(own, columns, len(at), "the start"))
+        return np.concatenate(found)
+
+    def _by_name(self, values: Any) -> Any:
+        if len(self.spaces) == 1:
+            return values
+        starts = zip(self.problem.unknowns, self.offsets[:-1], self.offsets[1:], strict=True)
+        return {name: values[..., start:stop] for name, start, stop in starts}
+
+    def states(self, *, start: Any = 0.0, **numbers: Any) -> Any:
+        """Return the values at the nodes at all `times`, along the first axis, as `values` does at the end.
+
+        Args:
+            start: where the search for unknowns without a derivative along time begins.
+            **numbers: coefficients, all of them, and constants where they are other than stated.
+
+        Raises:
+            ProblemError: if a coefficient is missing or not known, or the problem has no time.
+            DomainError: if the steps come to no end.
+        """
+        if self.steps is None:
+            raise ProblemError("elements: the problem has no time, and one state", fix="ask for elements.values(…).")
+        return self._by_name(self.steps.states(self.numbers(numbers), self.started(start)))
+
+    @property
+    def times(self) -> Array:
+        """The times at which `states` are kept."""
+        return np.zeros(0) if self.steps is None else self.steps.times
 
     def solve(self, *, start: Any = 0.0, **numbers: Any) -> ElementSolution:
         """Return the solution, for coefficients and constants as `values` takes them."""
-        return ElementSolution(self, np.asarray(self.values(start=start, **numbers)))
+        asked = self.values if self.steps is None else self.states
+        found = asked(start=start, **numbers)
+        named = found if len(self.spaces) > 1 else {self.problem.unknowns[0]: found}
+        return ElementSolution(self, {name: np.asarray(one) for name, one in named.items()})
 
-    def interpolation(self, points: Any, derivative: str = "") -> Any:
+    def interpolation(self, points: Any, derivative: str = "", unknown: str | None = None) -> Any:
         """Return the sparse matrix that takes values at nodes to those at points, or to a derivative there.
 
         Args:
-            points: one a row; of one coordinate also its values.
+            points: one a row, of the coordinates of space; of one coordinate also its values.
             derivative: along which coordinates, as often as the degree at most.
+            unknown: the name of the unknown; by default the first one.
 
         Raises:
             ProblemError: for a derivative of a higher order.
         """
-        return self._location.matrix(points, derivative)
+        place = 0 if unknown is None else self.problem.unknowns.index(unknown)
+        return self._locations[self.spaces[place].nodes.degree].matrix(points, derivative)
 
     @cached_property
-    def _location(self) -> Location:
-        return Location(self._nodes, self.mesh, self.problem.domain.names)
+    def _locations(self) -> dict[int, Location]:
+        nodes = {space.nodes.degree: space.nodes for space in self.spaces}
+        return {degree: Location(one, self.mesh, self.form.space) for degree, one in nodes.items()}
 
     @property
     def size(self) -> str:
         """How many elements and unknowns there are, in words."""
-        return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self._free)} unknowns"
+        return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self.free)} unknowns"
+
+
+def _at_points(matrices: Sequence[tuple[Any, list[Any]]], values: Sequence[Any], rates: Sequence[Any]) -> Any:
+    """Return values, slopes and rates of all unknowns at points."""
+    pairs = list(zip(matrices, values, strict=True))
+    return (
+        tuple([matrix @ one for (matrix, _), one in pairs]),
+        tuple([tuple([matrix @ one for matrix in steps]) for (_, steps), one in pairs]),
+        tuple([matrix @ one for (matrix, _), one in zip(matrices, rates, strict=True)]),
+    )
 
 
 def by_elements(
-    problem: Problem, *, size: float | None = None, degree: int = 1, start: Any = 0.0, **numbers: Any
+    problem: Problem,
+    *,
+    size: float | None = None,
+    degree: int = 1,
+    frames: int = 50,
+    tolerance: float = 1e-6,
+    start: Any = 0.0,
+    **numbers: Any,
 ) -> ElementSolution:
     """Return the solution of a problem by elements: what `Problem.solve(method="elements")` takes and returns.
 
@@ -219,7 +319,9 @@ def by_elements(
         problem: the problem.
         size: of the elements.
         degree: of the polynomials on them.
+        frames: how many states are kept, of a problem with time.
+        tolerance: of the steps in time.
         start: where Newton's method begins.
         **numbers: coefficients, and constants where they are other than stated.
     """
-    return Elements(problem, size, degree).solve(start=start, **numbers)
+    return Elements(problem, size, degree, frames, tolerance).solve(start=start, **numbers)

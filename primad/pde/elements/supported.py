@@ -2,92 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.elements.weak_forms import WeakForm
-from primad.pde.geometry.intervals import time_of
-from primad.pde.problem.box_statements import ELSEWHERE
-from primad.pde.problem.condition_checks import concerned
-from primad.pde.problem.conditions import Condition, Neumann
+from primad.functional.derivatives.first_order import jvp
+from primad.pde.elements.weak_forms import Arrays, Numbers, State, WeakForm, units_of
+from primad.pde.geometry.intervals import clock, space_of, time_of
+from primad.pde.geometry.sampling import Array
+from primad.pde.problem.box_statements import ELSEWHERE, refuse
+from primad.pde.problem.used_arguments import depends
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
+TAKEN = ("Dirichlet condition", "Neumann condition", "Robin condition", "initial condition", "condition", "freedom")
+"""Kinds of conditions that elements take."""
+
 
 def weak_form(problem: Problem) -> WeakForm:
-    """Return the weak form of a problem's equation.
+    """Return the weak form of a problem's equations.
 
     Raises:
         ProblemError: if the problem is none that elements solve.
     """
-    statement, listed = problem.statement, [one.kind for one in problem.statement.conditions]
-    equations = [
+    labels = [
         label for name, term in problem.terms.items() if term.kind == "equation" for label in problem.labels[name]
     ]
-    time = time_of(problem.domain)
     if problem.complex:
         _refuse("a complex unknown", "real ones")
-    if (len(problem.unknowns), len(equations)) != (1, 1):
-        _refuse(f"{len(equations)} equations for {len(problem.unknowns)} unknowns", "one equation for one unknown")
+    counts = len(labels), len(problem.unknowns)
+    if counts[0] != counts[1]:
+        said = [
+            f"{count} {one}{'s' * (count != 1)}" for count, one in zip(counts, ("equation", "unknown"), strict=True)
+        ]
+        _refuse(" for ".join(said), "one equation for each unknown")
     if problem.family:
         _refuse("a family", "one problem at a time")
     if problem.integrals | problem.elsewhere:
         _refuse(ELSEWHERE, "values and derivatives at points")
-    if time is not None:
-        _refuse(f"the time {time}", "problems in space")
-    (equation,) = statement.equations
-    if equation.domain is not problem.domain:
-        _refuse("an equation in a part of the domain", "one that holds in all of it")
-    for kind in listed:
-        if kind in ("data", "integral", "interface condition", "periodic condition", "freedom"):
-            _refuse(f"a condition of the kind {kind!r}", "Dirichlet, Neumann and Robin conditions, and those on ∂u/∂n")
-    orders = [len(names) for names in problem.asked[equation.name][problem.unknowns[0]]]
-    if max(orders, default=0) != 2:
-        _refuse(f"an equation of order {max(orders, default=0)}", "those of order 2")
-    form = WeakForm(equation.function, problem.unknowns[0], problem.domain, equation.name)
-    form.check({**statement.constants, **statement.coefficients})
+    if any(equation.domain is not problem.domain for equation in problem.statement.equations):
+        _refuse("an equation in a part of the domain", "those that hold in all of it")
+    for condition in problem.statement.conditions:
+        if condition.kind not in TAKEN:
+            _refuse(
+                f"a condition of the kind {condition.kind!r}",
+                "Dirichlet, Neumann, Robin and initial conditions, and those on ∂u/∂n",
+            )
+    functions = [equation.function for equation in problem.statement.equations]
+    form = WeakForm(functions, problem.unknowns, problem.domain, _seconds(problem))
+    numbers = {**problem.statement.constants, **problem.statement.coefficients}
+    _check(form, " and ".join(one.name for one in problem.statement.equations), numbers)
     return form
 
 
 def _refuse(what: str, taken: str) -> None:
-    raise ProblemError(
-        f"elements: the problem has {what}",
-        why=f"Elements take {taken}.",
-        fix='solve it with a network: method="network", or state the part that elements take as a problem of its own.',
-    )
+    refuse("elements", what, taken)
 
 
-def boundary_conditions(problem: Problem) -> Iterator[tuple[Condition, str]]:
-    """Yield each condition with each part of the boundary that it is on.
+def _seconds(problem: Problem) -> list[tuple[int, int, int]]:
+    """Return the second derivatives that the equations ask for: the unknown, and the axes of space.
 
     Raises:
-        ProblemError: if a part has two, or none of them says where the level of the unknown is.
+        ProblemError: if there are none, or derivatives of other orders.
     """
-    said: dict[str, Condition] = {}
-    (name,) = problem.unknowns
-    for condition in problem.statement.conditions:
-        if name not in concerned(condition, problem.statement):
-            continue
-        for part in condition.parts(problem.domain):
-            if part in said:
-                raise ProblemError(
-                    f"elements: the part {part!r} of the boundary has two conditions, {said[part].what} and "
-                    f"{condition.what}",
-                    why="An equation of second order has one solution with one.",
-                    fix="leave one of them out.",
-                )
-            said[part] = condition
-            yield condition, part
-    if all(isinstance(condition, Neumann) for condition in said.values()) and not _in_equation(problem):
+    space, time = space_of(problem.domain), time_of(problem.domain)
+    asked = [
+        (k, along)
+        for equation in problem.statement.equations
+        for k, name in enumerate(problem.unknowns)
+        for along in problem.asked[equation.name][name]
+    ]
+    for k, along in asked:
+        if time in along and along != (time,):
+            name = problem.unknowns[k]
+            raise ProblemError(
+                f"elements: the problem has the derivative of {name} along {' and '.join(along)}",
+                why=f"Elements take derivatives along {time} of first order, and of unknowns themselves.",
+                fix=f"make ∂{name}/∂{time} an unknown, with the equation {name}.{time} - v: unknowns='{name} v'; or "
+                'solve the problem with a network: method="network".',
+            )
+    in_space = [(k, along) for k, along in asked if along != (time,)]
+    order = max((len(along) for _, along in in_space), default=0)
+    if order != 2:
+        _refuse(f"an equation of order {order}", "those of order 2")
+    found = {(k, *sorted(space.index(one) for one in along)) for k, along in in_space if len(along) == 2}
+    return sorted(found)  # type: ignore[arg-type]
+
+
+def drawn(form: WeakForm) -> State:
+    """Return a state at some points, at which equations are looked at."""
+    at: Array = form.domain.interior(2).at
+    u = tuple([np.linspace(0.3, 0.7, len(at)) + 0.05 * k for k in range(len(form.names))])
+    slopes = tuple([tuple([one + 0.1 * i for i in range(len(form.space))]) for one in u])
+    where = at[:, [form.domain.names.index(name) for name in form.space]]
+    time = None if form.time is None else float(clock(form.domain).low)
+    return State(where, time, u, slopes, tuple([0.2 * one for one in u]))
+
+
+def slopes_of(function: Callable[[Arrays], list[Any]], at: Arrays) -> list[list[Any]]:
+    """Return the derivatives of several functions by each of several arrays: a list for each array."""
+    units = units_of(len(at), np.shape(at[0]))[1] if at else []
+    return [list(jvp(lambda one: tuple(function(one)), (at,), (unit,))[1]) for unit in units]
+
+
+def _check(form: WeakForm, what: str, numbers: Numbers) -> None:
+    """Raise unless equations are linear in second derivatives and in those along time, with factors that elements take.
+
+    Raises:
+        ProblemError: if they are not.
+    """
+    state = drawn(form)
+    curves = tuple([state.u[0] + i for i in range(len(form.seconds))])
+
+    def factors(curves: Any, slopes: Any, rates: Any) -> Any:
+        at = state._replace(slopes=slopes, rates=rates)
+        return slopes_of(lambda c: form.evaluated(form.equations, at, c, numbers), curves)
+
+    at_points = (curves, state.slopes, state.rates)
+    if any(depends(factors, at_points, 0)):
+        _wrong(what, "is not linear in second derivatives")
+    if any(depends(factors, at_points, 1)):
+        _wrong(what, "has first derivatives in the factors of second ones")
+    if form.time is None:
+        return
+    if any(depends(factors, at_points, 2)):
+        _wrong(what, f"has derivatives along {form.time} in the factors of second ones")
+
+    def masses(u: Any, slopes: Any, rates: Any, curves: Any, time: Any) -> Any:
+        at = state._replace(u=u, slopes=slopes, time=time)
+        return slopes_of(lambda r: form.evaluated(form.equations, at._replace(rates=r), curves, numbers), rates)
+
+    every = (state.u, state.slopes, state.rates, curves, np.float64(state.time))
+    if any(any(depends(masses, every, place)) for place in range(len(every))):
         raise ProblemError(
-            f"elements: the equation and its conditions say how {name} changes, and nowhere what it is",
-            why=f"With {name} every {name} + c is a solution.",
-            fix=f"give {name} on a part of the boundary: pde.Dirichlet({name}=0, on={problem.domain.parts[0]!r}).",
+            f"elements: {what} has factors of derivatives along {form.time} that change with {form.time} or an unknown",
+            why="Elements take those that are functions of space, coefficients and constants.",
+            fix=f"divide the equation by the factor, or take what is differentiated along {form.time} as the unknown.",
         )
 
 
-def _in_equation(problem: Problem) -> bool:
-    (equation,), (name,) = problem.statement.equations, problem.unknowns
-    return () in problem.asked[equation.name][name]
+def _wrong(what: str, how: str) -> None:
+    raise ProblemError(
+        f"elements: {what} {how}",
+        why="Elements take what is A(x, u) : ∇∇u + b(x, u, ∇u) = 0, which has a weak form with a flux A∇u.",
+        fix='solve it with a network: method="network".',
+    )

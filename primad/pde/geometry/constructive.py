@@ -158,6 +158,10 @@ class Named(Domain):
     def __repr__(self) -> str:
         return f"{self.domain!r}.named({', '.join(self._where)})"
 
+    def over(self, domain: Domain) -> Named:
+        """Return another domain with pieces of the same names and conditions."""
+        return Named(domain, self._where)
+
     def piece(self, at: Array) -> Array:
         """Return which piece points of the boundary lie in; "" in none."""
         columns = {name: at[:, i] for i, name in enumerate(self.names)}

@@ -12,7 +12,7 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.pde.geometry.constructive import Named
 from primad.pde.geometry.domains import Domain, Product
-from primad.pde.geometry.intervals import Interval, Parameters, Time
+from primad.pde.geometry.intervals import Interval, Parameters, Time, time_of
 from primad.pde.geometry.meshes import Mesh
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.shapes import Polygon
@@ -34,12 +34,14 @@ class Triangulation:
         cells: for each simplex the numbers of its corners.
         facets: for each part of the boundary its edges, faces or points, by the numbers of their corners.
         normals: for each part the outward unit normals of its facets.
+        opposite: for each part the corner of its facets' cells that is none of theirs.
     """
 
     points: Array
     cells: Array
     facets: dict[str, Array]
     normals: dict[str, Array]
+    opposite: dict[str, Array]
 
 
 def triangulated(domain: Domain, size: float | None = None) -> Triangulation:
@@ -65,6 +67,7 @@ def triangulated(domain: Domain, size: float | None = None) -> Triangulation:
         cells,
         {name: facets[rows] for name, rows in where.items()},
         {name: normals[rows] for name, rows in where.items()},
+        {name: opposite[rows] for name, rows in where.items()},
     )
 
 
@@ -89,6 +92,18 @@ def _normals(facets: Array, opposite: Array) -> Array:
         away = away - np.sum(away * direction, axis=1, keepdims=True) * direction
     found: Array = away / np.linalg.norm(away, axis=1, keepdims=True)
     return found
+
+
+def without_time(domain: Domain) -> Domain:
+    """Return the domain of space of which, with an interval of time, a domain is the product."""
+    if time_of(domain) is None:
+        return domain
+    if isinstance(domain, Named):
+        return domain.over(without_time(domain.domain))
+    if not isinstance(domain, Product):
+        return cut(domain, None)  # type: ignore[return-value]  # raises
+    factors = [factor for factor in domain.factors if not isinstance(factor, Time)]
+    return factors[0] if len(factors) == 1 else Product(factors)
 
 
 @singledispatch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +11,48 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.fields.given_fields import GivenField
+from primad.pde.fields.given_fields import GivenField, Take
 from primad.pde.fields.named_fields import FieldAt
+from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.problem.conditions import Condition, Dirichlet, Initial
 from primad.pde.problem.named_arguments import by_name
 from primad.pde.problem.used_arguments import depends
+from primad.recording import tree
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
 Numbers = Mapping[str, Any]
+
+
+def residuals_at(
+    function: Callable[[Mapping[str, Any]], Any],
+    unknowns: Sequence[str],
+    domain: Domain,
+    points: Any,
+    take: Take,
+    numbers: Numbers,
+) -> list[Any]:
+    """Return what is to be zero at points where unknowns and their derivatives are given, an array over points each.
+
+    Args:
+        function: of what is known by name.
+        unknowns: their names.
+        domain: whose coordinates there are.
+        points: one a row.
+        take: gives values and derivatives of unknowns, by their name and the coordinates.
+        numbers: coefficients, constants and what else there is by name.
+    """
+    names, shape = domain.names, np.shape(points)[:-1]
+
+    def given(name: str, along: tuple[str, ...]) -> Any:
+        return take(name, along) if name else points[..., names.index(along[0])]
+
+    fields = {name: GivenField(name, domain, given, shape) for name in unknowns}
+    known = ChainMap({**numbers, **fields, "points": points}, Place(names, points))  # type: ignore[arg-type]
+    leaves = tree.leaves(tree.map(lambda leaf: leaf.value if isinstance(leaf, FieldAt) else leaf, function(known)))
+    return [leaf if np.ndim(leaf) else np.broadcast_to(leaf, shape) for leaf in leaves]
 
 
 class GivenValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import numpy as np
@@ -196,7 +197,11 @@ REFUSED = {
     "order 4": (lambda u: u.xxxx - 1, LINE, [*ZERO, pde.Neumann(u=0)]),
     "order 1": (lambda u: u.x - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.x, on="x+")]),
     "'freedom'": (lambda u: u.xx - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")]),
-    "the time t": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)]),
+    "along t and t": (lambda u: u.tt - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Free("u", on="initial")]),
+    "factors of derivatives along t that change": (
+        lambda u: (1 + u**2) * u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)],
+    ),
+    "no value of u at the start": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Free("u", on="initial")]),
     "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Neumann(u=0)]),
     "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Disk(), ZERO),
     "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
@@ -216,11 +221,34 @@ REFUSED = {
     "1 equation for 2 unknowns": (lambda u, v: u.xx + v, LINE, [*ZERO, pde.Free("v")]),
     "2 equations for 1 unknown": (lambda u: (u.xx, u.xx - 1), LINE, ZERO),
     "does not have ∂u/∂n": (
-        lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u - 1, on="x+")],
+        lambda u: u.xx + u.yy, SQUARE,
+        [pde.Dirichlet(u=0, on=["x-", "y-", "y+"]), pde.Condition(lambda u: u.y, on="x+")],
     ),
-    "does not give the flux": (
-        lambda u: u.xx + u.d("xy") + u.yy, SQUARE,
-        [pde.Dirichlet(u=0, on=["x-", "x+", "y-"]), pde.Neumann(u=0, on="y+")],
+    "is not linear in u": (
+        lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u**2 - 1, on="x+")],
+    ),
+    "a slope of v": (
+        lambda u, v: (u.xx + v, v - u), LINE, [*ZERO, pde.Neumann(v=0)],
+    ),
+    "says 1 things of u and v": (
+        lambda u, v: (u.xx + v, v.xx - u), LINE,
+        [pde.Dirichlet(u=0, v=0, on="x-"), pde.Condition(lambda u, v: u.x + v.x, on="x+")],
+    ),
+    "write degree=2": (
+        lambda u, v, p: (pde.laplacian(u) - p.x, pde.laplacian(v) - p.y, u.x + v.y), SQUARE,
+        [pde.Dirichlet(u=0, v=0), pde.Free("p", on=["x-", "y-", "y+"]), pde.Dirichlet(p=0, on="x+")],
+    ),
+    "and nowhere what it is": (
+        lambda u, v, p: (pde.laplacian(u) - p.x, pde.laplacian(v) - p.y, u.x + v.y), SQUARE,
+        [pde.Dirichlet(u=0, v=0), pde.Free("p")],
+    ),
+    "none can be solved for p": (
+        lambda u, v, p: (u.t - pde.laplacian(u) + p.x, v.t - pde.laplacian(v) + p.y, u.x + v.y),
+        SQUARE * pde.Time(0, 1),
+        [
+            pde.Dirichlet(u=0, v=0), pde.Initial(u=0, v=0), pde.Free("p", on=["x-", "y-", "y+", "initial"]),
+            pde.Dirichlet(p=0, on="x+"),
+        ],
     ),
 }  # fmt: skip
 
@@ -230,10 +258,12 @@ REFUSED = {
 def test_what_is_not_supported_is_one_error_that_names_it(words: str) -> None:
     equation, domain, conditions = REFUSED[words]
     complex_one = {"network": pde.Complex(NET)} if words == "a complex unknown" else {"network": NET}
-    unknowns = "u v" if words.endswith("2 unknowns") else "u"
+    arguments = list(inspect.signature(getattr(equation, "equation", equation)).parameters)
+    unknowns = "u v" if words == "1 equation for 2 unknowns" else arguments
     problem = pde.Problem(equation, domain, conditions, unknowns=unknowns, **complex_one)
+    degree = 1 if words == "write degree=2" else 2
     with pytest.raises(ProblemError, match=re.escape(words)):
-        problem.solve(method="elements")
+        problem.solve(method="elements", degree=degree)
 
 
 def test_where_the_equation_has_the_unknown_slopes_may_be_all_that_conditions_give() -> None:

@@ -12,6 +12,7 @@ of R are those of the equation as the user wrote it; whether they depend on anyt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -19,10 +20,11 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.elements.weak_forms import WeakForm
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
 from primad.pde.networks.hard_constraints import as_function
 from primad.pde.problem.conditions import Dirichlet, Initial
+from primad.pde.problem.given_values import residuals_at
+from primad.pde.problem.named_arguments import by_name
 from primad.pde.problem.used_arguments import depends, may_jump_with
 
 if TYPE_CHECKING:
@@ -57,11 +59,12 @@ class ErrorEquation:
         (equation,), time = problem.statement.equations, time_of(problem.domain)
         self.time = None if time is None else names.index(time)
         self.space = tuple([names.index(name) for name in space_of(problem.domain)])
-        self._form = WeakForm(equation.function, self.unknown, problem.domain, equation.name)
+        self._equation = equation.function
+        self._pairs = tuple(combinations_with_replacement(range(len(names)), 2))
         self._numbers = {**problem.statement.constants, **params["coefficients"]}
         asked = {tuple(sorted(names.index(name) for name in one)) for one in problem.asked[equation.name][self.unknown]}
         self._first = [(i,) in asked for i in range(len(names))]
-        self._second = [pair in asked for pair in self._form.pairs]
+        self._second = [pair in asked for pair in self._pairs]
         if max(map(len, asked), default=0) > 2 or (
             self.time is not None and any(self.time in one and len(one) > 1 for one in asked)
         ):
@@ -88,7 +91,7 @@ class ErrorEquation:
     def second(self, at: Array, error: Any = 0.0) -> list[list[Any]]:
         """Return the symmetric matrix A of the coordinates of space, at û plus an error."""
         at, (u,), slopes, curves = self._found(at)
-        parts = dict(zip(self._form.pairs, self._parts(CURVES, at, (u + error,), slopes, curves), strict=True))
+        parts = dict(zip(self._pairs, self._parts(CURVES, at, (u + error,), slopes, curves), strict=True))
         return [[parts[min(i, j), max(i, j)] * (1.0 if i == j else 0.5) for j in self.space] for i in self.space]
 
     def mismatch(self, part: str) -> Callable[[Array], Any]:
@@ -113,12 +116,24 @@ class ErrorEquation:
         u = self.problem.fields(self.params, rows)[self.unknown]
         zero = 0.0 * u.value
         slopes = [u.d(names[i]) if used else zero for i, used in enumerate(self._first)]
-        pairs = zip(self._form.pairs, self._second, strict=True)
+        pairs = zip(self._pairs, self._second, strict=True)
         curves = [u.d(f"{names[i]} {names[j]}") if used else zero for (i, j), used in pairs]
         return rows, (u.value,), tuple(slopes), tuple(curves)
 
     def _strong(self, at: Any, value: Any, slopes: Any, curves: Any) -> Any:
-        return self._form.strong(at, value[0], slopes, curves, self._numbers)
+        names = self.problem.domain.names
+
+        def take(name: str, along: tuple[str, ...]) -> Any:
+            places = tuple([names.index(one) for one in along])
+            if len(places) > 1:
+                return curves[self._pairs.index(places)]
+            return slopes[places[0]] if places else value[0]
+
+        def equation(known: Any) -> Any:
+            return by_name(self._equation, known)
+
+        (found,) = residuals_at(equation, (self.unknown,), self.problem.domain, at, take, self._numbers)
+        return found
 
     def _parts(self, place: int, *given: Any) -> list[Any]:
         """Return the derivative of the residual by each of the arrays in one of its arguments, at one point."""
@@ -129,7 +144,7 @@ class ErrorEquation:
     def _check_factors(self) -> None:
         at = self.problem.domain.interior(2).at
         u = np.linspace(0.3, 0.7, 2)
-        given = at, (u,), (u,) * at.shape[1], tuple([u + i for i in range(len(self._form.pairs))])
+        given = at, (u,), (u,) * at.shape[1], tuple([u + i for i in range(len(self._pairs))])
 
         def by(place: int) -> Callable[..., Any]:
             return lambda *given: _partial(self._strong, given, place)
