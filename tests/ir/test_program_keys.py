@@ -32,7 +32,7 @@ from primad.ir.node import (
     params_key,
 )
 from primad.ir.program import ClosedProgram, Program, subprogram
-from primad.numpy.linalg.sparse_arrays import SparsePlaces
+from primad.numpy.linalg.sparse_places import SparsePlaces
 from primad.ops.record.primitive import project
 
 X = np.array([[0.5, -0.25, 0.125], [1.5, 2.5, -3.5]])

@@ -17,7 +17,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.node import named
 from primad.ir.program import ClosedProgram, Program
-from primad.numpy.linalg.sparse_arrays import TracedSparse
+from primad.numpy.linalg.sparse_places import HasPlaces
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
@@ -170,7 +170,7 @@ def _together(selected: Selected, options: Sequence[dict[str, Any]]) -> tuple[li
 
 def _check_dense(structure: Any, name: str) -> None:
     """Raise if a result is a sparse array: rows of derivatives are no entries of one."""
-    if structure.type is TracedSparse:
+    if isinstance(structure.type, type) and issubclass(structure.type, HasPlaces):
         raise ShapeError(
             f"{name} of a function that returns a sparse array",
             why="A sparse array has two axes, and its derivative has more.",

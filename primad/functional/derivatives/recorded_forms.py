@@ -16,7 +16,7 @@ from primad.functional.derivatives.sparse_matrices import (
     pattern_of,
 )
 from primad.ir.node import CAPTURED, LITERAL, leaf_value
-from primad.numpy.linalg.sparse_arrays import TracedSparse
+from primad.numpy.linalg.sparse_products import traced_sparse
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_
 from primad.programs.jacobians.jacobian_laws import jacobian_
@@ -70,7 +70,7 @@ class RecordedForm(SparseForm):
                 fix="leave out= out; outside of jit, grad and vmap it saves the memory.",
             )
         order = "csc" if format == "csc" else "csr"
-        return TracedSparse(self._matrix.recorded(self._found, self._operands, order), self._found.placed(format))
+        return traced_sparse(self._matrix.recorded(self._found, self._operands, order), self._found.placed(format))
 
 
 def _refuse(substitution: bool) -> None:

@@ -15,7 +15,7 @@ from primad.functional.derivatives.gradient_checks import check_declared
 from primad.functional.rules.rule_identity import Rule
 from primad.ir.array_types import ArrayType
 from primad.ir.program import ClosedProgram, Program
-from primad.numpy.linalg.sparse_arrays import FORMATS
+from primad.numpy.linalg.sparse_places import FORMATS
 from primad.ops.record.primitive import Primitive
 from primad.programs.jacobians.blocks import whole
 from primad.programs.jacobians.hessian_laws import hessian_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from primad.numpy.shapes.creation import zeros
 from primad.numpy.shapes.index_updates import add_at
 from primad.numpy.shapes.indexing import take
 from primad.numpy.shapes.shaping import reshape
+from primad.recording.protocols import OF_SPARSE
 
 
 def sparse_product(matrix: Any, x: Any) -> Any:
@@ -51,3 +53,25 @@ def meeting_pairs(columns: Any, rows: Any, count: int) -> tuple[Any, Any]:
     first = np.repeat(np.arange(len(columns)), times)
     within = np.arange(len(first)) - np.repeat(np.cumsum(times) - times, times)
     return first, order[starts[columns[first]] + within]
+
+
+def _arrays() -> Any:
+    """Return the module of sparse arrays with traced entries, which loads when there is one."""
+    return import_module("primad.numpy.linalg.sparse_arrays")
+
+
+def traced_sparse(data: Any, places: Any) -> Any:
+    """Return the sparse array of traced entries at places."""
+    return _arrays().TracedSparse(data, places)
+
+
+def _times(matrix: Any, factor: Any) -> Any:
+    """Return a multiple of SciPy's array by a traced number, or the product that `*` is of SciPy's older matrices."""
+    return matrix @ factor if np.ndim(factor) else _arrays().entries_of(matrix) * factor
+
+
+OF_SPARSE.update({
+    (np.multiply, False): lambda factor, matrix: factor @ matrix if np.ndim(factor) else _times(matrix, factor),
+    (np.multiply, True): _times,
+    (np.true_divide, True): lambda matrix, divisor: _arrays().entries_of(matrix) / divisor,
+})  # fmt: skip

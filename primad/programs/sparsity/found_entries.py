@@ -10,7 +10,7 @@ import numpy as np
 
 from primad.ir.node import CAPTURED, leaf_value, literal_value
 from primad.ir.program import ClosedProgram
-from primad.numpy.linalg.sparse_arrays import SparsePlaces, index_dtype, storable
+from primad.numpy.linalg.sparse_places import SparsePlaces, index_dtype, storable
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution

@@ -9,7 +9,8 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import DomainError, ShapeError
 from primad.numpy.axis_arguments import normalize_axis
-from primad.numpy.linalg.sparse_arrays import SparsePlaces, TracedSparse
+from primad.numpy.linalg.sparse_arrays import TracedSparse
+from primad.numpy.linalg.sparse_places import SparsePlaces
 from primad.scipy.interpolate.piecewise import PPoly, in_double, own, with_axes
 from primad.scipy.sparse.linalg import spsolve
 from primad.scipy.traced_calls import is_recorded

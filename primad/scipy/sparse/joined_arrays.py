@@ -8,7 +8,8 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ShapeError
-from primad.numpy.linalg.sparse_arrays import SparsePlaces, TracedSparse, entries_of
+from primad.numpy.linalg.sparse_arrays import TracedSparse, entries_of
+from primad.numpy.linalg.sparse_places import SparsePlaces
 from primad.recording.foreign import is_sparse
 from primad.scipy.sparse.traced_arrays import own
 from primad.scipy.traced_calls import is_recorded

@@ -11,7 +11,7 @@ from scipy import sparse
 import primad
 import primad.numpy as pnp
 from primad import implicit
-from primad.numpy.linalg.sparse_arrays import SparsePlaces
+from primad.numpy.linalg.sparse_places import SparsePlaces
 
 RNG = np.random.default_rng(0)
 A = sparse.random_array((5, 7), density=0.4, rng=RNG)
