@@ -127,10 +127,16 @@ class _Packing:
     def _scattered(self, sums: Sequence[Sequence[Term]]) -> Node:
         """Return sums of any terms: each term is added to where its sum is."""
         terms = [term for each in sums for term in each]
+        signs = {minus for minus, _ in terms[1:]}
+        if len(sums) == 1 and len(signs) == 1:
+            rest = TracedArray(self._wide(self.columns.of([x for _, x in terms[1:]]), len(terms) - 1))
+            first, total = TracedArray(self.value(terms[0][1])), ops.sum(rest, axes=(0,))
+            found = ops.sub(first, total) if signs.pop() else ops.add(first, total)
+            return lift(ops.reshape(found, shape=(1,)), self.trace)
         values = TracedArray(self._wide(self.columns.of([x for _, x in terms]), len(terms)))
         if any(minus for minus, _ in terms):
-            signs = np.where([minus for minus, _ in terms], -1.0, 1.0).astype(values.dtype)
-            values = ops.mul(values, TracedArray(lift(signs, self.trace)))
+            factors = np.where([minus for minus, _ in terms], -1.0, 1.0).astype(values.dtype)
+            values = ops.mul(values, TracedArray(lift(factors, self.trace)))
         if len(sums) == 1:
             return lift(ops.reshape(ops.sum(values, axes=(0,)), shape=(1,)), self.trace)
         rows = np.repeat(np.arange(len(sums)), list(map(len, sums)))

@@ -195,7 +195,10 @@ class _Grouping:
         """Return the groups by level."""
         alike: dict[Any, list[Node]] = defaultdict(list)
         terms = {node: self._terms(node) for node in nodes}
+        taken = self._of_lone_sums(terms)
         for node in nodes:
+            if node in taken:
+                continue
             signs = terms[node]
             alike[_form(node) if signs is None else (node.type, *(minus for minus, _ in signs))].append(node)
         others: dict[Any, list[Node]] = defaultdict(list)
@@ -206,6 +209,23 @@ class _Grouping:
         for members in others.values():
             self._take(members, terms, True)
         return self._found
+
+    def _of_lone_sums(self, sums: Mapping[Node, Sequence[Term] | None]) -> set[Node]:
+        """Make a group of the terms of each sum that is computed alone, and return them.
+
+        Such sums are the steps of a loop, as the rows of a substitution. As many groups would be made of terms that
+        could be computed together too, but not the same in each step.
+        """
+        levels = Counter([self._first[node] for node, added in sums.items() if added is not None])
+        found: set[Node] = set()
+        for node, added in sums.items():
+            if added is None or levels[self._first[node]] >= FEWEST_STEPS:
+                continue
+            own = [x for _, x in added if sums.get(x, added) is None and self._latest[x] == self._first[node] - 1]
+            if len(own) >= FEWEST_STEPS and len(set(own)) == len(own) and len({_form(x) for x in own}) == 1:
+                self._found[self._latest[own[0]]].append(Group(own))
+                found.update(own)
+        return found
 
     def _take(self, nodes: Sequence[Node], terms: Mapping[Node, Sequence[Term] | None], mixed: bool) -> list[Node]:
         """Make as few groups of nodes of one form as there can be; return what is too few for one.

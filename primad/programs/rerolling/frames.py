@@ -8,7 +8,7 @@ not smooth everywhere: no derivative of any order meets an infinite one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from primad import ops
@@ -75,6 +75,7 @@ class Frames:
         self._recipes: list[_Recipe] = []
         self._masked: dict[int, Axes] = {}  # along which what is behind the end of a node is 0
         self._longest = 0
+        self._zero: set[Node] = set()  # nodes of the step that are known to be 0 behind their ends
         if period.changing:
             self._find_lengths()
             step = period.nodes[period.start : period.start + period.length]
@@ -270,6 +271,10 @@ class Frames:
             for axis in self._changing[r]:
                 self._note(self._lengths(r, axis))
 
+    def begin(self, given: Iterable[Node]) -> None:
+        """Say what a step is given: what is carried, and rows, which are 0 behind their ends."""
+        self._zero = set(given)
+
     # -- a step --------------------------------------------------------------------------------------------------------
 
     def computed(self, r: int, operands: tuple[Node, ...], body: Trace, numbers: Mapping[Steps, Node]) -> Node:
@@ -303,8 +308,13 @@ class Frames:
             given = [TracedArray(x) for x in operands]
             pieces = [_moved(x, moves, number, body) for x, moves in zip(given, recipe.moves, strict=True)]
             found = pieces[-1].node if not recipe.ends else _joined(pieces, recipe, number, body).node
-        for axis in self._masked.get(r, ()):
-            found = kept(found, axis, 0)
+        alone = node.op.axes.pointwise and node.op.kind in ("linear", "multilinear")
+        if r not in self._masked:
+            return found
+        if not (recipe.ends or (alone and self._zero.issuperset(operands))):  # else it is 0 there already
+            for axis in self._masked[r]:
+                found = kept(found, axis, 0)
+        self._zero.add(found)
         return found
 
 

@@ -191,6 +191,7 @@ class LoopOfRun:
         each_row = zip((*several, *frames.numbers), rows, strict=True)
         row = {each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in each_row}
         inputs = [*carry.values(), *row.values()]
+        frames.begin(inputs)
         own = self._step(mapping, body, carry, {**fixed, **row})
         after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
         program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)

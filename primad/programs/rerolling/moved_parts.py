@@ -44,7 +44,8 @@ def moved(x: TracedArray, move: Move, start: Number, trace: Trace) -> TracedArra
         return _moved_by(x, move, start)
     at = places(move.length, trace) * move.step + start
     inside = (at >= 0) & (at < n)
-    taken = ops.gather(x, ops.select(inside, at, at * 0), axis=axis, batch=0)
+    once = n == 1
+    taken = along(x, axis, move.length) if once else ops.gather(x, ops.select(inside, at, at * 0), axis=axis, batch=0)
     return selected(spread(inside, axis, taken.shape), taken, 0, trace)
 
 
@@ -60,6 +61,14 @@ def _moved_by(x: TracedArray, move: Move, start: int) -> TracedArray:
     steps = tuple([step if i == axis else 1 for i in range(x.ndim)])
     taken = ops.slice_(x, start=tuple(low), stop=tuple(high), step=steps)
     found: TracedArray = ops.pad(taken, low=tuple(before), high=tuple(after), interior=(0,) * x.ndim)
+    return found
+
+
+def along(x: TracedArray, axis: int, length: int) -> TracedArray:
+    """Return an array of one element along an axis as often as it is to be long."""
+    others = x.shape[:axis], x.shape[axis + 1 :]
+    line = ops.reshape(x, shape=(*others[0], *others[1]))
+    found: TracedArray = ops.broadcast(line, shape=(*others[0], length, *others[1]), axes=(axis,))
     return found
 
 

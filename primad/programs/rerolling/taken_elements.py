@@ -45,8 +45,30 @@ class TakenElements(NamedTuple):
         if not isinstance(self.source, Node):
             return lift(np.where(inside, self.source[places], self.source.dtype.type(0)), trace)
         line = reshape(TracedArray(mapping.get(self.source, self.source)), (self.source.type.size,))
-        found = ops.gather(line, TracedArray(lift(np.where(inside, places, 0), trace)), axis=0, batch=0)
+        found = _rectangle(line, places, inside)
+        if found is None:
+            found = ops.gather(line, TracedArray(lift(np.where(inside, places, 0), trace)), axis=0, batch=0)
         return found.node if inside.all() else selected(TracedArray(lift(inside, trace)), found, 0, trace).node
+
+
+def _rectangle(line: TracedArray, places: Array, inside: Array) -> TracedArray | None:
+    """Return elements of which each row is a part of one behind the other, and equally far apart; None if they are not.
+
+    They are copied without indices, and so are their derivatives. Where none is wanted there is any.
+    """
+    if places.ndim != 2 or not inside[:, 0].all():
+        return None
+    rows, length = places.shape
+    begin = int(places[0, 0])
+    jump = int(places[1, 0]) - begin if rows > 1 else length
+    end = begin + jump * rows
+    whole = begin + jump * np.arange(rows)[:, None] + np.arange(length)
+    if jump < length or end > line.size or not (whole == places)[inside].all():
+        return None
+    taken = ops.slice_(line, start=(begin,), stop=(end,), step=(1,))
+    taken = reshape(taken, (rows, jump))
+    found: TracedArray = ops.slice_(taken, start=(0, 0), stop=(rows, length), step=(1, 1))
+    return found
 
 
 def taken_elements(each: Sequence[Node], type: ArrayType) -> TakenElements | None:
