@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.pde.geometry.sampling import Array, gauss
+from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import edges, ends
 
 
@@ -44,13 +44,26 @@ def curvatures(degree: int, count: int) -> Array:
 def quadrature(dimension: int, degree: int) -> tuple[Array, Array]:
     """Return barycentric coordinates and weights that add up to 1, exact for polynomials of twice a degree.
 
-    Gauss and Legendre's points of a cube, drawn to a corner (Duffy 1982).
+    For degree 1 there is a point near each corner (P. C. Hammer & A. H. Stroud, Math. Tables Aids Comput. 10 (1956)
+    137), otherwise Gauss and Jacobi's points of a cube, drawn to a corner (A. H. Stroud, Approximate Calculation of
+    Multiple Integrals, 1971, §2.4).
     """
-    unit, weights = gauss(math.ceil(degree + dimension / 2), dimension)
+    if not dimension:
+        return np.ones((1, 1)), np.ones(1)
+    count = dimension + 1
+    if degree == 1:
+        far = (1 - 1 / np.sqrt(dimension + 2)) / count
+        return np.full((count, count), far) + (1 - count * far) * np.eye(count), np.full(count, 1 / count)
+    from scipy.special import roots_jacobi  # loads when it is called
+
+    lines = [roots_jacobi(degree + 1, 0, dimension - 1 - axis) for axis in range(dimension)]
+    unit = np.stack(np.meshgrid(*[(at + 1) / 2 for at, _ in lines], indexing="ij"), axis=-1).reshape(-1, dimension)
+    weights = np.ones(1)
+    for _, own in lines:
+        weights = np.outer(weights, own / np.sum(own)).ravel()
     left, found = np.ones(len(unit)), []
     for axis in range(dimension):
         found.append(left * (1 - unit[:, axis]))
-        weights = weights * left * (dimension - axis)
         left = left * unit[:, axis]
     return np.stack([*found, left], axis=1), weights
 
