@@ -155,10 +155,10 @@ def _is_real_linear(of: Program, argument: int) -> bool:
     return through and not (analytic and all(node.op.complex != "real-linear" for node in of.nodes if node.inputs))
 
 
-def _together(pullback: Program) -> Program | None:
+def _together(pullback: Program, cuts: bool) -> Program | None:
     """Return what pulls all rows back at once; None where it cannot, or would need arrays that no memory holds."""
     try:
-        return pull_rows(pullback) if is_single(pullback) else None
+        return pull_rows(pullback, cuts) if is_single(pullback) else None
     except ArraySizeError:
         return None
 
@@ -166,8 +166,8 @@ def _together(pullback: Program) -> Program | None:
 def _pulled_rows(of: Program, argument: int, columns: Block) -> Program:
     x, (y,) = of.in_types[argument], of.out_types
     pullback = expand(_derivative_alone(reverse.vjp(of, only(of, argument))))
-    # Else rows at a cut would be no factors of what is pulled back from there.
-    together = None if _is_real_linear(of, argument) else _together(pullback)
+    # Rows at a cut are no factors of what is pulled back from there if the real parts of products are taken there.
+    together = _together(pullback, cuts=not _is_real_linear(of, argument))
     if together is None or y.size <= FEW_ROWS:
         stacked = batching.vmap(pullback, [*[False] * len(of.inputs), True], y.size)
     # What is kept apart for all points may be padded with rows that are not asked for.

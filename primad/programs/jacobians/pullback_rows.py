@@ -144,18 +144,20 @@ def _moved(seeds: Seeds, passages: Sequence[_Passage | None], shape: tuple[int, 
 # -- the walk ----------------------------------------------------------------------------------------------------------
 
 
-def pull_rows(program: Program) -> Program:
+def pull_rows(program: Program, cuts: bool = True) -> Program:
     """Return the program (other inputs) -> for each output, the stack of what it is for every basis element.
 
     Args:
         program: an expanded program that is linear in its last input, as a pullback is in its cotangent.
+        cuts: whether rows of a value on the way may be multiplied by cotangents of it, which asks for a program that is
+            linear over the complex numbers where there are some.
     """
-    adds_rows = any(op.indexing.adds_rows for op in program.ops)
+    adds_rows = cuts and any(op.indexing.adds_rows for op in program.ops)
     try:
         # Where the points do not stay apart behind what rows are taken of, few rows may cost less than all.
-        ways = [_pulled(program, taking) for taking in ((True, False) if adds_rows else (False,))]
+        ways = [_pulled(program, taking, cuts) for taking in ((True, False) if adds_rows else (False,))]
     except _SeveralPieces:
-        return _pulled(program, False, spread_out=True)
+        return _pulled(program, False, cuts, spread_out=True)
     return min(ways, key=lambda found: found.cost().flops)
 
 
@@ -166,9 +168,10 @@ class _SeveralPieces(Exception):
     """
 
 
-def _pulled(program: Program, taking: bool, spread_out: bool = False) -> Program:
+def _pulled(program: Program, taking: bool, cuts: bool, spread_out: bool = False) -> Program:
     def rows(*others: TracedArray) -> list[TracedArray]:
-        found = _RowWalk(program, [x.node for x in others], taking, spread_out).rows(program.inputs[-1])
+        walk = _RowWalk(program, [x.node for x in others], taking, cuts and not spread_out, spread_out)
+        found = walk.rows(program.inputs[-1])
         return [found[node] for node in program.outputs]
 
     return program_of(program.in_types[:-1], rows, program.names[:-1])
@@ -188,10 +191,10 @@ def _takes_rows(node: Node, seeds: Seeds) -> bool:
 
 
 class _RowWalk:
-    def __init__(self, program: Program, inputs: Sequence[Node], taking: bool, spread_out: bool) -> None:
+    def __init__(self, program: Program, inputs: Sequence[Node], taking: bool, cuts: bool, spread_out: bool) -> None:
         trace = self._trace = inputs[0].trace
         self._taking = taking
-        self._spread_out = spread_out
+        self._cuts, self._spread_out = cuts, spread_out
         self._outputs = list(dict.fromkeys(program.outputs))
         self._size = sum(node.type.size for node in self._outputs)
         linear = dependents(program.nodes, program.inputs[-1:])
@@ -230,7 +233,7 @@ class _RowWalk:
         So it is for a sum over points that the residuals at all points depend on.
         """
         rows, own = seeds.rows, node.type.size
-        if self._spread_out or seeds.apart or rows <= own:
+        if not self._cuts or seeds.apart or rows <= own:
             return False
         below = dependents(self._linear, [node]) - {node}
         after: int = sum(other.op.cost(other).flops for other in below if not isinstance(other.op, Leaf))

@@ -59,6 +59,18 @@ def of_batch(p):
     return slopes[:, 0] ** 2 + u(p, X)[:, 1]
 
 
+def waves(p):
+    """Complex numbers, of one value of the network at each point and of its conjugate."""
+    h = u(p, X) @ np.array([1.0, 1j, 0.5 - 0.3j])
+    return np.exp(1j * h.real) / (2 + np.conj(h))
+
+
+def filtered(p):
+    """Low frequencies of what a layer has at each point, as in an operator of Fourier's modes."""
+    low = np.fft.rfft(np.tanh(X @ p["w"]), axis=1)[:, :2]
+    return np.fft.irfft(low * (p["b"][:2] + 1j * p["b"][2:4]), 5, axis=1) @ p["v"][:, 0]
+
+
 TAKING = {  # functions of values at points, and how many pullbacks their Jacobians take
     "rows": (lambda y: y[TAKEN, 0], 1),
     "rows of components": (lambda y: y[TAKEN], 3),
@@ -95,9 +107,15 @@ APART = {
     "backwards": (lambda p: u(p, X)[::-1, 0], 1),
     "slopes": (of_batch, 1),
     "made of parameters first": (lambda p: np.tanh(X @ (p["w"] / np.sqrt(np.sum(p["w"] ** 2)))) @ p["v"][:, 0], 1),
+    "complex numbers at each": (lambda p: waves(p).imag, 1),
+    "spectra of each": (filtered, 1),
     "points alone": (lambda p: np.stack([u(p, x)[0] for x in X]), 1),
 }
 COUPLED = {
+    "a sum of complex numbers": lambda p: np.real(np.exp(1j * X[:, 0]) * np.sum(waves(p))),
+    "a Fourier transform": lambda p: np.abs(np.fft.fft(u(p, X)[:, 0])) ** 2,
+    "rows of complex numbers": lambda p: (np.conj(waves(p))[TAKEN] * waves(p)[TAKEN[::-1]]).imag,
+    "lengths of a product over points": lambda p: np.abs((np.eye(12) + 1j * np.outer(X[:, 0], X[:, 1])) @ waves(p)),
     "grids cut otherwise": lambda p: np.reshape(np.reshape(u(p, X)[:, 0], (6, 2)) ** 2, (2, 6)),
     "differences": lambda p: np.diff(u(p, X)[:, 0]),
     "a mean": lambda p: u(p, X)[:, 0] - np.mean(u(p, X)[:, 1]),
