@@ -94,7 +94,7 @@ MESSAGES = {
     "points elsewhere": (lambda: problem().solve(points=ROWS + 5), "leave them out: rows[domain.contains(rows)]"),
     "points of no equation": (lambda: problem().solve(points={"heat": ROWS}), "there are 'equation'"),
     "no points": (lambda: problem().solve(points=[]), "an array with a row for each"),
-    "points of a boundary": (lambda: problem().solve(boundary_points=ROWS), "got ndarray of shape (20, 2)"),
+    "points of a boundary": (lambda: problem().solve(boundary_points=ROWS), "none is fitted on the boundary"),
     "a setting without a name": (lambda: problem().solve(100), "write solve(steps=100)"),
     "an optimiser's name": (lambda: problem().solve(optimizer="adam"), "optimize.Descent(nn.Adam(1e-3))"),
     "a list of weights": (lambda: problem().solve(weights=[1, 2]), 'write weights={"data": 10.0}'),

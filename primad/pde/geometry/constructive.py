@@ -74,14 +74,27 @@ class Combined(Domain):
         """Map a cube to a part of one domain's boundary, and keep what separates in from out."""
         domain, own = self._owners[part]
         image = domain.edge(own, unit)
-        normals = np.asarray(image.normals)
+        found = self.separating(domain, image.at, np.asarray(image.normals))
+        return Image(found.at, found.normals, image.keeps & found.keeps)
+
+    def owner(self, part: str) -> tuple[Domain, str]:
+        """Return whose boundary a part is of, and what it is called there."""
+        return self._owners[part]
+
+    def separating(self, owner: Domain, at: Array, normals: Array) -> Image:
+        """Return points of the boundary of one of the domains, with normals out of this one, and keep what is its edge.
+
+        Args:
+            owner: which of the two.
+            at: points on its boundary, one a row.
+            normals: out of it.
+        """
         step = 1e-7 * float(np.max(np.ptp(self.bounds, axis=1)))
-        before, after = self.inside(image.at - step * normals), self.inside(image.at + step * normals)
-        kept = image.keeps & (before != after)
-        if domain is self.second:  # where both boundaries are one, it is the first one's
-            same = self.first.inside(image.at - step * normals) != self.first.inside(image.at + step * normals)
-            kept &= ~same
-        return Image(image.at, np.where(after[:, None], -normals, normals), kept)
+        before, after = self.inside(at - step * normals), self.inside(at + step * normals)
+        kept = before != after
+        if owner is self.second:  # where both boundaries are one, it is the first one's
+            kept &= self.first.inside(at - step * normals) == self.first.inside(at + step * normals)
+        return Image(at, np.where(after[:, None], -normals, normals), kept)
 
     def edge_spread(self, part: str) -> int:
         """Return the dimension of a part of the boundary."""
@@ -170,6 +183,15 @@ class Named(Domain):
             found[np.broadcast_to(by_name(condition, columns), len(at))] = name
         return found
 
+    def lies_in(self, part: str, at: Array) -> Array:
+        """Say which points of the boundary lie in a piece, or in none that has a name of its own."""
+        found: Array = self.piece(at) == (part if part in self._where else "")
+        return found
+
+    def whole_parts(self, part: str) -> tuple[str, ...]:
+        """Return the parts of the domain's boundary that a piece lies on."""
+        return tuple(self._pieces[part])
+
     def inside(self, at: Array) -> Array:
         """Say which points lie in the domain."""
         return self.domain.inside(at)
@@ -191,7 +213,7 @@ class Named(Domain):
             if rows.size:
                 image = self.domain.edge(name, unit[rows, 1 : 1 + self.domain.edge_spread(name)])
                 at[rows], normals[rows] = image.at, np.asarray(image.normals)
-                kept[rows] = image.keeps & (self.piece(image.at) == (part if part in self._where else ""))
+                kept[rows] = image.keeps & self.lies_in(part, image.at)
         return Image(at, normals, kept)
 
     def edge_spread(self, part: str) -> int:

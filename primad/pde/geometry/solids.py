@@ -83,7 +83,7 @@ class Solid(Domain):
         self.ends = ends if volume > 0 else ends[:, ::-1]
         self.measure = abs(volume)
         across = np.cross(self.ends[:, 1] - self.ends[:, 0], self.ends[:, 2] - self.ends[:, 0])
-        self._normals = across / np.linalg.norm(across, axis=1, keepdims=True)
+        self.normals = across / np.linalg.norm(across, axis=1, keepdims=True)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> Solid:
@@ -129,7 +129,7 @@ class Solid(Domain):
         below = la * lb * lc + np.sum(a * b, axis=2) * lc + np.sum(b * c, axis=2) * la + np.sum(c * a, axis=2) * lb
         turns = np.sum(np.arctan2(volume, below), axis=1) / (2 * np.pi)
         # A point on a triangle sees it as half of the sphere: there the volume is 0, and what is below negative.
-        height = np.sum(a * self._normals, axis=2)
+        height = np.sum(a * self.normals, axis=2)
         on = np.any((np.abs(height) <= ON_SURFACE * self._extent) & self._over(a, b, c), axis=1)
         inside: Array = (turns > 0.5) | on
         return inside
@@ -137,7 +137,7 @@ class Solid(Domain):
     def _over(self, a: Array, b: Array, c: Array) -> Array:
         """Say which points lie over which triangles, along their normals: on the inner side of all edges."""
         slack = -ON_SURFACE * self._extent**2
-        sides = [np.sum(self._normals * np.cross(one, other), axis=2) for one, other in ((a, b), (b, c), (c, a))]
+        sides = [np.sum(self.normals * np.cross(one, other), axis=2) for one, other in ((a, b), (b, c), (c, a))]
         found: Array = np.all(np.stack(sides) >= slack, axis=0)
         return found
 
@@ -149,7 +149,7 @@ class Solid(Domain):
     def edge(self, part: str, unit: Array) -> Image:
         """Map a cube to the triangles, each with its share."""
         which = chosen_by_size(sizes_of(self.ends), unit[:, 0])
-        return Image(in_simplices(self.ends[which], unit[:, 1:]), self._normals[which])
+        return Image(in_simplices(self.ends[which], unit[:, 1:]), self.normals[which])
 
     def edge_spread(self, part: str) -> int:
         """Return the dimension of the cube that is mapped to the boundary."""

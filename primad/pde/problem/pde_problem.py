@@ -34,7 +34,16 @@ from primad.pde.problem.inner_conditions import Data
 from primad.pde.problem.residual_checks import check_elsewhere, labels_of, plain
 from primad.pde.problem.settings import settings_of, unknown_method, unnamed_setting
 from primad.pde.problem.statement import Statement, stated
-from primad.pde.problem.terms import Row, Term, check_given, condition_terms, equation_term, normal_of, real_residuals
+from primad.pde.problem.terms import (
+    Row,
+    Term,
+    check_boundary_given,
+    check_given,
+    condition_terms,
+    equation_term,
+    normal_of,
+    real_residuals,
+)
 from primad.pde.report.pages import conditions, equations
 from primad.pde.solve.history import History
 from primad.pde.solve.shared_points import OneProcess, SharedPoints
@@ -233,13 +242,14 @@ class Problem:
         return {"networks": networks, "coefficients": dict(self.statement.coefficients)}
 
     def points(
-        self, count: Any = 1000, boundary: int | None = None, seed: int | Sequence[int] = 0, weights: Any = None
+        self, count: Any = 1000, boundary: Any = None, seed: int | Sequence[int] = 0, weights: Any = None
     ) -> dict[str, dict[str, Array]]:
         """Draw points for all terms.
 
         Args:
             count: how many for each equation; or the points themselves, one a row, or a dict of both by equation.
-            boundary: how many for each condition that is fitted; by default a fifth of those.
+            boundary: how many for each condition that is fitted, by default a fifth of those; or the points themselves,
+                one a row, or a dict of both by condition.
             seed: an integer, or several: the same ones give the same points.
             weights: of the terms by name; by default those of equations and conditions.
 
@@ -248,6 +258,7 @@ class Problem:
             the weighted sum of mean squares. Of a family each function has a residual at each point.
         """
         check_given(count, self.terms, self.domain)
+        check_boundary_given(boundary, self.terms, self.domain)
         found = {}
         seeds = (seed,) if isinstance(seed, (int, np.integer)) else tuple(seed)
         functions = self.family.drawn((*seeds, len(self.terms)))

@@ -32,7 +32,9 @@ class Settings:
         target: the loss, half the weighted sum of mean squares, at which to stop.
         points: how many points for each equation; or the points themselves, one a row, or a dict of either by the names
             of equations. Those that are given stay when others are drawn anew.
-        boundary_points: how many for each condition that is fitted; by default a fifth of those, at least 20.
+        boundary_points: how many for each condition that is fitted, by default a fifth of those, at least 20; or the
+            points themselves, one a row, of which each condition takes those on its parts of the boundary; or a dict of
+            either by the names of conditions. Those that are given stay.
         seed: decides the parameters to begin with, and the points.
         params: parameters to begin with; by default drawn.
         resample: after how many steps points are drawn anew; 0 for never.
@@ -59,7 +61,7 @@ class Settings:
     seconds: float | None = None
     target: float = 0.0
     points: Any = 1000
-    boundary_points: int | None = None
+    boundary_points: Any = None
     seed: int = 0
     params: Any = None
     resample: int = 0
@@ -77,8 +79,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         self._at_least("steps", 1)
-        self._check_points()
-        for name in ("boundary_points", "patience", "plateau", "chunks"):
+        self._check_points("points", self.points)
+        if self.boundary_points is not None:
+            self._check_points("boundary_points", self.boundary_points)
+        for name in ("patience", "plateau", "chunks"):
             if getattr(self, name) is not None:
                 self._at_least(name, 1)
         self._at_least("resample", 0)
@@ -127,27 +131,31 @@ class Settings:
         """Return how many points an equation has."""
         return most_points(self.points.get(equation, self.points) if isinstance(self.points, Mapping) else self.points)
 
-    def _check_points(self) -> None:
-        each = list(self.points.values()) if isinstance(self.points, Mapping) else [self.points]
+    @property
+    def drawn_on_boundary(self) -> int | None:
+        """How many points conditions have where none are given; None for the default."""
+        return int(self.boundary_points) if isinstance(self.boundary_points, (int, np.integer)) else None
+
+    def _check_points(self, name: str, given: Any) -> None:
+        each = list(given.values()) if isinstance(given, Mapping) else [given]
         for one in each:
             rows = isinstance(one, (np.ndarray, list, tuple))
             if len(one) < 1 if rows else isinstance(one, bool) or not isinstance(one, (int, np.integer)) or one < 1:
+                where = "in the domain" if name == "points" else "on the boundary"
                 raise ProblemError(
-                    f"solve: points must be an integer of at least 1, or points in rows, got {one!r}",
-                    fix="pass how many, which are drawn in the domain, or an array with a row for each.",
+                    f"solve: {name} must be an integer of at least 1, or points in rows, got {one!r}",
+                    fix=f"pass how many, which are drawn {where}, or an array with a row for each.",
                 )
         if not each:
-            raise ProblemError("solve: there are no points", fix="pass how many, or points by the names of equations.")
+            whose = "equations" if name == "points" else "conditions"
+            raise ProblemError("solve: there are no points", fix=f"pass how many, or points by the names of {whose}.")
 
     def _at_least(self, name: str, least: int) -> None:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             array = isinstance(value, (np.ndarray, list, tuple))
             got = f"{type(value).__name__} of shape {np.shape(value)}" if array else repr(value)
-            raise ProblemError(
-                f"solve: {name} must be an integer of at least {least}, got {got}",
-                fix="pass how many: they are drawn on the boundary; measured ones are pde.Data." if array else "",
-            )
+            raise ProblemError(f"solve: {name} must be an integer of at least {least}, got {got}", fix="pass how many.")
 
 
 def unnamed_setting(value: Any) -> ProblemError:

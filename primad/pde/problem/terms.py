@@ -11,6 +11,7 @@ import numpy as np
 from primad.errors import ProblemError, suggestion
 from primad.pde.families.family import Family
 from primad.pde.families.family_data import FamilyData
+from primad.pde.geometry.boundary_points import check_on_boundary, on_parts
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock
@@ -52,30 +53,34 @@ class Term:
 
     Attributes:
         name: of the term.
-        draw: a function (how many, seed) of the arrays at its points.
+        draw: a function (how many, seed) of the arrays at its points; of conditions on the boundary also (points, one a
+            row, seed).
         residual: a function of what is known at points and of the term's arrays, that returns one or several residuals.
         weight: of the mean square; None for what is not stated.
         fixed: whether its points are always the same.
         kind: "equation", "boundary", "data" or "integral".
         noise: whether residuals are in units of the standard deviation of data.
         domain: where an equation holds; None of others.
+        owner: on whose boundary a condition holds, where that is not the problem's domain.
     """
 
     name: str
-    draw: Callable[[int, Sequence[int]], dict[str, Array]]
+    draw: Callable[[Any, Sequence[int]], dict[str, Array]]
     residual: Callable[[Known, Row], Any]
     weight: float | None
     fixed: bool
     kind: str
     noise: bool = False
     domain: Domain | None = None
+    owner: Domain | None = None
 
-    def at_points(self, given: Any, boundary: int | None, seed: Sequence[int]) -> dict[str, Array]:
+    def at_points(self, given: Any, boundary: Any, seed: Sequence[int]) -> dict[str, Array]:
         """Return the arrays of the term, at points that are drawn or given.
 
         Args:
             given: for equations how many points, or these, one a row; or a dict of such by the names of equations.
-            boundary: for conditions how many points; by default a fifth of those of equations.
+            boundary: for conditions how many points, or these, one a row, or a dict of such by names; by default a
+                fifth of those of equations.
             seed: of those that are drawn.
 
         Raises:
@@ -83,7 +88,10 @@ class Term:
             ShapeError: if points have other columns than coordinates.
         """
         if self.domain is None:
-            return self.draw(boundary or max(20, most_points(given) // 5), seed)
+            own = boundary.get(self.name) if isinstance(boundary, Mapping) else boundary
+            if own is None or not (self.kind == "boundary" or isinstance(own, (int, np.integer))):
+                own = max(20, most_points(given) // 5)
+            return self.draw(own, seed)
         own = given.get(self.name, most_points(given)) if isinstance(given, Mapping) else given
         return (
             self.draw(int(own), seed)
@@ -121,6 +129,50 @@ def check_given(given: Any, terms: Mapping[str, Term], domain: Domain) -> None:
                 why=f"The equations hold in {domain!r}.",
                 fix="leave them out: rows[domain.contains(rows)].",
             )
+
+
+def check_boundary_given(given: Any, terms: Mapping[str, Term], domain: Domain) -> None:
+    """Raise for points that are given for conditions and are not on the boundary, or for what is no such condition.
+
+    Args:
+        given: how many points, or these, or a dict of either by the names of terms; or None.
+        terms: by name.
+        domain: of the problem.
+
+    Raises:
+        ProblemError: if one is.
+        ShapeError: if points have other columns than coordinates.
+    """
+    known = [name for name, term in terms.items() if term.kind == "boundary"]
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in known:
+            raise ProblemError(
+                f"points are given for {name!r}, which is no condition that is fitted on the boundary",
+                why="Those that hold by construction hold everywhere, and need no points (hard=False fits them).",
+                fix=suggestion(name, known) or f"there are {', '.join(map(repr, known)) or 'none'}.",
+            )
+    if given is not None and not isinstance(given, (int, np.integer, Mapping)):
+        if not known:
+            raise ProblemError(
+                "points are given for conditions, and none is fitted on the boundary",
+                why="All hold by construction, or are data.",
+                fix="leave boundary_points out, or fit conditions: hard=False.",
+            )
+        inner = [term.owner for term in terms.values() if term.owner is not None]
+        check_on_boundary([domain, *inner], as_rows(given, domain.names))
+
+
+def _given_on(owner: Domain, parts: Sequence[str], given: Any, title: str) -> Points:
+    """Return points, one a row, of those given that lie where a condition holds."""
+    rows = as_rows(given, owner.names)
+    found = on_parts(owner, parts, rows)
+    if not len(found):
+        raise ProblemError(
+            f"none of the {len(rows)} points given for conditions lies where {title!r} holds",
+            why=f"It is on {', '.join(map(repr, parts))} of {owner!r}.",
+            fix=f"give some there, or say by the names of conditions whose they are: boundary_points={{{title!r}: …}}.",
+        )
+    return found
 
 
 def _given_points(given: Any, name: str, domain: Domain) -> Array:
@@ -164,39 +216,42 @@ def condition_terms(condition: Condition, family: Family, names: Sequence[str], 
     parts = condition.parts(owner) if condition.on or not isinstance(condition, Interface) else owner.parts
     label = " and ".join(parts) if condition.on else "boundary"
 
-    def points(count: int, seed: Sequence[int]) -> Points:
+    def points(count: Any, seed: Sequence[int], title: str) -> Points:
+        if not isinstance(count, (int, np.integer)):
+            return _given_on(owner, parts, count, title)
+        count = int(count)
         if len(parts) == 1:
             return owner.boundary(parts[0], count, how, seed)
         each = max(1, count // len(parts))
         return joined([owner.boundary(part, each, how, (*seed, i)) for i, part in enumerate(parts)])
 
     if not hasattr(condition, "values"):
+        title = condition.name or f"condition on {label}"
 
-        def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
-            found = points(count, seed)
+        def draw(count: Any, seed: Sequence[int]) -> dict[str, Array]:
+            found = points(count, seed, title)
             return {"at": found.at, "normal": np.asarray(found.normals)}
 
-        title = condition.name or f"condition on {label}"
-        return [
-            Term(
-                title, draw, lambda known, row: by_name(condition.residual, known), condition.weight, False, "boundary"
-            )
-        ]
+        def residual(known: Known, row: Row) -> Any:
+            return by_name(condition.residual, known)
+
+        whose = owner if isinstance(condition, Interface) else None
+        return [Term(title, draw, residual, condition.weight, False, "boundary", owner=whose)]
     return [_valued_term(condition, domain, name, points, label) for name in names]
 
 
 def _valued_term(
-    condition: Any, domain: Domain, name: str, points: Callable[[int, Sequence[int]], Points], label: str
+    condition: Any, domain: Domain, name: str, points: Callable[[Any, Sequence[int], str], Points], label: str
 ) -> Term:
-    def draw(count: int, seed: Sequence[int]) -> dict[str, Array]:
-        return valued_arrays(condition, name, points(count, seed))
-
     what = f"d{name}/dn" if isinstance(condition, Neumann) else name
     if isinstance(condition, Initial) and condition.order:
         what = f"d{name}/d{_time(domain)}"
-    place = "at the start" if label == "initial" else f"on {label}"
-    residual = valued_residual(condition, name, domain)
-    return Term(f"{what} {place}", draw, residual, condition.weight, False, "boundary")
+    title = f"{what} {'at the start' if label == 'initial' else f'on {label}'}"
+
+    def draw(count: Any, seed: Sequence[int]) -> dict[str, Array]:
+        return valued_arrays(condition, name, points(count, seed, title))
+
+    return Term(title, draw, valued_residual(condition, name, domain), condition.weight, False, "boundary")
 
 
 def valued_arrays(condition: Any, name: str, found: Points) -> dict[str, Array]:

@@ -122,18 +122,29 @@ class Summary:
         to.print(table)
 
 
+def _on_boundary(problem: Problem, settings: Settings) -> dict[str, int]:
+    """Return how many points each condition will have."""
+    given = settings.boundary_points
+    many = max(20, settings.most_points // 5) if settings.drawn_on_boundary is None else settings.drawn_on_boundary
+    found = dict.fromkeys(problem.terms, many)
+    if given is not None and settings.drawn_on_boundary is None:
+        drawn = problem.points(1, given, (settings.seed, 0))
+        found |= {n: len(drawn[n]["at"]) for n in drawn if not isinstance(given, Mapping) or n in given}
+    return found
+
+
 def summary(problem: Problem, settings: Settings, rule: Any) -> Summary:
     """Count what a run will need; nothing is compiled."""
     params = problem.init(settings.seed)
     sample = problem.points(SAMPLE, SAMPLE, (settings.seed, 0))
     stated = {} if settings.weights is None or isinstance(settings.weights, str) else settings.weights
     weights = {**problem.weights, **stated}
-    boundary = settings.boundary_points or max(20, settings.most_points // 5)
+    edge = _on_boundary(problem, settings)
     size, terms, one, total, rows = Space.of(params).size, [], Cost(), Cost(), 0
     for name, row in sample.items():
         have = len(row["at"])
         term = problem.terms[name]
-        wanted = settings.points_for(name) if term.kind == "equation" else boundary
+        wanted = settings.points_for(name) if term.kind == "equation" else edge[name]
         points = have if term.fixed or have < SAMPLE else wanted
         single = {name: row}
         values, passed = _cost(problem.values, params, single), _cost(_networks(problem), params, row)

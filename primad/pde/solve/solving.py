@@ -266,7 +266,7 @@ class Run:
     def _missed(self) -> str:
         """Return in words what holds at the points of the search only; all processes compute it."""
         s, now = self.settings, self.now
-        fresh = self.problem.points(s.most_points, s.boundary_points, (s.seed, now.done, UNSEEN), now.weights)
+        fresh = self.problem.points(s.most_points, s.drawn_on_boundary, (s.seed, now.done, UNSEEN), now.weights)
         means, new = (self.by.means(now.params, points) for points in (now.points, fresh))
         return unseen(self.problem, now.params, now.points, fresh, means, new) if self.by.leads else ""
 
@@ -332,7 +332,7 @@ class Run:
             "parameters": self.size,
             "optimizer": re.sub(r" at 0x[0-9a-f]+", "", repr(self.rule)),  # functions lie elsewhere in another process
             "points": identity_of_points(s.points),
-            "boundary_points": s.boundary_points,
+            "boundary_points": None if s.boundary_points is None else identity_of_points(s.boundary_points),
             "seed": s.seed,
             "resample": s.resample,
             "refine": s.refine,
