@@ -240,13 +240,16 @@ class Solution(Answers):
     ) -> CertifiedError:
         """Return a proven upper bound of the error of the solution, of one unknown on an interval or a box.
 
-        Where values are given on the whole boundary, and hold by construction, the error obeys an equation whose right
-        side is the residual; comparison with a function that is known bounds it (the maximum principle, and Grönwall's
-        inequality in time). The equation is
+        Where values, slopes or mixtures of both are given on the whole boundary, the error obeys an equation with the
+        residual as its right side; comparison with a function that is known bounds it (the maximum principle, and
+        Grönwall's inequality in time). By how much conditions are off is bounded too, so they may be fitted. The
+        equation is
 
         - in time, ∂u/∂t = A(x, u)∇∇u + b(x, u, ∇u), with A ≥ 0. The bound grows at the largest rate at which an error
-          feeds itself: for heat that is 0, for Burgers' equation that of the steepest fall of the solution;
-        - without time, linear: −A∇∇u + b·∇u + c u = f with A positive and c ≥ 0; or c a little below, and b = 0.
+          feeds itself: for heat that is 0, for Burgers' equation that of the steepest fall of the solution; a weight
+          that depends on the place makes it less where that is worth it, and reaches over slopes at the boundary;
+        - without time, linear: −A∇∇u + b·∇u + c u = f with A positive and c ≥ 0; or c a little below. Slopes alone need
+          c > 0.
 
         Factors are derivatives of the equation as it is written, and proven bounds of them and of the residual come
         from interval arithmetic, as in `certify`.
@@ -265,7 +268,7 @@ class Solution(Answers):
 
         Raises:
             ProblemError: if the problem is another one; the message says why.
-            EnclosureError: if errors may grow too fast for a bound, or an op of the equation has no bounds.
+            EnclosureError: if errors may grow too fast for a bound, no weight is found, or an op has no bounds.
 
         Example:
             >>> from primad import pde

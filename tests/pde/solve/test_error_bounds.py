@@ -14,9 +14,10 @@ import primad.numpy as pnp
 from primad import pde, stop_gradient
 from primad.enclosures import IntervalArray
 from primad.errors import EnclosureError, ProblemError
+from primad.pde.solve.certified.bound_search import ROUNDS, BoundSearch
 from primad.pde.solve.certified.box_budget import BoxBudget
-from primad.pde.solve.certified.comparison_bounds import Barrier, grown
-from primad.pde.solve.certified.error_bounds import ROUNDS, _Search
+from primad.pde.solve.certified.comparison_bounds import Barrier
+from primad.pde.solve.certified.weights import Weight, grown
 from tests.sweeps import chosen
 
 LINE, TIME = pde.Interval(0, 1), pde.Time(0, 0.5)
@@ -176,23 +177,23 @@ def test_a_bound_is_less_than_the_size_for_which_growth_was_bounded(monkeypatch:
     equation, domain, start = EVOLVING["Allen and Cahn"]
     problem = pde.Problem(equation, domain, [ZERO, start], network=SMALL)
     solution = problem.solve(steps=12, points=100, progress=False)
-    plain, tried = _Search._rate, dict[float, float]()
+    plain, tried = BoundSearch._rate, dict[float, float]()
 
-    def watched(self: _Search, box: IntervalArray, error: float, width: float) -> float:
-        tried[float(box.high[1])] = error
-        return plain(self, box, error, width)
+    def watched(self: BoundSearch, box: IntervalArray, error: float, width: float, weight: Weight) -> float:
+        tried[float(box.high[1])] = error * (1 + 1e-15) / weight.most(box)
+        return plain(self, box, error, width, weight)
 
-    monkeypatch.setattr(_Search, "_rate", watched)
+    monkeypatch.setattr(BoundSearch, "_rate", watched)
     levels = solution.certify_error(factor=3.0, slabs=2, most=6_000).bound.levels
     assert len(tried) == 2 and np.all(levels[1:] < [tried[end] for end in sorted(tried)])
     assert np.all(np.diff(levels) > 0)
 
-    def growing(self: _Search, box: IntervalArray, error: float, width: float) -> float:
+    def growing(self: BoundSearch, box: IntervalArray, error: float, width: float, weight: Weight) -> float:
         tried[error] = error
         return float(np.log(1e3 * error) / np.ptp([box.low[1], box.high[1]]))
 
     tried.clear()
-    monkeypatch.setattr(_Search, "_rate", growing)
+    monkeypatch.setattr(BoundSearch, "_rate", growing)
     with pytest.raises(EnclosureError, match="no bound of the error is proven"):
         solution.certify_error(slabs=1, most=500)
     assert len(tried) == ROUNDS
@@ -247,7 +248,7 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
         lambda: pde.Problem(lambda u: u.tt - u.xx, LINE * TIME, [ZERO, START, pde.Initial(u=0, order=1)]),
         "order above two in space, or one in time|initial velocity",
     ),
-    "a beam": (lambda: pde.Problem(lambda u: u.xxxx - 1, LINE, [ZERO, pde.Neumann(u=0)]), "Neumann condition"),
+    "a beam": (lambda: pde.Problem(lambda u: u.xxxx - 1, LINE, [ZERO, pde.Neumann(u=0)]), "an order above two"),
     "resonance": (lambda: pde.Problem(lambda u: u.xx + 10 * u + 1, LINE, ZERO, network=SMALL), "may feed itself"),
     "a hyperbolic one": (
         lambda: pde.Problem(lambda u: u.xx - u.yy + 1, SQUARE, ZERO, network=SMALL),
@@ -285,9 +286,21 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
         lambda: pde.Problem(lambda u: u.t - u.xx, LINE * TIME, [pde.Periodic("x"), pde.Initial(u=1)]),
         "periodic condition",
     ),
-    "a fitted condition": (
-        lambda: pde.Problem(lambda u: u.xx + 1, LINE, pde.Dirichlet(u=0, hard=False)),
-        "fitted at points",
+    "a free end": (
+        lambda: pde.Problem(lambda u: u.x - 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Free("u", on="x+")]),
+        "condition of the kind 'freedom'",
+    ),
+    "a condition of one's own": (
+        lambda: pde.Problem(lambda u: u.xx + 1, LINE, pde.Condition(lambda u: u.value - 1)),
+        "condition of the kind 'condition'",
+    ),
+    "slopes that feed": (
+        lambda: pde.Problem(lambda u: u.xx + 2 + 0.1 * u, LINE, pde.Neumann(u=-1), network=SMALL),
+        "may feed itself",
+    ),
+    "a factor that varies": (
+        lambda: pde.Problem(lambda u: u.xx + 2, LINE, pde.Robin(u=0, a=lambda x: x, b=1.0), network=SMALL),
+        "factors of the Robin condition",
     ),
     "a disk": (lambda: pde.Problem(lambda u: pde.laplacian(u) + 1, pde.Disk((0, 0), 1), ZERO), "the domain"),
     "two unknowns": (

@@ -1,13 +1,13 @@
 """Functions that the size of an error stays below, by comparison, with every rounding upwards.
 
 A function v ≥ |e| on the boundary and at the start, for which the operator of the error's equation is at least the
-largest residual ρ, is above |e| everywhere (Protter and Weinberger 1984, chapters 2 and 3). In time v is Grönwall's,
-the same at all places; in space alone it depends on one coordinate, and of several the least counts.
+largest residual ρ, is above |e| everywhere (Protter and Weinberger 1984, chapters 2 and 3). Here it depends on one
+coordinate of space, and of several the least counts; `weights` has those that are products with a level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,44 +28,6 @@ class Above(Protocol):
 
     def at(self, points: Array) -> Array:
         """Return the bound at points, one a row."""
-
-
-@dataclass(frozen=True)
-class Growth:
-    """A bound that grows in time, the same at all places: the level at the end of the slab that a time lies in.
-
-    Attributes:
-        column: the place of time among the coordinates.
-        times: the ends of slabs.
-        levels: the bound at each of them.
-    """
-
-    column: int
-    times: Array
-    levels: Array
-
-    def at(self, points: Array) -> Array:
-        """Return the bound at points, one a row."""
-        slab = np.searchsorted(self.times, points[:, self.column], side="left")
-        found: Array = self.levels[np.clip(slab, 0, len(self.levels) - 1)]
-        return found
-
-
-def grown(level: float, source: float, rate: float, begin: float, end: float) -> float:
-    """Return what a level z grows to with z′ = rate z + source, rounded upwards, as z e^(rate Δ) + source Δ e^(rate Δ).
-
-    Args:
-        level: at the begin of a slab.
-        source: the largest residual in it.
-        rate: the largest growth of an error in it, not negative.
-        begin: the time at which the slab begins.
-        end: that at which it ends.
-    """
-
-    def stepped(level: Any, source: Any, rate: Any, begin: Any, end: Any) -> Any:
-        return (level + source * (end - begin)) * pnp.exp(rate * (end - begin))
-
-    return upper(stepped, level, source, rate, begin, end)
 
 
 @dataclass(frozen=True)
@@ -134,8 +96,3 @@ class Least:
         """Return the bound at points, one a row."""
         found: Array = np.min([one.at(points) for one in self.bounds], axis=0)
         return found
-
-
-def upper(function: Callable[..., Any], *numbers: float) -> float:
-    """Return a function of numbers in exact arithmetic, rounded upwards."""
-    return float(enclose(function, *[IntervalArray(x, x) for x in numbers]).high)

@@ -21,11 +21,9 @@ from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
-from primad.pde.networks.hard_constraints import as_function
-from primad.pde.problem.conditions import Dirichlet, Initial
-from primad.pde.problem.given_values import residuals_at
-from primad.pde.problem.named_arguments import by_name
+from primad.pde.geometry.point_arguments import as_normal
 from primad.pde.problem.used_arguments import depends, may_jump_with
+from primad.pde.solve.certified.faces import Face, faces_of
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
 Array = Any
 VALUE, SLOPES, CURVES = 1, 2, 3
 """Places of the arguments of an equation: points, the value, first and second derivatives."""
+KINDS = ("Dirichlet condition", "Neumann condition", "Robin condition", "initial condition")
+"""Conditions that a comparison principle takes, on any face, whether they hold by construction or are fitted."""
 
 
 class ErrorEquation:
@@ -47,6 +47,9 @@ class ErrorEquation:
         space: the places of those of space.
         rate: the factor of the derivative in time.
         varies: whether factors of the error depend on its size.
+        moves: whether the factors of its slopes do.
+        bends: whether the factors of its slopes depend on slopes, so that only those of the solution are known.
+        faces: what is said on each face of the box, and at the start.
 
     Raises:
         ProblemError: if the problem has no error bound here, with the reason.
@@ -69,7 +72,8 @@ class ErrorEquation:
             self.time is not None and any(self.time in one and len(one) > 1 for one in asked)
         ):
             refuse("derivatives of an order above two in space, or one in time", "those up to these")
-        (self.term,) = problem.terms.values()
+        (self.term,) = [term for term in problem.terms.values() if term.kind == "equation"]
+        self.faces = faces_of(problem, self.unknown)
         self._check_factors()
 
     # -- functions of one point ----------------------------------------------------------------------------------------
@@ -84,9 +88,10 @@ class ErrorEquation:
         at, (u,), slopes, curves = self._found(at)
         return self._parts(VALUE, at, (u + error,), slopes, curves)[0]
 
-    def drift(self, at: Array) -> list[Any]:
-        """Return the factor of each first derivative."""
-        return self._parts(SLOPES, *self._found(at))
+    def drift(self, at: Array, error: Any = 0.0) -> list[Any]:
+        """Return the factor of each first derivative, at û plus an error."""
+        at, (u,), slopes, curves = self._found(at)
+        return self._parts(SLOPES, at, (u + error,), slopes, curves)
 
     def second(self, at: Array, error: Any = 0.0) -> list[list[Any]]:
         """Return the symmetric matrix A of the coordinates of space, at û plus an error."""
@@ -94,18 +99,19 @@ class ErrorEquation:
         parts = dict(zip(self._pairs, self._parts(CURVES, at, (u + error,), slopes, curves), strict=True))
         return [[parts[min(i, j), max(i, j)] * (1.0 if i == j else 0.5) for j in self.space] for i in self.space]
 
-    def mismatch(self, part: str) -> Callable[[Array], Any]:
-        """Return by how much the value on a part of the boundary is off, as a function of a point on it."""
-        given = next(
-            condition.values[self.unknown]
-            for condition in self.problem.statement.conditions
-            if isinstance(condition, (Dirichlet, Initial)) and part in condition.parts(self.problem.domain)
-        )
-        names, value = self.problem.domain.names, as_function(given)
+    def mismatch(self, face: Face) -> Callable[[Array], Any]:
+        """Return by how much what is said on a face is off, as a function of a point on it."""
+        names = self.problem.domain.names
+        normal = np.eye(len(names))[face.column] * face.side
+        n = as_normal(normal, names)
 
         def off(at: Array) -> Any:
-            (u,) = self._found(at)[VALUE]
-            return u[0] - value({name: at[i] for i, name in enumerate(names)})
+            rows = pnp.reshape(at, (1, -1))
+            u = self.problem.fields(self.params, rows)[self.unknown]
+            found = face.value * u.value if face.value else 0.0
+            if face.slope:
+                found = found + face.slope * face.side * u.d(names[face.column])
+            return pnp.reshape(found, ()) - face.given({**{name: at[i] for i, name in enumerate(names)}, "n": n})
 
         return off
 
@@ -157,6 +163,8 @@ class ErrorEquation:
                 "what is continuous in them, and has the derivatives that it says",
             )
         self.varies = any(depends(by(VALUE), given, VALUE) + depends(by(CURVES), given, VALUE))
+        self.moves = any(depends(by(SLOPES), given, VALUE))
+        self.bends = any(depends(by(SLOPES), given, SLOPES))
         if self.time is not None:
             time = self.time
 
@@ -191,11 +199,11 @@ def _check_statement(problem: Problem) -> None:
     if set(domain.parts) != faces:
         refuse(f"the parts {', '.join(domain.parts)} of the boundary", "whole faces")
     for condition in problem.statement.conditions:
-        if condition.kind not in ("Dirichlet condition", "initial condition"):
-            refuse(f"a condition of the kind {condition.kind!r}", "values given on the whole boundary and at the start")
-    fitted = [name for name, term in problem.terms.items() if term.kind != "equation"]
-    if fitted:
-        refuse(f"conditions that are fitted at points ({', '.join(fitted)})", "those that hold by construction")
+        if condition.kind not in KINDS:
+            refuse(f"a condition of the kind {condition.kind!r}", f"those of the kinds {', '.join(KINDS)}")
+    said = {face.part for face in faces_of(problem, problem.unknowns[0])}
+    if missing := faces - said:
+        refuse(f"no such condition on {', '.join(sorted(missing))}", "one on each face of the domain, and at the start")
 
 
 def refuse(what: str, taken: str) -> NoReturn:
