@@ -19,6 +19,7 @@ from primad.pde.report.pages import results
 from primad.pde.solve.answers import Answers
 from primad.pde.solve.certified.error_bounds import MOST as MOST_IN_ALL
 from primad.pde.solve.certified.error_bounds import SLABS, CertifiedError, certified_error
+from primad.pde.solve.certified.integral_bounds import CertifiedIntegral, certified_integral
 from primad.pde.solve.certified.residual_bounds import FACTOR, MOST, Certificate, certified
 from primad.pde.solve.confidence import intervals
 from primad.pde.solve.history import History
@@ -279,6 +280,40 @@ class Solution(Answers):
             True
         """
         return certified_error(self, factor, order, most, slabs, progress)
+
+    def certify_integral(
+        self, factor: float = FACTOR, order: int = 2, most: int = MOST_IN_ALL, slabs: int = SLABS
+    ) -> CertifiedIntegral:
+        """Return a proven upper bound of ∫|u − û| dx at each time, of a conservation law that may have shocks.
+
+        The equation is ∂u/∂t + ∇·F(u) = f(x, t), where all of space repeats, and u its entropy solution. Its distance
+        from any function grows at most as fast as the residual of that is large (Kruzhkov 1970). Residuals, what is
+        off at the start, and what does not repeat at the ends are integrated from above, box by box.
+
+        Args:
+            factor: by which part integrals may be too large.
+            order: of the Taylor models on a box.
+            most: how many boxes are looked at for all integrals together.
+            slabs: in how many pieces of time the bound is computed one by one.
+
+        Returns:
+            the bound: `most` of it, and `at` times.
+
+        Raises:
+            ProblemError: if the problem is another one; the message says why.
+            EnclosureError: if a residual is not proven to be finite, or an op of the equation has no bounds.
+
+        Example:
+            >>> import numpy as np
+            >>> from primad import pde
+            >>> start = pde.Initial(u=lambda x: np.sin(np.pi * x))
+            >>> domain = pde.Interval(-1, 1) * pde.Time(0, 0.2)
+            >>> p = pde.Problem(lambda u: u.t + u * u.x, domain, [pde.Periodic("x"), start], network=pde.MLP(4, 1))
+            >>> bound = p.solve(steps=20, points=40, progress=False).certify_integral(slabs=1, most=500)
+            >>> bool(bound.start <= bound.at(0.1) <= bound.most)
+            True
+        """
+        return certified_integral(self, factor, order, most, slabs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parameters to a file (safetensors), and what they belong to; `Problem.load` reads them.

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from primad import numpy as pnp
-from primad.errors import ProblemError
+from primad.enclosures import IntervalArray, enclose
+from primad.errors import EnclosureError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
 from primad.pde.geometry.point_arguments import as_normal
@@ -33,6 +34,8 @@ VALUE, SLOPES, CURVES = 1, 2, 3
 """Places of the arguments of an equation: points, the value, first and second derivatives."""
 KINDS = ("Dirichlet condition", "Neumann condition", "Robin condition", "initial condition")
 """Conditions that a comparison principle takes, on any face, whether they hold by construction or are fitted."""
+REPEATING = ("periodic condition", "initial condition")
+"""Those of a conservation law whose unknown repeats."""
 
 
 class ErrorEquation:
@@ -41,6 +44,8 @@ class ErrorEquation:
     Args:
         problem: with one equation for one unknown, and values given on the whole boundary of a box.
         params: the parameters that were found.
+        repeats: whether the problem is a conservation law without diffusion whose unknown repeats in all of space, for
+            `integral_bounds`, and not one of those that a comparison principle is applied to.
 
     Attributes:
         time: the place of time among the coordinates; None where there is none.
@@ -55,9 +60,9 @@ class ErrorEquation:
         ProblemError: if the problem has no error bound here, with the reason.
     """
 
-    def __init__(self, problem: Problem, params: Any) -> None:
+    def __init__(self, problem: Problem, params: Any, repeats: bool = False) -> None:
         self.problem, self.params = problem, params
-        _check_statement(problem)
+        _check_statement(problem, repeats)
         names, (self.unknown,) = problem.domain.names, problem.unknowns
         (equation,), time = problem.statement.equations, time_of(problem.domain)
         self.time = None if time is None else names.index(time)
@@ -75,6 +80,8 @@ class ErrorEquation:
         (self.term,) = [term for term in problem.terms.values() if term.kind == "equation"]
         self.faces = faces_of(problem, self.unknown)
         self._check_factors()
+        if repeats:
+            self._check_conserved()
 
     # -- functions of one point ----------------------------------------------------------------------------------------
 
@@ -114,6 +121,23 @@ class ErrorEquation:
             return pnp.reshape(found, ()) - face.given({**{name: at[i] for i, name in enumerate(names)}, "n": n})
 
         return off
+
+    def jump(self, column: int, low: float, high: float) -> Callable[[Array], Any]:
+        """Return by how much û differs between the ends of a coordinate, as a function of a point.
+
+        Args:
+            column: the place of the coordinate.
+            low: where it begins.
+            high: where it ends.
+        """
+        names = self.problem.domain.names
+
+        def between(at: Array) -> Any:
+            ends = [pnp.stack([end if i == column else at[i] for i in range(len(names))]) for end in (low, high)]
+            first, last = [self.problem.fields(self.params, pnp.reshape(x, (1, -1)))[self.unknown].value for x in ends]
+            return pnp.reshape(last - first, ())
+
+        return between
 
     def _found(self, at: Array) -> tuple[Any, tuple[Any], tuple[Any, ...], tuple[Any, ...]]:
         """Return a point as a row, and û there with those derivatives that the equation has."""
@@ -181,8 +205,37 @@ class ErrorEquation:
         if any(any(one) for one in linear):
             refuse("a nonlinear equation without time", "linear ones, which have one solution")
 
+    def _check_conserved(self) -> None:
+        """Raise unless the equation is ∂u/∂t + ∇·F(u) = f(x, t): with slopes 0, no u moves its residual."""
+        if self.time is None or any(self._second):
+            refuse("second derivatives, or no time", "∂u/∂t + ∇·F(u) = f(x, t), where all of space repeats")
+        at = self.problem.domain.interior(2).at
+        u = np.linspace(0.3, 0.7, 2)
+        none = tuple([0.0 * u for _ in self._form.pairs])
 
-def _check_statement(problem: Problem) -> None:
+        def slopes(*given: Any) -> Any:
+            return _partial(self._strong, given, SLOPES)
+
+        def moved(at: Any, value: Any) -> Any:
+            zeros = tuple([np.zeros(1) for _ in range(at.shape[1])])
+            return _partial(self._strong, (at, (value,), zeros, tuple([np.zeros(1) for _ in none])), VALUE)[0]
+
+        given = at, (u,), (u,) * at.shape[1], none
+        low, high = np.asarray(self.problem.domain.bounds, float).T
+        anything = IntervalArray(np.full(1, -np.inf), np.full(1, np.inf))
+        try:
+            source = enclose(moved, IntervalArray(low[None], high[None]), anything)
+            moves = bool(np.any(source.low != 0) or np.any(source.high != 0))
+        except EnclosureError:
+            moves = True
+        if any(depends(slopes, given, 0)) or self.bends or moves:
+            refuse(
+                "a flux that depends on the place, or a source that depends on the unknown",
+                "∂u/∂t + ∇·F(u) = f(x, t), where all of space repeats",
+            )
+
+
+def _check_statement(problem: Problem, repeats: bool) -> None:
     domain, equations = problem.domain, problem.statement.equations
     factors = factors_of(domain)
     if problem.complex or problem.family:
@@ -198,10 +251,12 @@ def _check_statement(problem: Problem) -> None:
     faces = {f"{name}{end}" for name in space_of(domain) for end in "-+"} | ({"initial"} if time_of(domain) else set())
     if set(domain.parts) != faces:
         refuse(f"the parts {', '.join(domain.parts)} of the boundary", "whole faces")
+    kinds = REPEATING if repeats else KINDS
     for condition in problem.statement.conditions:
-        if condition.kind not in KINDS:
-            refuse(f"a condition of the kind {condition.kind!r}", f"those of the kinds {', '.join(KINDS)}")
+        if condition.kind not in kinds:
+            refuse(f"a condition of the kind {condition.kind!r}", f"those of the kinds {', '.join(kinds)}")
     said = {face.part for face in faces_of(problem, problem.unknowns[0])}
+    said |= {f"{name}{end}" for name in problem.statement.periodic(problem.unknowns) for end in "-+"}
     if missing := faces - said:
         refuse(f"no such condition on {', '.join(sorted(missing))}", "one on each face of the domain, and at the start")
 
