@@ -132,7 +132,10 @@ def test_a_weighted_level_obeys_its_inequality(seed: int) -> None:
         np.testing.assert_allclose(slope, np.array(weight.slopes(at)) * size(at), rtol=1e-12)
     exact = np.exp(weight.value(points))
     assert np.all(weight.at(points) >= exact * (1 - 1e-15)) and np.all(weight.at(points) <= exact * (1 + 1e-12))
-    assert weight.most(IntervalArray([0.0, -2.0], [1.0, 2.0])) >= np.max(exact)
+    grid = np.stack(np.meshgrid(np.linspace(0, 1, 200), np.linspace(-2, 2, 200)), axis=-1)
+    largest = np.max(np.exp(weight.value(grid)))
+    assert largest <= weight.most(IntervalArray([0.0, -2.0], [1.0, 2.0])) <= 1.05 * largest
+    assert Weight.none((0,), np.array([[0.0, 1.0]])).most(IntervalArray([0.0], [1.0])) == 1.0
 
 
 def test_levels_grow_and_fall_at_least_as_the_equation_says() -> None:
