@@ -20,7 +20,7 @@ from primad.ir.node import Leaf, Node
 from primad.ir.program import Program
 from primad.ops.record.fields import LoopForm
 from primad.ops.record.primitive import project
-from primad.programs.sparsity.constants import Constants
+from primad.programs.sparsity.constants import Constants, counting
 from primad.programs.sparsity.labels import (
     MOST_ENTRIES,
     Array,
@@ -120,11 +120,14 @@ def _where_it_counts(node: Node, position: int, reached: Reached, constants: Con
         return reached
     known = {i: value for i in others if (value := constants.value(node.inputs[i])) is not None}
     if len(known) < len(others):
-        return reached
-    counts = _counting(node, position, known)
+        others_of = [group for group in node.op.linear_groups(len(node.inputs)) if position not in group]
+        beside = [constants.support_of_any([node.inputs[i] for i in group]) for group in others_of]
+        there = [mask for mask in beside if mask is not None]
+        return _only_where(np.logical_and.reduce(there), reached) if there else reached
+    counts = counting(node, position, known)
     truths = {i: np.asarray(x != 0).astype(x.dtype) for i, x in known.items()}
     chosen = all(node.inputs[i].type.dtype == bool or node.op.is_linear_in(i) for i in others)
-    by_zeros = chosen and (counts.all() or np.array_equal(counts, _counting(node, position, truths)))
+    by_zeros = chosen and (counts.all() or np.array_equal(counts, counting(node, position, truths)))
     for i in others:
         if by_zeros:
             constants.uses_zeros(node.inputs[i])
@@ -132,16 +135,11 @@ def _where_it_counts(node: Node, position: int, reached: Reached, constants: Con
             constants.uses(node.inputs[i])
     if counts.all():
         return reached
-    return tuple([Labels(np.where(counts, places, np.int32(0)), sets) for places, sets in reached])
+    return _only_where(counts, reached)
 
 
-def _counting(node: Node, position: int, known: Mapping[int, Any]) -> Any:
-    """Return where a pointwise op is not zero if one operand is 1, others are known, and the rest is 0."""
-    alike = all(not any(x.strides) for x in known.values())  # one number, everywhere
-    one = (slice(0, 1),) * (node.type.ndim if alike else 0)
-    seeds = [np.broadcast_to(x.type.dtype.type(i == position), x.type.shape) for i, x in enumerate(node.inputs)]
-    with np.errstate(all="ignore"):
-        return node.op.numpy(*[known.get(i, seeds[i])[one] for i in range(len(seeds))], **dict(node.params)) != 0
+def _only_where(mask: Any, reached: Reached) -> Reached:
+    return tuple([Labels(np.where(mask, places, np.int32(0)), sets) for places, sets in reached])
 
 
 def _moved(node: Node, operands: Sequence[Reached], constants: Constants) -> Reached | None:
@@ -229,14 +227,11 @@ def _times_known(node: Node, position: int, reached: Reached, constants: Constan
     labels = [*map.operands, *map.results]
     if not all(is_name(x) for own in labels for x in own):
         return generic
-    values = [constants.value(x) if i != position else None for i, x in enumerate(node.inputs)]
-    for i, x in enumerate(node.inputs):
-        if i != position:
-            constants.uses_zeros(x)
-    beside = next((i for i, x in enumerate(values) if x is not None and np.count_nonzero(x) < x.size), None)
+    masks = {i: constants.support(x) for i, x in enumerate(node.inputs) if i != position}
+    beside = next((i for i, mask in masks.items() if mask is not None and not mask.all()), None)
     if beside is None:
         return generic
-    other, value = map.operands[beside], values[beside]
+    other, value = map.operands[beside], masks[beside]
     assert value is not None
     lengths = dict(zip(map.results[0], node.type.shape, strict=True))
     for own_labels, x in zip(map.operands, node.inputs, strict=True):
