@@ -334,11 +334,11 @@ def corruptions(op: Primitive) -> Iterator[tuple[str, str, Primitive]]:
         further = lambda *types, **params: range(op.indexing.adds_rows(*types, **params).start + 1)  # noqa: E731
         yield "axes of the rows", "rows at indices", changed_in(op, "indexing", adds_rows=further)
     if op.indexing.joins:
-        yield (
-            "order of what is joined",
-            "rows at indices",
-            replace(op, numpy=lambda *xs, axis: op.numpy(*xs[::-1], axis=axis)),
-        )
+        backwards = lambda *xs, axis: op.numpy(*xs[::-1], axis=axis)  # noqa: E731
+        yield "order of what is joined", "rows at indices", replace(op, numpy=backwards)
+    if (run := op.indexing.running) is not None:
+        back = lambda *types, **params: run(*types, **params)._replace(reverse=not run(*types, **params).reverse)  # noqa: E731
+        yield "way along an axis", "elements that have come", changed_in(op, "indexing", running=back)
     for argument, without in (("out", None), ("each", False), ("wanted", False), ("limit", False)):
         if getattr(op.memory, argument) != without:
             yield f"no {argument}", "memory", replace(op, numpy=_without_arguments(op.numpy))
