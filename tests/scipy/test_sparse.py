@@ -88,7 +88,7 @@ def test_what_is_no_product_or_sum_of_sparse_arrays_is_refused() -> None:
         (lambda d: made(d) / PATTERN, "divided by a sparse one"),
         (lambda d: 2 / made(d), "divided by a sparse array"),
         (lambda d: made(d) + 1, "a number is added"),
-        (lambda d: made(d) * B[1:], "broadcast"),
+        (lambda d: made(d) * B[1:], "element by element"),
         (lambda d: made(d) * np.ones((2, N, N)), "element by element"),
     ):
         with pytest.raises(ValueError, match=says):

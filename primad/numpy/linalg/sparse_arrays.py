@@ -12,6 +12,7 @@ from primad.errors import MissingAttributeError, ShapeError, TracingError, users
 from primad.numpy.linalg.sparse_elements import (
     ZERO_AT_ZERO,
     added,
+    at_entries,
     by_ufunc,
     extremum,
     mapped,
@@ -93,6 +94,8 @@ class TracedSparse(PlacedEntries):
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the means of the elements along an axis, or of all of them."""
+        if not math.prod(self.shape):
+            raise ShapeError(f"mean of a sparse array of shape {self.shape}", fix="leave empty arrays out.")
         found = added(self, axis, "mean")
         found = found * (math.prod(found.shape) / math.prod(self.shape))
         return found if dtype is None else found.astype(dtype)
@@ -172,7 +175,7 @@ class TracedSparse(PlacedEntries):
                 why="It would be 0 / 0 wherever both have no entry.",
                 fix="divide A.data of arrays with the same places, or by the dense array: A / B.toarray().",
             )
-        return scaled(self, 1 / array(divisor)) if np.ndim(divisor) else self._with(self.data / divisor)
+        return self._with(self.data / (at_entries(self, divisor) if np.ndim(divisor) else divisor))
 
     def __rtruediv__(self, other: Any) -> NoReturn:
         raise ShapeError(

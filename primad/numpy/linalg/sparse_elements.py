@@ -42,20 +42,24 @@ def by_ufunc(of: Any, name: str) -> Any:
     return mapped(of, UFUNCS[getattr(np, name)])
 
 
-def scaled(of: Any, factors: Any) -> Any:
-    """Return the product, element by element, of a sparse array and an array of factors, which may be traced."""
+def at_entries(of: Any, factors: Any) -> Any:
+    """Return the elements of an array, which may be traced, beside the entries of a sparse one; a number as it is."""
     factors = array(factors)
     if not factors.shape:
-        return type(of)(of.entries() * factors, of.places)
-    rows, columns = of.places.as_matrix.rows, of.places.as_matrix.columns
-    if np.broadcast_shapes(of.shape, factors.shape) != of.shape:
+        return factors
+    own = (1,) * (of.ndim - factors.ndim) + factors.shape
+    if len(own) != of.ndim or any(n not in (1, m) for n, m in zip(own, of.shape, strict=True)):
         raise ShapeError(
-            f"a sparse array of shape {of.shape} times an array of shape {factors.shape}, element by element",
+            f"a sparse array of shape {of.shape} and an array of shape {factors.shape}, element by element",
             fix="A.toarray() * x repeats the dense array; A @ x is the product of a matrix and a vector.",
         )
-    places = (rows, columns)[-factors.ndim :]
-    index = tuple([x if n > 1 else np.zeros_like(x) for x, n in zip(places, factors.shape, strict=True)])
-    return type(of)(of.entries() * factors[index], of.places)
+    places = zip(of.places.coords[-factors.ndim :], factors.shape, strict=True)
+    return factors[tuple([x if n > 1 else np.zeros_like(x) for x, n in places])]
+
+
+def scaled(of: Any, factors: Any) -> Any:
+    """Return the product, element by element, of a sparse array and an array of factors, which may be traced."""
+    return type(of)(of.entries() * at_entries(of, factors), of.places)
 
 
 def times(first: Any, second: Any) -> Any:

@@ -174,10 +174,21 @@ def test_it_is_what_scipys_is_and_so_are_derivatives(name: str, format: str) -> 
     (lambda A: A.__setitem__((0, 0), 1.0), "written to"),
     (lambda A: A.indptr if A.format == "coo" else A.tocoo().indptr, "tocsr"),
     (lambda A: A[0].tocsc(), "no format 'csc'"), (lambda A: A[:0].max(), "leave empty"),
+    (lambda A: A[:0].mean(), "leave empty"),
 ])  # fmt: skip
 def test_what_is_refused_names_the_way(ask: Any, says: str) -> None:
     with pytest.raises((primad.PrimadError, IndexError), match=says):
         primad.jit(lambda d: ask(made(mirror, d, "csr")))(DATA)
+
+
+def test_divisors_that_are_zero_where_there_is_no_entry() -> None:
+    """What stands there is not looked at, in derivatives neither."""
+    places = made(sparse, np.ones(len(DATA)), "csr").toarray()
+    given = (places > 0) * 2.0
+    f = lambda d, data: (made(mirror, data, "csr") / d).sum()  # noqa: E731
+    by_divisors, by_entries = primad.grad(f, (0, 1))(given, DATA)
+    np.testing.assert_allclose(by_divisors, -made(sparse, DATA, "csr").toarray() / 4)
+    np.testing.assert_allclose(by_entries, 0.5)
 
 
 def test_extrema_of_long_and_short_lines_take_memory_for_the_entries() -> None:
