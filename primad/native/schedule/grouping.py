@@ -8,12 +8,12 @@ group leads to a larger count, so groups of equal counts never wait for each oth
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from primad.ir.node import LITERAL, Node
+from primad.ir.node import FLOAT64, LITERAL, Node
 from primad.native.llvm.vectors import BOOL, BY_SIZE
 
 Key = tuple[tuple[int, ...], np.dtype[Any]]
@@ -36,6 +36,14 @@ def key_of(node: Node, keys: Mapping[Node, Key]) -> Key | None:
         return node.type.shape, BY_SIZE[size]
     inherited = [keys[x][1] for x in node.inputs if x in keys]
     return (node.type.shape, inherited[0]) if inherited else None
+
+
+def keys_of(steps: Iterable[Node]) -> dict[Node, Key]:
+    """Return the keys of pointwise steps; truth values that come from no step with a key have that of numbers."""
+    keys: dict[Node, Key] = {}
+    for node in steps:
+        keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
+    return keys
 
 
 def components(steps: Sequence[Node], keys: dict[Node, Key]) -> Iterator[list[Node]]:

@@ -23,7 +23,7 @@ from primad.native.emit.window_loops import frame_of, framed_in, windows_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous
 from primad.native.loops.body_programs import NativeBody, form_of
-from primad.native.schedule.grouping import Key, components, in_order, key_of
+from primad.native.schedule.grouping import components, in_order, keys_of
 from primad.native.schedule.storage import (
     VIEWS,
     Joined,
@@ -153,6 +153,8 @@ class Layout:
         self.maker: dict[Node, Unit] = {}
         self._users = users_of(steps)
         self.container = self._containers()
+        self._keys = keys_of([node for node in steps if node in self._pointwise])
+        self._loops = list(components(self.steps, self._keys))
         self._read_in_parts = self._joined()
         self._arrange()
 
@@ -196,24 +198,27 @@ class Layout:
                 continue
             if self._pointwise.issuperset(self._users[node]) and not any(x in self.container for x in node.inputs):
                 found.setdefault(node.type.shape, {})[node] = Joined(*form[:2], ())
-        works = [node.type.shape for node in self.steps if node in self._pointwise] if found else []
-        few = [
-            shape
-            for shape, places in found.items()
-            if count_of_boxes(list(places.values()), shape) * works.count(shape) <= BUDGET.in_boxes
-        ]
+        few = [shape for shape, places in found.items() if sum(self._boxes_of_loops(shape, places)) <= BUDGET.in_boxes]
         return {node for shape in few for node in found[shape]}
+
+    def _boxes_of_loops(self, shape: tuple[int, ...], joined: Mapping[Node, Joined]) -> Iterator[int]:
+        """Yield the ops in all boxes of each loop over arrays of a shape; equal loops, as of panels, are one text."""
+        known: set[tuple[int, int]] = set()
+        for members in self._loops:
+            if members[0].type.shape != shape:
+                continue
+            places = [joined[x] for x in dict.fromkeys(x for node in members for x in node.inputs) if x in joined]
+            count = count_of_boxes(places, shape)
+            if (count, len(members)) not in known:
+                known.add((count, len(members)))
+                yield count * len(members)
 
     def _arrange(self) -> None:
         """Find units and places."""
-        keys: dict[Node, Key] = {}
-        for node in self.steps:
-            if node in self._pointwise:
-                keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
-        for members in components(self.steps, keys):
-            self.units.append(Unit(members, keys[members[0]][1]))
+        for members in self._loops:
+            self.units.append(Unit(members, self._keys[members[0]][1]))
         elsewhere = (Way.VIEW, Way.FRAME, Way.RESULT)
-        own = [node for node in self.steps if node not in keys and node not in self._read_in_parts]
+        own = [node for node in self.steps if node not in self._keys and node not in self._read_in_parts]
         alone = {node: Unit([node]) for node in own if self._ways[node] not in elsewhere}
         for node in self.steps:
             if self._ways[node] is Way.RESULT:

@@ -15,14 +15,14 @@ from itertools import pairwise
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.node import FLOAT64, LITERAL, Leaf, Node, Operation, Params, Trace, literal_value
+from primad.ir.node import LITERAL, Leaf, Node, Operation, Params, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import reapplied, rebuild
 from primad.native.emit.emit_context import Pointwise
 from primad.native.emit.op_table import way_of
 from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
-from primad.native.schedule.grouping import Key, components, key_of
+from primad.native.schedule.grouping import components, keys_of
 from primad.native.schedule.storage import joined_in
 from primad.system.machine import CORE
 
@@ -231,10 +231,7 @@ class _Boxes:
 def _time(program: Program) -> int:
     """Return about how long the loops over elements of a program take, and what is copied for them."""
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    keys: dict[Node, Key] = {}
-    for node in steps:
-        if isinstance(way_of(node), Pointwise):
-            keys[node] = key_of(node, keys) or (node.type.shape, FLOAT64)
+    keys = keys_of([node for node in steps if isinstance(way_of(node), Pointwise)])
     users = {(x, node) for node in steps for x in node.inputs}
     total = sum(2 * PASS * x.type.size for node in steps if joined_in(node) for x in node.inputs if x not in keys)
     for members in components(steps, keys):

@@ -6,8 +6,10 @@ from msgspec.structs import replace
 
 import primad
 import primad.numpy as pnp
+from primad import ops
 from primad.native.llvm.compiler import compiler
 from primad.native.schedule import row_panels
+from primad.native.schedule.joined_slices import with_slices_of_parts
 from primad.native.schedule.layout import layout_of
 from primad.native.schedule.row_panels import in_panels, in_panels_of
 from primad.native.schedule.shared_pads import with_shared_pads
@@ -114,6 +116,24 @@ def test_panels_are_loops_of_their_own():
     changed = in_panels_of(program, lambda _: 20)
     units = layout_of(changed).units
     assert all(unit.nodes[0].type.size <= 26 * 32 for unit in units if unit.nodes[0].op.name != "concatenate")
+
+
+@pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
+def test_zeros_around_panels_are_in_no_memory():
+    """Loops of panels are alike, so that boxes of one are written once, however many there are."""
+
+    def energy(u):
+        p = np.pad(u, 1)
+        near = [p[2:, 1:-1, 1:-1], p[:-2, 1:-1, 1:-1], p[1:-1, 2:, 1:-1], p[1:-1, :-2, 1:-1], p[1:-1, 1:-1, 2:]]
+        return np.sum((sum(near) + p[1:-1, 1:-1, :-2] - 6.0 * u) ** 2)
+
+    u = np.random.default_rng(0).normal(size=(300, 20, 22))
+    program = with_slices_of_parts(with_shared_pads(program_of(primad.grad(energy), u)))
+    panels = in_panels_of(program, lambda longest: 5)
+    padded = [unit for unit in layout_of(panels).units if unit.nodes[0].op is ops.pad]
+    assert len(panels.nodes) > 60 * 20
+    assert not padded
+    np.testing.assert_array_equal(Plan(panels).run([u])[0], Plan(program).run([u])[0])
 
 
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
