@@ -15,7 +15,7 @@ from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, INPUT, Leaf, Node
 from primad.ir.program import Program
 from primad.ir.walks import dependents
-from primad.ops.record.primitive import project
+from primad.ops.record.primitive import application, project
 from primad.parallel.threads import MOST_CHUNKS
 from primad.transforms.dimensions import Dimension, Dimensions, axis_map
 
@@ -146,3 +146,10 @@ def _beside_windows(node: Node, windows: Node, dimensions: Dimensions) -> Iterat
     mapped = {dimensions.of(windows, axis) for axis in range(ndim) if axis not in slid}
     for value in (node, *node.inputs):
         yield from {dimensions.of(value, axis) for axis in range(value.type.ndim)} - mapped
+
+
+def mixes(node: Node) -> bool:
+    """Say whether an op makes each element of many along some axis, in arithmetic, as a Fourier transform does."""
+    maker, result = application(node)
+    map = axis_map(maker)
+    return any(map.role(label, result) == "mixed" for label in map.results[result])

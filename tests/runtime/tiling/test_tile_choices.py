@@ -22,6 +22,7 @@ from primad.runtime.tiling.tile_choice import mixed_tiles, native_tiles
 from primad.runtime.tiling.tile_program import TilePartition, partition_of
 from primad.runtime.tiling.tileable_axes import tileable_dimensions
 from primad.runtime.tiling.tiled_plan import make_plan
+from primad.scipy.special import softmax
 from primad.simplify import simplify
 
 ROW = 3 * 8 + 8
@@ -201,3 +202,18 @@ def test_of_axes_that_hold_as_much_the_first_is_cut() -> None:
     assert columns[0].length == 500
     summed = tileable_dimensions(primad.trace(lambda x: np.sin(np.sum(np.exp(x), 0)))(types[0]))
     assert [dimension.length for dimension in summed] == [32, 500]
+
+
+@pytest.mark.parametrize(("rows", "width"), [(1024, 64), (1024, 128), (2048, 64)])
+def test_rows_that_meet_themselves_are_cut_before_what_is_shorter(rows: int, width: int) -> None:
+    """Attention has stages along the width of a head; tiles of the rows need none, and few matrices of all rows."""
+
+    def loss(weights: Any, x: Any) -> Any:
+        query, key, value = (x @ each for each in weights)
+        return np.sum((softmax(query @ key.T / 8.0, axis=1) @ value) ** 2)
+
+    types = [ArrayType(shape, np.dtype(float)) for shape in ((3, width, width), (rows, width))]
+    function = primad.value_and_grad(loss)
+    plan = make_plan(simplify(primad.lower(program_of(types, lambda *args: list(function(*args))))))
+    assert plan.is_tiled
+    assert plan.peak_bytes < 3 * 8 * rows * rows
