@@ -102,7 +102,7 @@ class _PaddedSums:
         if len(pads) < FEWEST or count * len(members) > BUDGET.in_boxes:
             return None
         inside = math.prod([max(b - a, 0) for a, b in inner])
-        if INSIDE[1] * inside < INSIDE[0] * end.type.size:
+        if not inside or INSIDE[1] * inside < INSIDE[0] * end.type.size:
             return None
         return _PaddedSum(root, end, frozenset(members), read, inner)
 

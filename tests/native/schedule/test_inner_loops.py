@@ -88,6 +88,19 @@ def test_products_that_something_else_reads_stay() -> None:
     assert with_inner_loops(program) is program
 
 
+@pytest.mark.parametrize("rows", [slice(1, 1), slice(40, 40), slice(0, 1), slice(30, 31)], ids=str)
+def test_few_rows_of_a_sum_are_read(rows: slice) -> None:
+    """None, one at the edge, whose products are half zeros, and one inside."""
+
+    def function(u: Any, k: Any) -> Any:
+        return sum(np.pad(k[i] * u, ((i, 3 - i), (0, 0))) for i in range(4))
+
+    u, k = np.random.default_rng(0).normal(size=(60, 50)), np.arange(1.0, 5.0)
+    program = primad.lower(primad.trace(lambda u, k: function(u, k)[rows])(u, k))
+    (found,), (wanted,) = (REFERENCE.prepare(x, PLAIN).run([u, k]) for x in (with_inner_loops(program), program))
+    np.testing.assert_array_equal(found, wanted)
+
+
 pads = st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from(["product", "sum", "row", "plain", "square"]))
 
 
