@@ -11,6 +11,8 @@ import primad
 from tests.benchmarks.geodesics.__main__ import table as geodesics_table
 from tests.benchmarks.mosaic import hexahedra
 from tests.benchmarks.mosaic.__main__ import tables as mosaic_tables
+from tests.benchmarks.scikit_fem.__main__ import table as elements_table
+from tests.benchmarks.scikit_fem.serve import SIZES, by_primad
 
 
 def _block(sizes: tuple[int, int, int], lengths: tuple[float, float, float]) -> dict[str, Any]:
@@ -94,3 +96,15 @@ def test_tables_name_what_was_measured() -> None:
     text = mosaic_tables([("thermal", "primad", check)], [("thermal", "primad", cost)])
     assert "| thermal | primad | 1.0e-07 | 2.0e-05 |" in text
     assert "| thermal | 128 | primad | 1 ms | 2 ms | 3 MB |" in text
+
+
+def test_the_problem_beside_scikit_fem_is_the_one_that_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Poisson's equation in a square with u = 0 around it has 0.0736713 in the middle."""
+    monkeypatch.setitem(SIZES, "poisson P2", 8)
+    solved, _ = by_primad("poisson P2")()
+    assert solved().max() == pytest.approx(0.0736713, rel=1e-4)
+    told = {"values": [1.0, 2.0], "prepare": 0.01, "first": 0.2, "each": 1e-3}
+    lines = elements_table(
+        {"poisson P2": {"scikit-fem": told, "primad": {**told, "values": [1.0, 2.002]}}}
+    ).splitlines()
+    assert lines[-1] == "| poisson P2 | 8 | primad | 10 ms | 200 ms | 1 ms | 1.0e-03 |"

@@ -1,0 +1,1 @@
+"""Assembly and solution by finite elements beside scikit-fem."""
