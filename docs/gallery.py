@@ -24,7 +24,7 @@ WIDTH, THUMBNAIL = 1440, (320, 240)
 """Widths and heights in pixels: pictures are as wide as the page on a dense screen, thumbnails a quarter of that."""
 
 TOPICS = {
-    "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam",
+    "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam twisted_bar",
     "Delays and memory": "delayed_logistic toxic_population",
     "Heat, diffusion and waves": "heat_and_wave pinnacle_heat_multiscale pinnacle_heat_varying pinnacle_wave kdv "
     "schroedinger black_scholes reaction_diffusion_operator burgers_operator",
