@@ -18,7 +18,7 @@ from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.geometry.sampling import Array, Points
 from primad.pde.geometry.triangulations import Triangulation
 from primad.pde.problem.condition_checks import concerned
-from primad.pde.problem.conditions import Condition, Dirichlet, Neumann
+from primad.pde.problem.conditions import Condition, Dirichlet, Neumann, Periodic
 from primad.pde.problem.named_arguments import arguments, by_name
 from primad.pde.problem.terms import valued_arrays, valued_residual
 
@@ -34,11 +34,13 @@ class BoundaryPiece:
         part: its name.
         held: the conditions that give values, by unknown.
         others: the conditions on derivatives, each with the unknown whose value it is, or None for one's own.
+        repeats: the unknowns that go on at the other end.
     """
 
     part: str
     held: dict[int, Condition]
     others: list[tuple[Condition, int | None]]
+    repeats: set[int]
 
     @property
     def what(self) -> str:
@@ -54,9 +56,14 @@ def boundary_pieces(
     Raises:
         ProblemError: if something is said twice, or an equation with a flux has no condition.
     """
-    pieces = {part: BoundaryPiece(part, {}, []) for part in problem.domain.parts if part != "initial"}
+    pieces = {part: BoundaryPiece(part, {}, [], set()) for part in problem.domain.parts if part != "initial"}
     for condition in problem.statement.conditions:
         if condition.kind == "initial condition":
+            continue
+        if isinstance(condition, Periodic):
+            unknowns = {form.names.index(name) for name in concerned(condition, problem.statement)}
+            for part in [f"{name}{end}" for name in condition.coordinates for end in "-+"]:
+                pieces[part].repeats |= unknowns
             continue
         for part in condition.parts(problem.domain):
             if part in pieces:
@@ -122,7 +129,7 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
         k = next(k for k in said if k is not None and said.count(k) > 1)
         first, second = (condition for condition, own in piece.others if own == k)
         _two(piece, names[k], first, second)
-    open_ones = [k for k in range(len(names)) if pairing.flows[k] and k not in piece.held]
+    open_ones = [k for k in range(len(names)) if pairing.flows[k] and k not in {*piece.held, *piece.repeats}]
     lacking = [names[k] for k in open_ones if k not in said] if None not in said else []
     if lacking:
         raise ProblemError(

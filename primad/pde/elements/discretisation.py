@@ -58,8 +58,8 @@ class Elements(GridMethod):
     pressure is not in ∇·u = 0, has polynomials of a degree less (Taylor & Hood 1973).
 
     Args:
-        problem: with Dirichlet, Neumann, Robin and initial conditions, or conditions of one's own that give values or
-            the flux, on intervals, boxes, polygons and meshes, times an interval of time or not.
+        problem: with Dirichlet, Neumann, Robin, periodic and initial conditions, or conditions of one's own that give
+            values or the flux, on intervals, boxes, polygons and meshes, times an interval of time or not.
         size: how long edges are at most: along the axes of a box, the longest ones otherwise.
         degree: of the polynomials on an element: 1 or 2. The error falls with size to the power of degree + 1, where
             the solution is smooth.
@@ -110,7 +110,9 @@ class Elements(GridMethod):
         self.held = self._held(pieces, known)
         there = [piece for piece in pieces if piece.others and len(self.mesh.facets[piece.part])]
         self._edges = [self._edge(piece, known) for piece in there]
-        self.free: Array = np.setdiff1d(np.arange(self.offsets[-1]), self.held.places)
+        self._same = self._repeated(pieces)
+        own = np.arange(self.offsets[-1])
+        self.free: Array = np.setdiff1d(own[self._same == own], self.held.places)
         self._spread, self.gather = self._chosen(self.free)
         self._spread_held, _ = self._chosen(self.held.places)
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
@@ -128,11 +130,28 @@ class Elements(GridMethod):
                 fix="write degree=2.",
             )
 
+    def _repeated(self, pieces: Sequence[BoundaryPiece]) -> Array:
+        """Return for each node the one that has its value: itself, or that at the lower end of periodic coordinates."""
+        from scipy.spatial import cKDTree  # loads when it is called
+
+        found, bounds = [], np.stack([self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)])
+        for k, (space, offset) in enumerate(zip(self.spaces, self.offsets, strict=False)):
+            around = {piece.part[:-1] for piece in pieces if k in piece.repeats}
+            axes = [self.form.space.index(name) for name in around]
+            at = space.nodes.at.copy()
+            at[:, axes] = np.where(at[:, axes] == bounds[1, axes], bounds[0, axes], at[:, axes])
+            own = np.arange(len(at))
+            found.append(offset + (cKDTree(space.nodes.at).query(at)[1] if axes else own))
+        same = np.concatenate(found)
+        same[self.held.places] = self.held.places
+        return same
+
     def _chosen(self, places: Array) -> tuple[Any, Any]:
         """Return the matrix that takes values at some nodes to all, with zeros elsewhere, and its transpose."""
         from scipy.sparse import csr_array  # loads when it is called
 
-        entries = np.ones(len(places)), (places, np.arange(len(places)))
+        rows = np.flatnonzero(np.isin(self._same, places))
+        entries = np.ones(len(rows)), (rows, np.searchsorted(places, self._same[rows]))
         spread = csr_array(entries, shape=(self.offsets[-1], len(places)))
         return spread, spread.T.tocsr()
 

@@ -18,7 +18,15 @@ from primad.pde.problem.used_arguments import depends
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
-TAKEN = ("Dirichlet condition", "Neumann condition", "Robin condition", "initial condition", "condition", "freedom")
+TAKEN = (
+    "Dirichlet condition",
+    "Neumann condition",
+    "Robin condition",
+    "periodic condition",
+    "initial condition",
+    "condition",
+    "freedom",
+)
 """Kinds of conditions that elements take."""
 
 
@@ -49,7 +57,7 @@ def weak_form(problem: Problem) -> WeakForm:
         if condition.kind not in TAKEN:
             _refuse(
                 f"a condition of the kind {condition.kind!r}",
-                "Dirichlet, Neumann, Robin and initial conditions, and those on ∂u/∂n",
+                "Dirichlet, Neumann, Robin, periodic and initial conditions, and those on ∂u/∂n",
             )
     functions = [equation.function for equation in problem.statement.equations]
     form = WeakForm(functions, problem.unknowns, problem.domain, _seconds(problem))

@@ -202,11 +202,10 @@ REFUSED = {
         lambda u: (1 + u**2) * u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)],
     ),
     "no value of u at the start": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Free("u", on="initial")]),
-    "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Neumann(u=0)]),
     "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Disk(), ZERO),
     "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
     "has two conditions": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Neumann(u=0, on="x+")]),
-    "'periodic condition'": (lambda u: u.xx - u - 1, LINE, [pde.Periodic("x")]),
+    "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Periodic("x")]),
     "in a part of the domain": (
         pde.Within(pde.Interval(0, 0.5), lambda u: u.xx - 1), LINE, ZERO,
     ),
@@ -264,6 +263,27 @@ def test_what_is_not_supported_is_one_error_that_names_it(words: str) -> None:
     degree = 1 if words == "write degree=2" else 2
     with pytest.raises(ProblemError, match=re.escape(words)):
         problem.solve(method="elements", degree=degree)
+
+
+def test_both_ends_of_periodic_coordinates_are_one_place() -> None:
+    def exact(x, y):
+        return np.sin(2 * np.pi * (x + y)) + np.cos(2 * np.pi * y) * y
+
+    def rest(x, y):
+        """Return Δu − u of the exact solution."""
+        turn = 2 * np.pi
+        own = -2 * turn**2 * np.sin(turn * (x + y)) - turn**2 * np.cos(turn * y) * y - 2 * turn * np.sin(turn * y)
+        return own - exact(x, y)
+
+    ends = [pde.Periodic("x"), pde.Dirichlet(u=exact, on=["y-", "y+"], hard=False)]
+    problem = pde.Problem(lambda u, x, y: pde.laplacian(u) - u - rest(x, y), SQUARE, ends, network=NET)
+    errors = [problem.solve(method="elements", size=1 / n, degree=2).error(u=exact) for n in (8, 16)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(3, abs=0.2)
+    torus = pde.Problem(lambda u, x, y: pde.laplacian(u) - u + x - 0.5, SQUARE, [pde.Periodic("x", "y")], network=NET)
+    elements = pde.Elements(torus, 0.25)
+    assert len(elements.free) == 16
+    corners = elements.interpolation([(0, 0), (0, 1), (1, 0), (1, 1)]) @ elements.values()
+    assert np.ptp(corners) < 1e-15
 
 
 def test_where_the_equation_has_the_unknown_slopes_may_be_all_that_conditions_give() -> None:

@@ -63,6 +63,19 @@ def test_values_and_fluxes_at_the_boundary_move() -> None:
     assert orders(rod, u=exact) == pytest.approx(3, abs=0.2)
 
 
+def test_what_is_carried_along_a_ring_comes_back() -> None:
+    def exact(x, t):
+        return np.exp(-0.4 * np.pi**2 * t) * np.sin(2 * np.pi * (x - t))
+
+    ring = pde.Problem(
+        lambda u: u.t + u.x - 0.1 * u.xx,
+        LINE * pde.Time(0, 0.3),
+        [pde.Periodic("x"), pde.Initial(u=lambda x: np.sin(2 * np.pi * x))],
+        network=NET,
+    )
+    assert ring.solve(size=1 / 16, degree=2, frames=10, **TIGHT).error(2000, u=exact) < 2e-3
+
+
 def test_a_wave_is_a_system_of_first_order_in_time() -> None:
     """The equation with the second derivatives is solved for u, whose values are given: v needs none."""
 
