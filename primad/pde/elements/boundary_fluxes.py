@@ -124,14 +124,22 @@ class BoundaryFlux:
         if any(depends(factors, (slopes,), 0)):
             wrong = f"is not linear in the derivatives of {' and '.join(names)}"
             self._refuse(wrong, "It gives the flux through the boundary only if it is.", 'method="network".')
-        flat = np.asarray(self.fluxes(u, None, rates, time, numbers))
         along = [sum(one[i] * self.normal[:, i] for i in range(size)) for one in slopes]
         straight = tuple([tuple([one * self.normal[:, i] for i in range(size)]) for one in along])
-        scale = ROUNDED * (1 + np.max(np.abs(flat)))
-        if np.max(np.abs(np.asarray(self.fluxes(u, straight, rates, time, numbers)) - flat)) > scale:
+        if self._changes(state._replace(slopes=straight), numbers):
             others = "the derivative along the normal of an unknown that is given there"
             self._refuse(f"leaves {others} in the flux", "Nothing says what that is.", 'method="network".')
-        self.tangential = bool(np.max(np.abs(np.asarray(self.fluxes(u, slopes, rates, time, numbers)) - flat)) > scale)
+        self.tangential = any(self._changes(state, one) for one in (numbers, *_others(numbers)))
+
+    def _changes(self, state: State, numbers: Numbers) -> bool:
+        """Say whether slopes change a flux, by its own size: coefficients may be small."""
+        with np.errstate(all="ignore"):
+            flat = np.asarray(self.fluxes(state.u, None, state.rates, state.time, numbers))
+            found = np.asarray(self.fluxes(state.u, state.slopes, state.rates, state.time, numbers))
+            whole = self.form.normal_flux(state, self.normal, numbers)[0]
+            sizes = [np.max(np.abs(np.asarray(whole[e])), initial=0.0) for e in self.equations]
+            scale = ROUNDED * (np.max(np.abs(flat), axis=1) + sizes)
+            return not bool(np.all(np.max(np.abs(found - flat), axis=1) <= scale))  # what is not finite changes
 
     def _check_solvable(self, own: Array) -> None:
         places = list(self.equations.values())
@@ -143,9 +151,9 @@ class BoundaryFlux:
                 "one for each unknown that is not given there.",
             )
         matrix = np.moveaxis(own[:, places], -1, 0)
-        sizes = np.max(np.abs(matrix), axis=(1, 2))
-        with np.errstate(all="ignore"):
-            regular = np.abs(np.linalg.det(matrix)) > ROUNDED * sizes ** len(places)
+        with np.errstate(all="ignore"):  # a row of zeros has no size
+            rows = matrix / np.max(np.abs(matrix), axis=2, keepdims=True)
+            regular = np.abs(np.linalg.det(rows)) > ROUNDED
         if not np.all(regular):
             name = names[0]
             raise ProblemError(
@@ -156,3 +164,17 @@ class BoundaryFlux:
     def _refuse(self, how: str, why: str, fix: str) -> None:
         fix = f"solve the problem with a network: {fix}" if fix.startswith("method") else f"give {fix}"
         raise ProblemError(f"elements: {self.what} {how}", why=why, fix=fix)
+
+
+def _others(numbers: Numbers) -> list[Numbers]:
+    """Return other coefficients and constants, with which slopes that cancel for the stated ones do not."""
+    found: list[Numbers] = []
+    for seed in range(2):
+        random = np.random.default_rng(seed)
+        found.append({
+            name: value * (1 + 0.3 * random.uniform()) + 0.1 * random.uniform()
+            if np.asarray(value).dtype.kind == "f"
+            else value
+            for name, value in numbers.items()
+        })  # fmt: skip
+    return found

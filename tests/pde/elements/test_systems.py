@@ -121,6 +121,31 @@ def test_rollers_hold_one_displacement_and_shear_is_none() -> None:
     assert primad.grad(lambda pull: (there @ elements.values(pull=pull)["u"])[0])(0.5) == pytest.approx(2 * stretch[0])
 
 
+def test_slopes_that_cancel_for_stated_constants_are_there_for_others() -> None:
+    """With λ = μ the flux of the weak form is the traction, and its derivative by λ is not."""
+
+    def at_rest(u, v, first):
+        along, both = first + 2, first + 1
+        return along * u.xx + u.yy + both * v.d("xy"), along * v.yy + v.xx + both * u.d("xy")
+
+    def pulled(u, v, n, first, y):
+        shear = u.y + v.x
+        return (
+            ((first + 2) * u.x + first * v.y) * n.x + shear * n.y - y * n.x,
+            ((first + 2) * v.y + first * u.x) * n.y + shear * n.x,
+        )
+
+    conditions = [pde.Dirichlet(u=0, v=0, on="x-"), pde.Condition(pulled, on=["x+", "y-", "y+"])]
+    settings = {"unknowns": "u v", "network": NET}
+    stated, other = (
+        pde.Elements(pde.Problem(at_rest, SQUARE, conditions, constants={"first": one}, **settings), 0.25)
+        for one in (1.0, 3.0)
+    )
+    assert stated.values(first=3.0)["v"] == pytest.approx(other.values()["v"], rel=1e-9, abs=1e-12)
+    end = lambda first: stated.values(first=first)["v"][-1]  # noqa: E731
+    assert primad.grad(end)(1.0) == pytest.approx((end(1.001) - end(0.999)) / 0.002, rel=1e-5)
+
+
 # -- flows -------------------------------------------------------------------------------------------------------------
 
 REYNOLDS = 20.0
@@ -179,16 +204,22 @@ def test_stress_at_an_outlet_is_a_condition_of_its_own() -> None:
 # -- others ------------------------------------------------------------------------------------------------------------
 
 
-def test_mixed_derivatives_leave_slopes_along_the_boundary_in_the_flux() -> None:
+@pytest.mark.parametrize("unit", [1.0, 1e-10])
+def test_mixed_derivatives_leave_slopes_along_the_boundary_in_the_flux(unit) -> None:
+    """In whatever unit equations and conditions are."""
+
     def exact(x, y):
         return np.exp(x) * np.sin(2 * y)
 
     def equation(u, x, y):
-        return u.xx + u.d("xy") + u.yy + np.exp(x) * (3 * np.sin(2 * y) - 2 * np.cos(2 * y))
+        return unit * (u.xx + u.d("xy") + u.yy + np.exp(x) * (3 * np.sin(2 * y) - 2 * np.cos(2 * y)))
+
+    def oblique(u, x, y):
+        return unit * (u.y + 0.7 * u.x - np.exp(x) * (2 * np.cos(2 * y) + 0.7 * np.sin(2 * y)))
 
     for said in (
         pde.Neumann(u=lambda x, y: 2 * np.exp(x) * np.cos(2 * y), on="y+"),
-        pde.Condition(lambda u, x, y: u.y + 0.7 * u.x - np.exp(x) * (2 * np.cos(2 * y) + 0.7 * np.sin(2 * y)), on="y+"),
+        pde.Condition(oblique, on="y+"),
     ):
         given = pde.Dirichlet(u=exact, on=["x-", "x+", "y-"], hard=False)
         problem = pde.Problem(equation, SQUARE, [given, said], network=NET)
