@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primad import ops
+from primad.errors import TracingError
 from primad.ir.array_types import is_complex
 from primad.numpy.elementwise.ufuncs import arctan2
 from primad.numpy.promotion import convert, implements, loop_dtype, refuse_out
@@ -60,7 +62,33 @@ def real_if_close(x: Any, tol: float = 100) -> Any:
         return x
     limit = tol * np.finfo(x.dtype).eps if tol > 1 else tol
     far = ops.sum(ops.truncate(~(ops.abs(ops.imaginary_part(x)) < limit), dtype="int64"), axes=tuple(range(x.ndim)))
-    return x if far > 0 else ops.real_part(x)
+    is_far = read_for_dtype(lambda: bool(far > 0), "real_if_close", "take np.real(x) where x is known to be real")
+    return x if is_far else ops.real_part(x)
+
+
+def read_for_dtype(read: Callable[[], Any], name: str, way_out: str) -> Any:
+    """Return values by which NumPy chooses the dtype of a result.
+
+    Args:
+        read: gives the values.
+        name: NumPy's name of the function.
+        way_out: how to say which dtype is meant.
+
+    Raises:
+        TracingError: where values are not known, under `jit` and `vmap`.
+    """
+    try:
+        return read()
+    except TracingError as error:
+        if not error.only_types:
+            raise
+        said = TracingError(
+            f"whether np.{name} is real or complex depends on the values of a traced array",
+            why="While primad records a function for jit, vmap or trace, arrays have a type but no value.",
+            fix=f"{way_out}, or call np.{name} on the result, outside of what is recorded.",
+        )
+        said.only_types = True
+        raise said from None
 
 
 @implements(np.iscomplex)

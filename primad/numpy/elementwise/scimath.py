@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primad.numpy.elementwise import ufuncs
+from primad.numpy.elementwise.complex_numbers import read_for_dtype
 from primad.numpy.promotion import implements
 from primad.recording.traced_array import TracedArray
 
@@ -25,7 +26,10 @@ def _as_needed(x: Any, is_outside: Holds, name: str) -> Any:
         x = np.asarray(x)
     if x.dtype.kind == "c":
         return x
-    values = x._read(f"the elements by which np.emath.{name} is real or complex") if isinstance(x, TracedArray) else x
+    values = x
+    if isinstance(x, TracedArray):
+        recorded, way_out = x, f"np.emath.{name}(x + 0j) has complex results, np.{name}(x) real ones"
+        values = read_for_dtype(lambda: recorded._read("the elements"), f"emath.{name}", way_out)
     return x + 0j if np.any(is_outside(values)) else x
 
 

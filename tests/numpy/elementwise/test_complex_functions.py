@@ -16,7 +16,9 @@ from tests.numpy.test_numpy_surface import CASES
 from tests.sweeps import thinned
 
 RTOL = 1e-9
-REFUSED = re.compile(r"x [<>]=? y of complex numbers|asked for the truth value of a traced array")
+REFUSED = re.compile(
+    r"x [<>]=? y of complex numbers|asked for the truth value of a traced array|real or complex depends on"
+)
 """What is refused on purpose where NumPy gives a result: operators that compare, and branches by values."""
 WIDE = {"full_like", "polydiv"}
 """Functions whose cases are of 128 bits only: one names its dtype, and one cuts off what rounding leaves of 0."""
@@ -147,6 +149,29 @@ def test_parts_of_arrays_that_are_written_to_are_views(function: Any) -> None:
     primad.check_grads(lambda x: np.sum(np.abs(_built(pnp, x)[0]) ** 2), (x,))
     with pytest.raises(AttributeError, match="Fix: y = y"):
         primad.jit(lambda x: setattr(pnp.array(x), "imag", x))(x)
+
+
+BY_VALUES = {
+    "real_if_close": (lambda x: np.real_if_close(x + 0j), lambda x: np.real(x + 0j)),
+    **{
+        f"emath.{name}": (getattr(np.emath, name), lambda x, name=name: getattr(np.emath, name)(x + 0j))
+        for name in ("sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh")
+    },
+    "emath.power": (lambda x: np.emath.power(x, 0.5), lambda x: np.emath.power(x + 0j, 0.5)),
+    "emath.logn": (lambda x: np.emath.logn(3, x), lambda x: np.emath.logn(3, x + 0j)),
+}
+"""Functions whose dtype NumPy chooses by the values, and what the message says to write where these are not known."""
+
+
+@pytest.mark.parametrize("name", BY_VALUES)
+def test_dtypes_that_depend_on_values_are_refused_with_a_way_out(name: str) -> None:
+    """Where only types are known, the function is named, and what is said to be written instead works there."""
+    function, instead = BY_VALUES[name]
+    x = np.array([0.3, 0.8])
+    for recorded in (primad.jit, primad.vmap):
+        with pytest.raises(primad.TracingError, match=rf"np\.{re.escape(name)} is real or complex[^$]*Fix: .*x"):
+            recorded(function)(x)
+        np.testing.assert_allclose(recorded(instead)(x), function(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("exponent", [1j, 2 + 0j, -1j])
