@@ -119,8 +119,8 @@ left_vectors: Primitive = custom(
         own_axes=2,
         find=_not_simple,
         say=lambda i, *types, **params: (
-            f"the eigenvalue {i} of a matrix is, to rounding, equal to another one, where it has no derivative (and a "
-            "matrix that is not diagonalizable has no basis of vectors)"
+            f"the eigenvalue w[{i}] of a matrix is, to rounding, equal to another one, where it has no derivative (and "
+            "a matrix that is not diagonalizable has no basis of vectors)"
         ),
         fix="ask for a function of the matrix, in a form in which primad sees it: (v * f(w)) @ np.linalg.inv(v) and "
         "sums of f(w) over all eigenvalues have derivatives there, unless the matrix is not diagonalizable; then "

@@ -221,6 +221,8 @@ def test_a_refusal_names_the_matrix_and_the_value():
         primad.grad(lambda a: np.sum(np.linalg.eigh(a)[1][..., 0, :]))(stack)
     with pytest.raises(MatrixError, match=r"the value 1 of a matrix is equal.*at \[1\] of the stack"):
         primad.grad(lambda a: np.sum(np.linalg.eigvalsh(a)[:, 1]))(stack)
+    with pytest.raises(MatrixError, match=r"the eigenvalue w\[1\] of a matrix is.*at \[1\] of the stack"):
+        primad.grad(lambda a: np.sum(np.abs(np.linalg.eigvals(a)[:, 1])))(stack)
 
 
 def test_the_nuclear_norm_has_a_gradient_at_equal_values_and_none_at_zero():
