@@ -23,6 +23,8 @@ from primad.errors import EnclosureError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.geometry.intervals import Interval, Time, factors_of, space_of, time_of
 from primad.pde.geometry.point_arguments import as_normal
+from primad.pde.problem.given_values import residuals_at
+from primad.pde.problem.named_arguments import by_name
 from primad.pde.problem.used_arguments import depends, may_jump_with
 from primad.pde.solve.certified.faces import Face, faces_of
 
@@ -211,7 +213,7 @@ class ErrorEquation:
             refuse("second derivatives, or no time", "∂u/∂t + ∇·F(u) = f(x, t), where all of space repeats")
         at = self.problem.domain.interior(2).at
         u = np.linspace(0.3, 0.7, 2)
-        none = tuple([0.0 * u for _ in self._form.pairs])
+        none = tuple([0.0 * u for _ in self._pairs])
 
         def slopes(*given: Any) -> Any:
             return _partial(self._strong, given, SLOPES)
