@@ -92,6 +92,7 @@ def test_derivatives_are_those_of_the_parts() -> None:
     assert np.array_equal(h.conj() * h, np.conj(h.value) * h.value)
 
 
+@pytest.mark.exhaustive
 def test_the_loss_is_that_of_the_parts() -> None:
     """A problem of a complex unknown is the one of a real pair, to the last digit but rounding."""
 
@@ -138,6 +139,7 @@ def test_real_unknowns_beside_complex_ones_stay_real() -> None:
     assert made.complex == {"h"}
 
 
+@pytest.mark.exhaustive
 def test_a_march_hands_complex_values_on() -> None:
     def exact(x: Any, t: Any) -> Any:
         return 0.5 * np.exp(1j * (x - 0.25 * t))

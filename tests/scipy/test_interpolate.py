@@ -63,6 +63,7 @@ CUBIC = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CUBIC)
 def test_functions_of_one_variable(name: str) -> None:
@@ -166,6 +167,7 @@ GRIDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids(name: str) -> None:
     options = GRIDS[name]

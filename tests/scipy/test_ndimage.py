@@ -66,6 +66,7 @@ INNER = np.array([[0.3, 4.2, 2.1, 4.9], [3.7, 1.1, 0.2, 2.2]])
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.one_in(2)
 @thinned(6, order=range(6), mode=MODES)
 def test_coordinates(order: int, mode: str) -> None:
     call = lambda of, x, p: of.map_coordinates(x, p, order=order, mode=mode, cval=1.5)  # noqa: E731
@@ -126,6 +127,7 @@ MOVES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_turned_and_zoomed(name: str) -> None:
     call, args = MOVES[name]

@@ -147,6 +147,7 @@ FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, 
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore")
 @thinned(3, name=["gamma", "norm", *FEW])
 def test_moments_are_scipys(name: str) -> None:
@@ -180,6 +181,7 @@ def test_tails_that_are_powers_are_declared(name: str) -> None:
         np.testing.assert_allclose(1.0 / declared, max(powers, default=0.0), rtol=0.02, atol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_means_of_functions_and_their_derivatives() -> None:
     def call(s: Any) -> Any:
         return stats.lognorm.expect(lambda x: np.maximum(x - 1.0, 0.0), (s,), lb=1.0)
@@ -205,6 +207,7 @@ def test_means_of_functions_and_their_derivatives() -> None:
         primad.grad(lambda a: stats.yulesimon.expect(lambda k: k, (a,)))(1.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in NAMES if getattr(stats, name).discrete and name != "yulesimon"])
 def test_sums_over_whole_numbers_are_scipys(name: str) -> None:
     ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), SHAPES[name]

@@ -29,9 +29,6 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.schedule.joined_slices import Bounds, PushedSlices, whole_of
 from primad.system.machine import LOOP_ELEMENTS
 
-FEWEST = 4
-"""Products with zeros around them in a sum, at least. Measured: gradients of 2 × 2 neighbours take 0.65 of the time, of
-3 × 3 half, and those along one axis as long as before."""
 INSIDE = 3, 4
 """The share of a sum's elements that is inside, at least. Chosen: loops over rims take longer for an element."""
 
@@ -99,7 +96,7 @@ class _PaddedSums:
         for node in pads:
             inner = _within(inner, node)
         count = 2 * root.type.ndim + 1
-        if len(pads) < FEWEST or count * len(members) > BUDGET.in_boxes:
+        if len(pads) < BUDGET.padded or count * len(members) > BUDGET.in_boxes:
             return None
         inside = math.prod([max(b - a, 0) for a, b in inner])
         if not inside or INSIDE[1] * inside < INSIDE[0] * end.type.size:

@@ -176,6 +176,7 @@ def test_sums_and_products_of_every_type(dtype: str) -> None:
     check(f, x, y, exact=True)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @thinned(3, any_width=ANY_WIDTHS, start=range(200, 260, 12))

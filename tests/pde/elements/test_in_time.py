@@ -43,6 +43,7 @@ def test_the_error_of_the_heat_equation_falls_with_the_order_of_the_elements(deg
     assert orders(plate, degree, u=exact) == pytest.approx(degree + 1, abs=0.3)
 
 
+@pytest.mark.exhaustive
 def test_values_and_fluxes_at_the_boundary_move() -> None:
     def exact(x, t):
         return np.sin(x + t) * np.exp(x)
@@ -94,6 +95,7 @@ def test_a_wave_is_a_system_of_first_order_in_time() -> None:
     assert pde.Elements(string, 1 / 8, 2).pairing.equations == (1, 0)
 
 
+@pytest.mark.exhaustive
 def test_equations_of_fourth_order_are_systems_with_one_without_a_rate() -> None:
     """Cahn and Hilliard's: c is conserved, and what a grid of points finds is found."""
 
@@ -124,6 +126,7 @@ def test_equations_of_fourth_order_are_systems_with_one_without_a_rate() -> None
     assert elements.solve().c(there, 0.05) == pytest.approx(finer.c(there, 0.05), abs=2e-4)
 
 
+@pytest.mark.exhaustive
 def test_grids_and_elements_agree_on_two_reactants() -> None:
     def reacting(u, v):
         return u.t - 0.02 * u.xx + u * v**2 - 0.04 * (1 - u), v.t - 0.01 * v.xx - u * v**2 + 0.1 * v
@@ -158,6 +161,7 @@ def test_nonlinear_diffusion_agrees_with_a_grid() -> None:
     assert by_elements.u(x, 0.1) == pytest.approx(by_points.u(x, 0.1), abs=1e-6)
 
 
+@pytest.mark.exhaustive
 @thinned(2, size=[1 / 8, 1 / 256])
 def test_states_are_differentiated_by_capacity_conductivity_source_and_what_moves_at_the_boundary(size: float) -> None:
     """The matrix of what moves depends on coefficients too; small systems have a dense one, large ones a sparse one."""

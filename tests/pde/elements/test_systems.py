@@ -167,6 +167,7 @@ KOVASZNAY = {
 }
 
 
+@pytest.mark.exhaustive
 def test_a_flow_has_its_pressure_a_degree_lower() -> None:
     """Kovasznay's flow (1948): Newton's method on Taylor and Hood's elements."""
     domain = pde.Box(x=(-0.5, 1), y=(-0.5, 0.5))

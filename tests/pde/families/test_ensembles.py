@@ -68,6 +68,7 @@ def test_pictures_have_the_band(members) -> None:
     matplotlib.pyplot.close("all")
 
 
+@pytest.mark.exhaustive
 def test_slices_and_maps_of_ensembles() -> None:
     def heat(k):
         said = [pde.Dirichlet(u=0), pde.Initial(u=lambda x: np.sin(np.pi * x))]

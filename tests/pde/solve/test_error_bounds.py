@@ -86,6 +86,7 @@ def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
     assert f"{bound.most:.3g}" in str(bound)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", chosen(["Poisson on a square", "heat"], {"heat"}))
 def test_work_is_bounded_and_what_is_proven_till_then_is_true(name: str) -> None:
     """All searches share the boxes; each looks at its whole box at least."""
@@ -165,6 +166,7 @@ def test_a_source_may_jump_in_space_and_a_term_may_have_kinks() -> None:
     np.testing.assert_allclose(bound.growth, 1.0)
 
 
+@pytest.mark.exhaustive
 def test_growth_depends_on_the_size_of_the_error() -> None:
     """A size is a hypothesis; where what follows from it is always more, nothing is proven, and that is said."""
     problem = pde.Problem(lambda u: u.t - 0.1 * u.xx - 8 * u**3, LINE * pde.Time(0, 1), [ZERO, START], network=SMALL)
@@ -172,6 +174,7 @@ def test_growth_depends_on_the_size_of_the_error() -> None:
         problem.solve(steps=1, points=40, progress=False).certify_error(slabs=1, most=500)
 
 
+@pytest.mark.exhaustive
 def test_a_bound_is_less_than_the_size_for_which_growth_was_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """In each slab; and where every size leads to a larger one, however finite, nothing is returned."""
     equation, domain, start = EVOLVING["Allen and Cahn"]

@@ -50,6 +50,7 @@ def error(solution: pde.Solution, exact: Callable[[Any, float], Any], t: float) 
     return float(2 * np.mean(np.abs(found - exact(MIDDLES, t))))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("steps", [1, pytest.param(25, marks=pytest.mark.exhaustive)])
 def test_a_bound_is_above_the_integral_of_the_true_error(name: str, steps: int) -> None:
@@ -63,6 +64,7 @@ def test_a_bound_is_above_the_integral_of_the_true_error(name: str, steps: int) 
     assert bound.most < 100 * max(error(solution, exact, t) for t in (0.25, 0.5)) + 0.1
 
 
+@pytest.mark.exhaustive
 def test_what_is_off_at_the_start_is_kept() -> None:
     """The exact solution of other values at the start is as far away at every time, so the bound is close."""
     start = pde.Initial(u=lambda x: -pnp.sin(np.pi * x), hard=False)

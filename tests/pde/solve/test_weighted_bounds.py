@@ -99,6 +99,7 @@ def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
     assert np.all(wrong <= found) and np.max(found) <= bound.most < 1e3 * np.max(wrong)
 
 
+@pytest.mark.exhaustive
 def test_what_is_off_is_what_the_bound_is_made_of() -> None:
     """The solution is exact but for the slope at one end: then it is off by what is known."""
     slope = pde.Neumann(u=-1, on="x+")
@@ -154,6 +155,7 @@ def test_a_level_between_two_times_is_the_larger_one() -> None:
     np.testing.assert_array_equal(bound.at(at), [0.5, 0.5, 0.5, 0.3, 0.3, 0.3, 0.3])
 
 
+@pytest.mark.exhaustive
 def test_a_weight_makes_what_grows_grow_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error feeds itself five times as fast as it is, and diffusion between the ends carries away more."""
     start = pde.Initial(u=lambda x: pnp.sin(np.pi * x))
