@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from primad.system.process import CollectorOff, Held, surely, undisturbed
+from primad.system.process import Held, surely, undisturbed
 from tests.sweeps import thinned
 
 WORK = """
@@ -252,22 +251,24 @@ def test_an_error_of_undisturbed_work_reaches_the_caller() -> None:
         undisturbed(fail)
 
 
+WITHOUT_THE_COLLECTOR = """
+import gc
+from primad.system.process import CollectorOff
+
+gc.collect()
+with CollectorOff():
+    assert not gc.isenabled()
+    made = [[i] for i in range(1000)]
+assert gc.isenabled() and gc.get_freeze_count() == 0
+assert not {id(x) for x in gc.get_objects(generation=0)} & {id(x) for x in made}
+assert {id(x) for x in gc.get_objects(generation=2)} >= {id(x) for x in made}
+gc.freeze()
+with CollectorOff():
+    pass
+assert gc.get_freeze_count() > 0
+"""
+
+
 def test_what_is_made_without_the_collector_is_old_and_free_afterwards() -> None:
     """So no collection of young objects looks at it; what somebody has frozen stays frozen."""
-    frozen = gc.get_freeze_count() > 0  # by who runs the tests
-    gc.unfreeze()
-    gc.collect()
-    with CollectorOff():
-        assert not gc.isenabled()
-        made = [[i] for i in range(1000)]
-    assert gc.isenabled() and gc.get_freeze_count() == 0
-    assert not {id(x) for x in gc.get_objects(generation=0)} & {id(x) for x in made}
-    assert {id(x) for x in gc.get_objects(generation=2)} >= {id(x) for x in made}
-    gc.freeze()
-    try:
-        with CollectorOff():
-            pass
-        assert gc.get_freeze_count() > 0
-    finally:
-        if not frozen:
-            gc.unfreeze()
+    subprocess.run([sys.executable, "-c", WITHOUT_THE_COLLECTOR], check=True, timeout=60)
