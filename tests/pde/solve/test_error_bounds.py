@@ -74,6 +74,7 @@ def solved(name: str, steps: int) -> tuple[pde.Solution, Callable[..., Any]]:
     return problem.solve(steps=steps, points=80, progress=False), exact
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(EXACT, {*EXACT} - {"heat on a square"}))
 @pytest.mark.parametrize("steps", [1, pytest.param(8, marks=pytest.mark.exhaustive)])
 def test_a_bound_is_above_the_true_error(name: str, steps: int) -> None:
@@ -313,6 +314,7 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:
     problem, words = REFUSED[name]

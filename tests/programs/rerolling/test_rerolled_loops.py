@@ -344,6 +344,7 @@ def test_what_steps_before_the_last_computed() -> None:
     assert check(recurrence, 0.3)[0]["carry"] >= 3
 
 
+@pytest.mark.one_in(2)
 @thinned(2, delay=[1, 2, 3, 5, 12, 30])
 def test_delays_with_a_constant_history(delay: int) -> None:
     """A value from before is the same in the first steps, and moves with the others: these are two loops."""
