@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node, params_key
+from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_joined, same_value
+
+SEVERAL_RESULTS = 2**40
+"""Bytes that several results of an op count for where a step might begin. Chosen: more than any array, since no loop
+carries them before they are taken apart."""
+HARDLY_MORE = 1.25
+"""Times the fewest bytes that could be carried, with which a run still begins as early as it can. Chosen: steps beside
+the loop are compiled and called one by one."""
 
 
 class FirstSteps:
@@ -107,6 +118,85 @@ class FirstSteps:
             self._stand(x, at)
         self._outside |= {x for x in outside if not isinstance(x.op, Leaf)}
         return True
+
+
+def begun(
+    sequence: NodeSequence,
+    ops: Sequence[Node],
+    among: range,
+    start: int,
+    end: int,
+    lag: int,
+    alike: Callable[[Node, Node], bool],
+) -> tuple[list[Node], int, int]:
+    """Return a run with the first steps that belong to it, and begun where little is carried.
+
+    Args:
+        sequence: the nodes.
+        ops: those of the program `among` these in order, with rows of inputs and captured arrays.
+        among: places of the nodes among which first steps are looked for, which end with or behind the run.
+        start: where steps begin that are known to be equal.
+        end: where they end.
+        lag: nodes of a step.
+        alike: whether two values from outside can be rows of one array.
+
+    Returns:
+        The nodes from the first of these to `end`, those of the first steps behind the others; which of them begins
+        the run; and how many steps it has.
+    """
+    nodes = sequence.nodes
+    changing = sequence.changing  # of such a run, what comes before the steps that are equal stays before the loop
+    after = among.start
+    known = (
+        FirstSteps(nodes[after : among.stop], start - after, end - after, lag, alike, same_value)
+        if not changing
+        else None
+    )
+    first = [] if known is None else known.among(ops)
+    carried = _carried_bytes(sequence, start, end, lag)
+    at = -len(first) % lag
+    # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
+    # What changing steps carry is cleared behind its end, and so is what moves: they begin where something moves.
+    few = carried <= HARDLY_MORE * carried.min()
+    moves = [r for r in np.flatnonzero(few).tolist() if changing and not nodes[start + r].op.axes.pointwise]
+    late = moves[0] if moves else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
+    own = set(first)
+    alone = [node for node in nodes[after:start] if node not in own]
+    steps = (len(first) - late + end - start) // lag
+    return [*alone, *first, *nodes[start:end]], len(alone) + late, steps
+
+
+def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Places:
+    """Return for each place of the first period how many bytes are carried on to the next step if a step begins there.
+
+    They are those of a step in the middle of the run.
+    """
+    users = np.repeat(np.arange(start, end), sequence.count[start:end])
+    operands = sequence.operands[sequence.first[start] :][: len(users)]
+    last = np.full(end, -1)
+    last[operands[operands >= start]] = users[operands >= start]  # of several users the last in order
+    first = start + lag * ((end - start) // lag // 2)
+    used = np.flatnonzero(last >= 0)
+    begin, stop = np.maximum(used + 1, first), np.minimum(last[used], first + lag - 1)
+    crosses = begin <= stop
+    types = [sequence.nodes[i].type for i in used[crosses].tolist()]
+    sizes = np.array([SEVERAL_RESULTS if isinstance(type, TupleType) else type.nbytes for type in types], np.int64)
+    crossing = np.zeros(lag + 1, np.int64)
+    np.add.at(crossing, begin[crosses] - first, sizes)
+    np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
+    found = np.cumsum(crossing)[:lag]
+    twice: dict[int, Places] = {}  # where a part of a joined array is carried beside it: it is not carried then
+    for i in range(first - lag, first + lag):
+        parts = sequence.taken(i) if is_joined(sequence.nodes[i]) else []
+        while parts:
+            part = parts.pop()
+            if part >= start:
+                until = min(last[i], last[part])
+                twice.setdefault(part, np.zeros(lag, bool))[max(i + 1 - first, 0) : max(until + 1 - first, 0)] = True
+                parts += sequence.taken(part) if is_joined(sequence.nodes[part]) else []
+    for part, at in twice.items():
+        found -= np.where(at, sequence.nodes[part].type.nbytes, 0)
+    return found
 
 
 def _same_op(x: Node, y: Node) -> bool:

@@ -14,8 +14,8 @@ from primad.ir.node import LITERAL, Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
 from primad.ir.walks import needed_between
+from primad.programs.rerolling.first_steps import HARDLY_MORE
 from primad.programs.rerolling.node_sequences import is_joined
-from primad.programs.rerolling.repeated_runs import HARDLY_MORE
 from primad.recording.traced_array import TracedArray
 
 

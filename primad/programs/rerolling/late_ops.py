@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from primad.ir.node import Node
-from primad.programs.rerolling.node_sequences import NodeSequence
+from primad.programs.rerolling.node_sequences import NodeSequence, Places
 from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
 
 MOST_LATE = 0.25
@@ -24,9 +24,10 @@ def late_ops(sequence: NodeSequence) -> list[tuple[Node, Node]]:
     """
     own = np.flatnonzero(sequence.count)
     latest = np.maximum.reduceat(sequence.operands, sequence.first[own])
-    own, latest = own[latest >= 0], latest[latest >= 0]
+    which = _first_equal(sequence, own, latest)
+    inside = latest >= 0
+    own, latest, which = own[inside], latest[inside], which[inside]
     far = own - latest
-    which = np.array([sequence.taken(i).index(x) for i, x in zip(own.tolist(), latest.tolist(), strict=True)], np.int64)
     forms = sequence.forms[own]
     order = np.lexsort((far, forms))
     own, latest, far, which = own[order], latest[order], far[order], which[order]
@@ -44,3 +45,12 @@ def late_ops(sequence: NodeSequence) -> list[tuple[Node, Node]]:
         before = behind[latest]
     found = np.flatnonzero(behind >= 0).tolist()
     return [(sequence.nodes[i], sequence.nodes[behind[i]]) for i in found] if len(found) >= FEWEST_STEPS else []
+
+
+def _first_equal(sequence: NodeSequence, own: Places, operands: Places) -> Places:
+    """Return for each of some nodes which of its operands is the first that was made at a place."""
+    count, first = sequence.count[own], sequence.first[own]
+    own_operand = np.arange(len(sequence.operands)) - np.repeat(first, count)
+    others = sequence.operands != np.repeat(operands, count)
+    found: Places = np.minimum.reduceat(np.where(others, len(others), own_operand), first)
+    return found

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -46,14 +48,16 @@ class NodeSequence:
         self.nodes, self.changing, self._far = nodes, changing, 0
         self._left = {} if left is None else left
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
-        self.count = np.array([len(node.inputs) for node in self.nodes], np.int64)
+        inputs = list(map(attrgetter("inputs"), self.nodes))
+        self.count = np.fromiter(map(len, inputs), np.int64, len(inputs))
         self.first = np.cumsum(self.count) - self.count
-        flat = [x for node in self.nodes for x in node.inputs]
-        numbers = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
-        self._others = [x for x in dict.fromkeys(flat) if x not in numbers]
-        numbers.update(zip(self._others, range(-1, -1 - len(self._others), -1), strict=True))
-        self._numbers = numbers
-        self.operands = np.fromiter(map(numbers.__getitem__, flat), np.int64, len(flat))
+        flat = list(chain.from_iterable(inputs))
+        self._numbers = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+        self.operands = np.fromiter(map(self._numbers.get, flat, repeat(-1)), np.int64, len(flat))
+        outside = np.flatnonzero(self.operands < 0).tolist()
+        of = {x: -1 - number for number, x in enumerate(dict.fromkeys([flat[i] for i in outside]))}
+        self._others = list(of)
+        self.operands[outside] = [of[flat[i]] for i in outside]
 
     def looking(self, far: int) -> NodeSequence:
         """Return the same nodes, where what is so many steps before may come from anywhere, as from the row above."""
@@ -72,7 +76,7 @@ class NodeSequence:
 
     def place(self, node: Node) -> int:
         """Return where a node stands; -1 if it is from outside."""
-        return max(self._numbers.get(node, -1), -1)
+        return self._numbers.get(node, -1)
 
     def reordered(self, nodes: Sequence[Node]) -> NodeSequence:
         """Return the nodes in another order."""

@@ -10,7 +10,8 @@ ends.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
@@ -19,9 +20,9 @@ from msgspec import Struct
 from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
-from primad.programs.rerolling.first_steps import FirstSteps
+from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
-from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_gathered, is_joined, root_of, same_value
+from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_gathered, is_joined
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
@@ -34,12 +35,6 @@ ANCHORS = 8
 """Places around which a run is looked for. Chosen: a run that is a quarter of a program has one of them inside."""
 MOST_GUESSES = 24
 """Guesses of a period that are tried. Chosen: parts of a step may be alike (the stages of a method)."""
-SEVERAL_RESULTS = 2**40
-"""Bytes that several results of an op count for where a step might begin. Chosen: more than any array, since no loop
-carries them before they are taken apart."""
-HARDLY_MORE = 1.25
-"""Times the fewest bytes that could be carried, with which a run still begins as early as it can. Chosen: steps beside
-the loop are compiled and called one by one."""
 
 
 class Period(Struct, frozen=True):
@@ -78,10 +73,11 @@ def own_nodes(ops: Sequence[Node], sources: Collection[Node], of_loops: bool = F
         sources: computed arrays.
         of_loops: whether rows that are gathered are left out too: the loops of several steps may take the same.
     """
+    views = {op for op in {node.op for node in ops} if op.memory.views}
     outside, found = set(sources), list[Node]()
     for node in ops:
-        is_row = node.op.memory.views or (of_loops and is_gathered(node))
-        if is_row and all(isinstance(x.op, Leaf) or x in outside for x in node.inputs):
+        is_row = node.op in views or (of_loops and is_gathered(node))
+        if is_row and all(x in outside or isinstance(x.op, Leaf) for x in node.inputs):
             outside.add(node)
         else:
             found.append(node)
@@ -100,10 +96,18 @@ class Sequences:
     """
 
     def __init__(self, program: Program, of_loops: bool = False) -> None:
-        self.ops = sorted([node for node in program.nodes if not isinstance(node.op, Leaf)], key=attrgetter("index"))
+        self.ops = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+        if program.trace.several:  # else the nodes of a program stand in the order in which they were made
+            self.ops.sort(key=attrgetter("index"))
+        self._program = program
         self._of_loops = of_loops
         self._before = _before_loops(self.ops) if of_loops else {}
         self._known: dict[frozenset[Node], NodeSequence] = {}
+
+    @cached_property
+    def sources(self) -> frozenset[Node]:
+        """The computed arrays whose rows are taken for those of steps (see the function)."""
+        return frozenset(sources(self._program))
 
     def of(self, sources: Collection[Node]) -> NodeSequence:
         """Return the nodes that are no rows of computed sources either."""
@@ -152,6 +156,26 @@ def _before_loops(ops: Sequence[Node]) -> dict[Node, int]:
     return {node: kind for kind, nodes in enumerate(of.values()) if len(nodes) >= FEWEST_STEPS for node in nodes}
 
 
+def sources(program: Program) -> set[Node]:
+    """Return the computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
+    views = frozenset([op for op in program.ops if op.memory.views])
+    roots: dict[Node, Node] = {}  # of each view, the array whose elements it shows
+    first: dict[Node, int] = {}
+    later: Counter[Node] = Counter()
+    far = FEWEST_NODES // 2
+    for node in program.nodes:
+        if node.op in views:
+            x = node.inputs[0]
+            if not isinstance(x.type, TupleType):
+                roots[node] = roots.get(x, x)
+            continue
+        for x in node.inputs:
+            root = roots.get(x)
+            if root is not None and root.inputs and node.index - first.setdefault(root, node.index) > far:
+                later[root] += 1
+    return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
+
+
 def period_of(
     program: Program, changing: bool = False, of_loops: bool = False, known: Sequences | None = None
 ) -> Period | None:
@@ -165,7 +189,8 @@ def period_of(
     """
     if len(program.nodes) < FEWEST_NODES and not of_loops:
         return None
-    outside, known = sources(program), known or Sequences(program, of_loops)
+    known = known or Sequences(program, of_loops)
+    outside = set(known.sources)
     while True:
         sequence = NodeSequence(known.own_nodes(outside), True) if changing else known.of(outside)
         found = _longest_of(sequence, known.ops, of_loops)
@@ -178,22 +203,6 @@ def period_of(
         if outside <= before:
             return found
         outside &= before
-
-
-def sources(program: Program) -> set[Node]:
-    """Return the computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
-    first: dict[Node, int] = {}
-    later: Counter[Node] = Counter()
-    far = FEWEST_NODES // 2
-    for node in program.nodes:
-        if node.inputs and not node.op.memory.views:
-            for x in node.inputs:
-                if not x.inputs or not x.op.memory.views:
-                    continue
-                root = root_of(x)
-                if root is not x and root.inputs and node.index - first.setdefault(root, node.index) > far:
-                    later[root] += 1
-    return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
 def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
@@ -263,52 +272,6 @@ def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, e
     return Period(longer or every, begin, lag, steps + (longer is not None), sequence.changing)
 
 
-def begun(
-    sequence: NodeSequence,
-    ops: Sequence[Node],
-    among: range,
-    start: int,
-    end: int,
-    lag: int,
-    alike: Callable[[Node, Node], bool],
-) -> tuple[list[Node], int, int]:
-    """Return a run with the first steps that belong to it, and begun where little is carried.
-
-    Args:
-        sequence: the nodes.
-        ops: those of the program `among` these in order, with rows of inputs and captured arrays.
-        among: places of the nodes among which first steps are looked for, which end with or behind the run.
-        start: where steps begin that are known to be equal.
-        end: where they end.
-        lag: nodes of a step.
-        alike: whether two values from outside can be rows of one array.
-
-    Returns:
-        The nodes from the first of these to `end`, those of the first steps behind the others; which of them begins
-        the run; and how many steps it has.
-    """
-    nodes = sequence.nodes
-    changing = sequence.changing  # of such a run, what comes before the steps that are equal stays before the loop
-    after = among.start
-    known = (
-        FirstSteps(nodes[after : among.stop], start - after, end - after, lag, alike, same_value)
-        if not changing
-        else None
-    )
-    first = [] if known is None else known.among(ops)
-    carried = _carried_bytes(sequence, start, end, lag)
-    at = -len(first) % lag
-    # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
-    # What changing steps carry is cleared behind its end, and so is what moves: they begin where something moves.
-    few = carried <= HARDLY_MORE * carried.min()
-    moves = [r for r in np.flatnonzero(few).tolist() if changing and not nodes[start + r].op.axes.pointwise]
-    late = moves[0] if moves else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
-    own = set(first)
-    alone = [node for node in nodes[after:start] if node not in own]
-    steps = (len(first) - late + end - start) // lag
-    return [*alone, *first, *nodes[start:end]], len(alone) + late, steps
-
-
 def _joins_early(sequence: NodeSequence, start: int, end: int, lag: int) -> list[Node] | None:
     """Return nodes with what whole steps join where it can be; None if all is there already.
 
@@ -364,36 +327,3 @@ def extent(sequence: NodeSequence, middle: int, lag: int) -> tuple[int, int]:
         if x == y
     ]
     return max([start - lag, *[x + 1 for x in shared]]), end
-
-
-def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Places:
-    """Return for each place of the first period how many bytes are carried on to the next step if a step begins there.
-
-    They are those of a step in the middle of the run.
-    """
-    users = np.repeat(np.arange(start, end), sequence.count[start:end])
-    operands = sequence.operands[sequence.first[start] :][: len(users)]
-    last = np.full(end, -1)
-    last[operands[operands >= start]] = users[operands >= start]  # of several users the last in order
-    first = start + lag * ((end - start) // lag // 2)
-    used = np.flatnonzero(last >= 0)
-    begin, stop = np.maximum(used + 1, first), np.minimum(last[used], first + lag - 1)
-    crosses = begin <= stop
-    types = [sequence.nodes[i].type for i in used[crosses].tolist()]
-    sizes = np.array([SEVERAL_RESULTS if isinstance(type, TupleType) else type.nbytes for type in types], np.int64)
-    crossing = np.zeros(lag + 1, np.int64)
-    np.add.at(crossing, begin[crosses] - first, sizes)
-    np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
-    found = np.cumsum(crossing)[:lag]
-    twice: dict[int, Places] = {}  # where a part of a joined array is carried beside it: it is not carried then
-    for i in range(first - lag, first + lag):
-        parts = sequence.taken(i) if is_joined(sequence.nodes[i]) else []
-        while parts:
-            part = parts.pop()
-            if part >= start:
-                until = min(last[i], last[part])
-                twice.setdefault(part, np.zeros(lag, bool))[max(i + 1 - first, 0) : max(until + 1 - first, 0)] = True
-                parts += sequence.taken(part) if is_joined(sequence.nodes[part]) else []
-    for part, at in twice.items():
-        found -= np.where(at, sequence.nodes[part].type.nbytes, 0)
-    return found

@@ -18,7 +18,7 @@ from primad.programs.rerolling.grown_arrays import one_by_one
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after, sources
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.runtime.failure import nearest_line
@@ -43,7 +43,7 @@ def rolled(program: Program) -> Program:
     nested = False  # whether there are many loops now, which may be steps of another one
     for _ in range(MOST_ROLLED):
         known = Sequences(program, nested)
-        late = [] if program.trace.several else late_ops(known.of(sources(program)))  # results of one op stay together
+        late = [] if program.trace.several else late_ops(known.of(known.sources))  # results of one op stay together
         if late:
             known.reorder(late)
         runs = runs_in_rows(program, nested, known)

@@ -16,15 +16,14 @@ import numpy as np
 from primad.ir.node import Node
 from primad.ir.program import Program
 from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
 from primad.programs.rerolling.node_sequences import NodeSequence
 from primad.programs.rerolling.repeated_runs import (
     FEWEST_STEPS,
     Period,
     Sequences,
-    begun,
     extent,
-    sources,
 )
 
 LONGEST_STEPS = 96
@@ -44,7 +43,8 @@ def runs_in_rows(program: Program, of_loops: bool = False, known: Sequences | No
     """
     if len(program.nodes) < repeated_runs.FEWEST_NODES and not of_loops:
         return []
-    outside, known = sources(program), known or Sequences(program, of_loops)
+    known = known or Sequences(program, of_loops)
+    outside = set(known.sources)
     while True:
         found = _runs(known.ops, known.of(outside).looking(FEWEST_STEPS), of_loops)
         if not found or not outside:
@@ -147,9 +147,11 @@ def _stretches(same: np.ndarray[Any, Any], lag: int) -> list[list[int]]:
 
 def _equal(sequence: NodeSequence, lag: int) -> list[tuple[int, int]]:
     """Return where steps begin and end that are equal to those before them, which are none of them."""
-    same = sequence.equal(np.arange(lag, len(sequence.nodes)), lag, None)
+    stretches = _stretches(sequence.equal(np.arange(lag, len(sequence.nodes)), lag, None), lag)
+    if len(stretches) < FEWEST_STEPS:
+        return [(start + lag, end + lag) for start, end in stretches]
     found = []
-    for start, end in _stretches(same, lag):
+    for start, end in stretches:
         begin, stop = extent(sequence, start + lag + (end - start - lag) // 2, lag)
         found.append((begin + lag, stop))
     return found
