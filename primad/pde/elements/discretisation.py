@@ -1,4 +1,4 @@
-"""A problem on finite elements: sparse matrices from nodes to points, the residual at the nodes, and its root."""
+"""A problem on finite elements: its unknowns at nodes, the residual there, and its root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from primad.implicit.solver_functions import root
 from primad.pde.elements.boundary_fluxes import BoundaryFlux
 from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual
 from primad.pde.elements.element_solution import ElementSolution
-from primad.pde.elements.element_spaces import ElementSpace, points_inside, points_of_part
+from primad.pde.elements.element_spaces import (
+    ElementSpace,
+    PolynomialsAt,
+    points_inside,
+    points_of_part,
+)
 from primad.pde.elements.held_values import HeldValues, given_values
 from primad.pde.elements.location import Location
 from primad.pde.elements.pairing import paired
@@ -40,12 +45,12 @@ class Edge:
 
     Attributes:
         fluxes: what they give.
-        matrices: for each unknown those from nodes to values and slopes.
+        spaces: the polynomials of each unknown there.
         weights: of the points.
     """
 
     fluxes: BoundaryFlux
-    matrices: Sequence[tuple[Any, list[Any]]]
+    spaces: Sequence[PolynomialsAt]
     weights: Array
 
 
@@ -113,8 +118,9 @@ class Elements(GridMethod):
         self._same = self._repeated(pieces)
         own = np.arange(self.offsets[-1])
         self.free: Array = np.setdiff1d(own[self._same == own], self.held.places)
-        self._spread, self.gather = self._chosen(self.free)
-        self._spread_held, _ = self._chosen(self.held.places)
+        order = np.concatenate([self.free, self.held.places])
+        self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), self._same)]
+        self._open: Array = np.flatnonzero(self._place < len(self.free))
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
 
     @property
@@ -145,15 +151,6 @@ class Elements(GridMethod):
         same = np.concatenate(found)
         same[self.held.places] = self.held.places
         return same
-
-    def _chosen(self, places: Array) -> tuple[Any, Any]:
-        """Return the matrix that takes values at some nodes to all, with zeros elsewhere, and its transpose."""
-        from scipy.sparse import csr_array  # loads when it is called
-
-        rows = np.flatnonzero(np.isin(self._same, places))
-        entries = np.ones(len(rows)), (rows, np.searchsorted(places, self._same[rows]))
-        spread = csr_array(entries, shape=(self.offsets[-1], len(places)))
-        return spread, spread.T.tocsr()
 
     def _held(self, pieces: Sequence[BoundaryPiece], known: Mapping[str, Any]) -> HeldValues:
         """Return the nodes whose values are given: those of conditions that are stated first, first."""
@@ -194,28 +191,28 @@ class Elements(GridMethod):
             time: the time.
         """
         parts = self._parts(values)
-        moving = self._parts(np.zeros(self.offsets[-1]) if rates is None else rates)
-        inside = [(space.value, space.slopes) for space in self.spaces]
-        state = State(self._at, time, *_at_points(inside, parts, moving))
-        flux, rest = self.form.terms(state, numbers)
+        moving = None if rates is None else self._parts(rates)
+        inside = [space.inside for space in self.spaces]
+        flux, rest = self.form.terms(State(self._at, time, *_at_points(inside, parts, moving)), numbers)
         found = []
-        for space, flows, e in zip(self.spaces, self.pairing.flows, self.pairing.equations, strict=True):
-            row = space.back[0] @ (self.weights * rest[e])
-            if flows:
-                for matrix, one in zip(space.back[1:], flux[e], strict=True):
-                    row = row - matrix @ (self.weights * one)
-            found.append(row)
+        for space, flows, e in zip(inside, self.pairing.flows, self.pairing.equations, strict=True):
+            through = [-self.weights * one for one in flux[e]] if flows else ()
+            found.append(space.integrals(self.weights * rest[e], through))
         for edge in self._edges:
-            u, slopes, rate = _at_points(edge.matrices, parts, moving)
+            u, slopes, rate = _at_points(edge.spaces, parts, moving)
             slopes = slopes if edge.fluxes.tangential else None
-            through = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
-            for k, one in zip(edge.fluxes.equations.values(), through, strict=True):
-                found[k] = found[k] + edge.matrices[k][0].T.tocsr() @ (edge.weights * one)
+            given = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
+            for k, one in zip(edge.fluxes.equations.values(), given, strict=True):
+                found[k] = found[k] + edge.spaces[k].integrals(edge.weights * one)
         return found[0] if len(found) == 1 else pnp.concatenate(found)
 
     def whole(self, free: Any, held: Any) -> Any:
         """Return values at all nodes, of those that are free and those that are held."""
-        return self._spread @ free + self._spread_held @ held
+        return pnp.concatenate([free, held])[self._place]
+
+    def gathered(self, rows: Any) -> Any:
+        """Return the residual for free nodes, of that at all: those that have the same value are added."""
+        return pnp.add_at(np.zeros(len(self.free)), self._place[self._open], rows[self._open])
 
     def values(self, *, start: Any = 0.0, **numbers: Any) -> Any:
         """Return the unknown at the nodes, as a function of coefficients and constants: it is differentiated by them.
@@ -240,7 +237,7 @@ class Elements(GridMethod):
             return self._by_name(self.whole(begin, held))
 
         def equation(free: Any, held: Any, known: Any) -> Any:
-            return self.gather @ self.residual(self.whole(free, held), known)
+            return self.gathered(self.residual(self.whole(free, held), known))
 
         return self._by_name(self.whole(root(equation, begin, held, known), held))
 
@@ -312,13 +309,16 @@ class Elements(GridMethod):
         return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self.free)} unknowns"
 
 
-def _at_points(matrices: Sequence[tuple[Any, list[Any]]], values: Sequence[Any], rates: Sequence[Any]) -> Any:
-    """Return values, slopes and rates of all unknowns at points."""
-    pairs = list(zip(matrices, values, strict=True))
+def _at_points(spaces: Sequence[PolynomialsAt], values: Sequence[Any], rates: Sequence[Any] | None) -> Any:
+    """Return values, slopes and rates of all unknowns at points; no rates are zeros."""
+    pairs = list(zip(spaces, values, strict=True))
+    moving = [np.zeros(space.count) for space in spaces]
+    if rates is not None:
+        moving = [space.values(one) for space, one in zip(spaces, rates, strict=True)]
     return (
-        tuple([matrix @ one for (matrix, _), one in pairs]),
-        tuple([tuple([matrix @ one for matrix in steps]) for (_, steps), one in pairs]),
-        tuple([matrix @ one for (matrix, _), one in zip(matrices, rates, strict=True)]),
+        tuple([space.values(one) for space, one in pairs]),
+        tuple([space.slopes(one) for space, one in pairs]),
+        tuple(moving),
     )
 
 

@@ -1,11 +1,17 @@
-"""Polynomials on all elements: the sparse matrices from values at nodes to values and slopes at points."""
+"""Polynomials on all elements: from values at nodes to values and slopes at points, and integrals back to nodes.
+
+Each is a gather, products with few numbers in each element, and a scatter: so the engine finds the matrices of all
+elements at once, and adds them up, as an assembly that is written by hand does.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from primad import numpy as pnp
 from primad.pde.elements.lagrange import Nodes, directions, measures, quadrature, shapes, slopes
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import Triangulation
@@ -21,30 +27,78 @@ class ElementSpace:
 
     Attributes:
         nodes: whose values say what a polynomial is.
-        value: the matrix from nodes to points inside.
-        slopes: those to the derivatives along each coordinate.
-        back: the transposes of `value` and `slopes`.
+        inside: the polynomials at points inside.
     """
 
     def __init__(self, mesh: Triangulation, degree: int, exact: int) -> None:
         self.mesh, self.exact, self.nodes = mesh, exact, Nodes.of(mesh.points, mesh.cells, degree)
-        corners = mesh.points[mesh.cells]
-        place, _ = quadrature(corners.shape[2], exact)
-        self.value, self.slopes = self._matrices(mesh.cells, place)
-        self.back = [matrix.T.tocsr() for matrix in (self.value, *self.slopes)]
+        place, _ = quadrature(mesh.points.shape[1], exact)
+        self.inside = PolynomialsAt(self.nodes, mesh.points, mesh.cells, place)
 
-    def _matrices(self, simplices: Array, place: Array) -> tuple[Any, list[Any]]:
-        degree, corners = self.nodes.degree, self.mesh.points[simplices]
-        steps = np.einsum("qbl,clx->xcqb", slopes(degree, place), directions(corners))
-        value = self.nodes.matrix(simplices, shapes(degree, place)[None])
-        return value, [self.nodes.matrix(simplices, step) for step in steps]
-
-    def at_facets(self, part: str) -> tuple[Any, list[Any]]:
-        """Return the matrices to values, and to slopes in the cell inside, at points of a part of the boundary."""
+    def at_facets(self, part: str) -> PolynomialsAt:
+        """Return the polynomials at points of a part of the boundary, with their slopes in the cell inside."""
         facets = self.mesh.facets[part]
         place, _ = quadrature(facets.shape[1] - 1, self.exact)
         simplices = np.concatenate([facets, self.mesh.opposite[part][:, None]], axis=1)
-        return self._matrices(simplices, np.concatenate([place, np.zeros((len(place), 1))], axis=1))
+        inside = np.concatenate([place, np.zeros((len(place), 1))], axis=1)
+        return PolynomialsAt(self.nodes, self.mesh.points, simplices, inside)
+
+
+class PolynomialsAt:
+    """Polynomials at the same points of all simplices, by their values at nodes.
+
+    Args:
+        nodes: of the elements.
+        points: the corners of simplices, by number.
+        simplices: by the numbers of their corners.
+        place: the barycentric coordinates of the points, one a row.
+    """
+
+    def __init__(self, nodes: Nodes, points: Array, simplices: Array, place: Array) -> None:
+        self._numbers, self._count = nodes.numbers(simplices), len(nodes.at)
+        self._shapes = shapes(nodes.degree, place)
+        steps = slopes(nodes.degree, place)
+        self._steps: Array = steps[:1] if nodes.degree == 1 else steps  # of degree 1 they are the same at all points
+        self._directions = directions(points[simplices])
+
+    @property
+    def count(self) -> int:
+        """How many points there are."""
+        return len(self._numbers) * len(self._shapes)
+
+    def values(self, given: Any) -> Any:
+        """Return the values at all points, in a row, of those at nodes."""
+        return pnp.reshape(given[self._numbers] @ self._shapes.T, (self.count,))
+
+    def slopes(self, given: Any) -> tuple[Any, ...]:
+        """Return the derivatives along each coordinate at all points, of the values at nodes."""
+        own, whole = given[self._numbers], (len(self._numbers), len(self._shapes))
+        _, corners, dimension = self._directions.shape
+        along = [own @ self._steps[:, :, corner].T for corner in range(corners)]
+        return tuple([
+            pnp.reshape(pnp.broadcast_to(self._summed(along, axis), whole), (self.count,)) for axis in range(dimension)
+        ])  # fmt: skip
+
+    def _summed(self, along: Sequence[Any], axis: int) -> Any:
+        return sum(self._directions[:, corner, axis, None] * one for corner, one in enumerate(along))
+
+    def integrals(self, rest: Any, flux: Sequence[Any] = ()) -> Any:
+        """Return for the shape function v of each node the sums over all points of rest · v + flux · ∇v.
+
+        Args:
+            rest: at all points, in a row, with the weights of the points.
+            flux: the same for each coordinate; none are zeros.
+        """
+        table = (len(self._numbers), len(self._shapes))
+        own = pnp.reshape(rest, table) @ self._shapes
+        if flux:
+            through = [pnp.reshape(one, table) for one in flux]
+            if len(self._steps) == 1:
+                through = [np.sum(one, axis=1, keepdims=True) for one in through]
+            for corner in range(self._directions.shape[1]):
+                along = sum(self._directions[:, corner, axis, None] * one for axis, one in enumerate(through))
+                own = own + along @ self._steps[:, :, corner]
+        return pnp.add_at(np.zeros(self._count), self._numbers.ravel(), pnp.reshape(own, (-1,)))
 
 
 def points_inside(mesh: Triangulation, exact: int) -> tuple[Array, Array]:

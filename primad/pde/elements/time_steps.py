@@ -125,7 +125,7 @@ class ElementSteps:
         elements = self.elements
         held, rate = self._held(time, known)
         rates = None if rate is None else elements.whole(np.zeros(len(elements.free)), rate)
-        return -(elements.gather @ elements.residual(elements.whole(free, held), known, rates, time))
+        return -elements.gathered(elements.residual(elements.whole(free, held), known, rates, time))
 
     def _mass(self, known: Numbers) -> Any:
         """Return M, a sparse matrix."""
@@ -135,7 +135,7 @@ class ElementSteps:
         whole = elements.whole(nothing, held)
 
         def along(rates: Any) -> Any:
-            return elements.gather @ elements.residual(whole, known, elements.whole(rates, held), self.times[0])
+            return elements.gathered(elements.residual(whole, known, elements.whole(rates, held), self.times[0]))
 
         return jacobian(along)(nothing).sparse("csc")
 

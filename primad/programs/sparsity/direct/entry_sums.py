@@ -17,9 +17,10 @@ from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
 from primad.transforms.lowering import inline
 
-MOST_EACH = 8
+MOST_EACH = 32
 """Elements of blocks for each entry of the matrix, above which products with directions are taken. Chosen: a mesh of
-tetrahedra has six or seven for each."""
+tetrahedra has six or seven for each, twenty where entries of right angles vanish and values are given at the boundary,
+and products take ten times as long there."""
 MOST_LISTED = 4
 """Elements that are added up for an entry, up to which each has a list of its own, and above which they are added entry
 by entry. Chosen: entries of stencils are sums of few."""
