@@ -13,6 +13,7 @@ from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM, SPARSE
 from primad.implicit.matrix_factors import MatrixFactors
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program
+from primad.ir.walks import dependents
 from primad.programs.derived_programs import derived
 from primad.programs.jacobians.jacobian_programs import only, restricted, tangent_of
 from primad.recording.traced_array import TracedArray
@@ -149,6 +150,16 @@ class ImplicitEquation:
         )
 
     # -- programs ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether the Jacobian is the same at every x."""
+
+        def found() -> bool:
+            along = self.along(transposed=False)
+            return not dependents(along.nodes, along.inputs[:1]).intersection(along.outputs)
+
+        return bool(derived("equation is affine", self.of, (), found))
 
     def tangent(self, active: tuple[bool, ...]) -> Program:
         """Return the program (x, a, tangents of the active inputs) -> tangent of F."""

@@ -27,17 +27,53 @@ STALLED = 0.9
 1 − 1/m, and 1 or more on the way to infinity."""
 
 
+class Tangents:
+    """The Jacobian of an equation and its factors, each computed once where it is the same.
+
+    Args:
+        of: the equation.
+        given: what it depends on.
+    """
+
+    def __init__(self, of: ImplicitEquation, given: Sequence[Array]) -> None:
+        self._of, self._given = of, given
+        self._at: Array | None = None
+        self._matrix: Any = None
+        self._factors: MatrixFactors | None = None
+
+    def matrix(self, x: Array) -> Any:
+        """Return the Jacobian at x."""
+        if self._at is None or not (x is self._at or self._is_same_everywhere(x)):
+            self._at, self._matrix, self._factors = x, self._of.jacobian(x, self._given), None
+        return self._matrix
+
+    def _is_same_everywhere(self, x: Array) -> bool:
+        """Say whether the Jacobian does not change with x; of few unknowns, to know takes longer than the matrix."""
+        return len(x) >= SPARSE_FROM and self._of.is_affine
+
+    def step(self, x: Array, found: Array) -> Array:
+        """Return what the factors at x make of a residual.
+
+        Raises:
+            LinAlgError: if the Jacobian is singular.
+        """
+        matrix = self.matrix(x)
+        if self._factors is None:
+            self._factors = MatrixFactors(matrix)
+        return self._factors.solve(found)
+
+
 def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Return the solution of an equation.
 
     Raises:
         DomainError: if the residual does not vanish there, which says by how much, or vanishes at infinity only.
     """
-    x0 = np.array(x0)
+    x0, tangents = np.array(x0), Tangents(of, given)
     with np.errstate(all="ignore"):
-        x = _by_user(of, x0, given) if of.solver is not None else OWN[of.name](of, x0, given)
+        x = _by_user(of, x0, given) if of.solver is not None else OWN[of.name](of, x0, given, tangents)
         found, first = of.residual(x, given), of.residual(x0, given)
-        matrix = of.jacobian(x, given)
+        matrix = tangents.matrix(x)
         tolerance = max(of.tolerance, ROUNDED * float(np.finfo(x.dtype).eps))
         scale = np.maximum(abs(matrix) @ np.abs(x), np.max(np.abs(first), initial=0.0, where=np.isfinite(first)))
         far = ~(np.abs(found) <= tolerance * scale) & (found != 0)
@@ -51,16 +87,16 @@ def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
             )
         near = np.maximum(np.abs(x), np.abs(x0))
         if (np.abs(found) > tolerance * (abs(matrix) @ near)).any():
-            _check_nearness(of, x, found, matrix, given, tolerance * np.maximum(near, tolerance * np.max(near)))
+            _check_nearness(of, x, found, tangents, given, tolerance * np.maximum(near, tolerance * np.max(near)))
         sizes = abs(matrix) @ near
         unknown = np.finfo(x.dtype).eps * np.abs(first) > tolerance * sizes
         if unknown.any():
             _check_slopes(of, x, x0, unknown, sizes, given)
-        return _polished(of, x, found, matrix, given)
+        return _polished(of, x, found, tangents, given)
 
 
 def _check_nearness(
-    of: ImplicitEquation, x: Array, found: Array, matrix: Any, given: Sequence[Array], short: Array
+    of: ImplicitEquation, x: Array, found: Array, tangents: Tangents, given: Sequence[Array], short: Array
 ) -> None:
     """Raise where the residual is small since x is far away, as that of exp(−x), and not since a solution is near.
 
@@ -71,13 +107,13 @@ def _check_nearness(
         of: the equation.
         x: where it stands.
         found: the residual there.
-        matrix: the Jacobian there.
+        tangents: Jacobians, and the factors there.
         given: what the equation depends on.
         short: steps up to which a solution is near.
     """
     try:
-        step = MatrixFactors(matrix).solve(found)
-        after = MatrixFactors(of.jacobian(x - step, given)).solve(of.residual(x - step, given))
+        step = tangents.step(x, found)
+        after = Tangents(of, given).step(x - step, of.residual(x - step, given))
     except np.linalg.LinAlgError:
         return
     away = (np.abs(step) > short) & ~(np.abs(after) < STALLED * np.abs(step))
@@ -150,10 +186,10 @@ def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     return values
 
 
-def _as_root(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_root(of: ImplicitEquation, x0: Array, given: Sequence[Array], tangents: Tangents) -> Array:
     """Return SciPy's hybrid method's result; of many unknowns, that of Newton's steps with sparse factors."""
     if x0.size >= SPARSE_FROM:
-        return _by_newton(of, x0, given)
+        return _by_newton(of, x0, given, tangents)
     from scipy.optimize import root  # loads when it is called
 
     dtype = x0.dtype
@@ -161,7 +197,7 @@ def _as_root(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     return np.asarray(found.x, dtype)
 
 
-def _as_minimum(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_minimum(of: ImplicitEquation, x0: Array, given: Sequence[Array], tangents: Tangents) -> Array:
     """Return SciPy's quasi-Newton method's result, and Newton's steps from there."""
     from scipy.optimize import minimize  # loads when it is called
 
@@ -170,10 +206,10 @@ def _as_minimum(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Arra
         return float(value), slope.astype(float)
 
     found = minimize(both, x0, jac=True, method="BFGS" if x0.size < SPARSE_FROM else "L-BFGS-B")
-    return _by_newton(of, np.asarray(found.x, x0.dtype), given)
+    return _by_newton(of, np.asarray(found.x, x0.dtype), given, tangents)
 
 
-def _as_fit(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
+def _as_fit(of: ImplicitEquation, x0: Array, given: Sequence[Array], tangents: Tangents) -> Array:
     """Return SciPy's least squares, and Newton's steps from there."""
     from scipy.optimize import least_squares  # loads when it is called
 
@@ -181,57 +217,62 @@ def _as_fit(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     found = least_squares(
         lambda x: of.values(x.astype(dtype), given)[1], x0, lambda x: of.jacobian(x.astype(dtype), given, 1)
     )
-    return _by_newton(of, np.asarray(found.x, dtype), given)
+    return _by_newton(of, np.asarray(found.x, dtype), given, tangents)
 
 
-def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array]) -> Array:
+def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array], tangents: Tangents) -> Array:
     """Take Newton's steps, each halved until the residual is smaller, until it is what rounding makes of its terms."""
     found = of.residual(x, given)
     for _ in range(MOST_STEPS):
-        matrix = of.jacobian(x, given)
+        matrix = tangents.matrix(x)
         try:
-            step = MatrixFactors(matrix).solve(found)
+            step = tangents.step(x, found)
         except np.linalg.LinAlgError:
             return x
-        size = np.linalg.norm(found)
+        size = _norm(found)
         for half in range(MOST_HALVES):
             new = x - step / 2**half
             after = of.residual(new, given)
-            if np.linalg.norm(after) < size:
+            if _norm(after) < size:
                 break
         else:
             return x
         x, found = new, after
         eps = np.finfo(x.dtype).eps
-        if half == 0 and np.linalg.norm(after) <= eps * size:
+        if half == 0 and _norm(after) <= eps * size:
             return x
         if half == 0 and np.all(np.abs(after) <= ROUNDED * eps * (abs(matrix) @ np.abs(x))):
             return x
     return x
 
 
-def _polished(of: ImplicitEquation, x: Array, found: Array, matrix: Any, given: Sequence[Array]) -> Array:
+def _polished(of: ImplicitEquation, x: Array, found: Array, tangents: Tangents, given: Sequence[Array]) -> Array:
     """Take Newton's steps as long as each makes the residual less than a half."""
-    for number in range(MOST_POLISHING):
+    for _ in range(MOST_POLISHING):
         if not np.any(found):
             return x
         try:
-            new = x - MatrixFactors(of.jacobian(x, given) if number else matrix).solve(found)
+            new = x - tangents.step(x, found)
         except np.linalg.LinAlgError:
             return x
         after = of.residual(new, given)
-        if not np.linalg.norm(after) < 0.5 * np.linalg.norm(found):
+        if not _norm(after) < 0.5 * _norm(found):
             return x
         x, found = new, after
     return x
 
 
-OWN: dict[str, Callable[[ImplicitEquation, Array, Sequence[Array]], Array]] = {
+def _norm(x: Array) -> float:
+    """Return the length of a row: a dot product wakes the threads of BLAS, which takes longer than it."""
+    return float(np.sqrt(np.sum(np.square(x))))
+
+
+OWN: dict[str, Callable[[ImplicitEquation, Array, Sequence[Array], Tangents], Array]] = {
     "root": _as_root,
     "fixed_point": _as_root,
     "linear_solve": _by_newton,
     "minimize": _as_minimum,
-    "argmin": by_slsqp,
+    "argmin": lambda of, x0, given, _: by_slsqp(of, x0, given),
     "least_squares": _as_fit,
 }
 """How each of the functions that users call finds a solution, unless the user says how."""
