@@ -11,6 +11,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ProblemError
+from primad.functional.jit import jit
 from primad.implicit.solver_functions import root
 from primad.pde.elements.boundary_fluxes import BoundaryFlux
 from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual
@@ -235,11 +236,16 @@ class Elements(GridMethod):
         held = self.held.at(None, known)
         if not begin.size:
             return self._by_name(self.whole(begin, held))
+        return self._by_name(self._solved(begin, held, known))
+
+    @cached_property
+    def _solved(self) -> Any:
+        """What gives values at all nodes, of the start at free ones, of held ones and numbers; it is recorded once."""
 
         def equation(free: Any, held: Any, known: Any) -> Any:
             return self.gathered(self.residual(self.whole(free, held), known))
 
-        return self._by_name(self.whole(root(equation, begin, held, known), held))
+        return jit(lambda begin, held, known: self.whole(root(equation, begin, held, known), held))
 
     def started(self, start: Any) -> Array:
         """Return what a search begins with, at the nodes of all unknowns in a row."""

@@ -103,3 +103,19 @@ def test_tangents_are_sums_of_the_matrices_of_elements(name: str, monkeypatch: p
     matrix = primad.jacobian(residual)(at).sparse()
     assert direct == [True]
     np.testing.assert_allclose(matrix.toarray(), primad.jacfwd(residual)(at), rtol=1e-9, atol=1e-10)
+
+
+def test_equations_are_recorded_once() -> None:
+    """A second solution for other numbers asks nothing of the equation, and is another one."""
+    asked = []
+
+    def equation(u: Any, k: Any) -> Any:
+        asked.append(k)
+        return k * pde.laplacian(u) + 1
+
+    problem = pde.Problem(equation, SQUARE, [pde.Dirichlet(u=0)], constants={"k": 1.0}, network=NET)
+    elements = pde.Elements(problem, 0.1)
+    first, count = elements.values(), len(asked)
+    second = elements.values(k=2.0)
+    assert len(asked) == count
+    np.testing.assert_allclose(second, first / 2, rtol=1e-12, atol=1e-15)
