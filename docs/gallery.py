@@ -137,7 +137,8 @@ def section(example: GalleryExample, record: dict | None) -> str:
 def history(records: list[dict]) -> str:
     """Return how many runs the records are of, which are known by when they began, and on which machine."""
     runs = sorted({record["run"] for record in records})
-    begun = " and ".join(run[:16] for run in runs) or "never"
+    *others, last = [run[:16] for run in runs] or ["never"]
+    begun = f"{', '.join(others)} and {last}" if others else last
     count = "one run" if len(runs) == 1 else f"{len(runs)} runs into one folder"
     machines = {f"{each['machine']['processor']}, {each['machine']['processors']} processors" for each in records}
     text = f"All figures are of {count}, of one command, begun {begun} UTC. "

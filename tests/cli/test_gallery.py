@@ -208,6 +208,10 @@ def test_the_page_says_of_how_many_runs_its_figures_are(folder, monkeypatch):
     assert "of 2 runs into one folder" in page and "**error 30**, missed (at most" in page
     run("run", "second", "--toy", "--out", folder.out)
     assert "Reached: not run." in script["pages"](folder.out)["gallery_figures.md"].split("## second")[1]
+    machine = {"processor": "P", "processors": 2}
+    said = [script["history"]([{"run": run, "machine": machine} for run in "abc"[:count]]) for count in range(4)]
+    for begun, text in zip(("never", "a", "a and b", "a, b and c"), said, strict=True):
+        assert f"begun {begun} UTC" in text
 
 
 def test_the_pages_pictures_are_of_one_width_and_in_full_colour(tmp_path):

@@ -14,12 +14,13 @@ from primad.pde.geometry.point_arguments import numbers
 Function = Callable[..., Any]
 
 
-def arguments(function: Function, what: str) -> tuple[str, ...]:
+def arguments(function: Function, what: str, example: str = "x") -> tuple[str, ...]:
     """Return the names of the arguments that a function wants.
 
     Args:
         function: the function; arguments with a default are its own.
         what: whose function it is, for messages.
+        example: what it might ask for, for messages.
 
     Raises:
         TracingError: if it is no function, or takes what has no name.
@@ -27,26 +28,27 @@ def arguments(function: Function, what: str) -> tuple[str, ...]:
     if not callable(function):
         raise TracingError(
             f"{what} is a number or a function of named arguments, got {type(function).__name__}",
-            fix="write a function of coordinates: lambda x: np.sin(x).",
+            fix=f"write a function of coordinates: lambda {example}: np.sin({example}).",
         )
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
-        raise _nameless(what, getattr(function, "__name__", repr(function))) from None
+        raise _nameless(what, getattr(function, "__name__", repr(function)), example) from None
     found = []
     for parameter in parameters:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise _nameless(what, getattr(function, "__name__", repr(function)))
+            raise _nameless(what, getattr(function, "__name__", repr(function)), example)
         if parameter.default is parameter.empty:
             found.append(parameter.name)
     return tuple(found)
 
 
-def _nameless(what: str, name: str) -> TracingError:
+def _nameless(what: str, name: str, example: str) -> TracingError:
+    written = name if name.isidentifier() else "…"
     return TracingError(
         f"{what}: the arguments of {name} have no names",
         why="Functions are given what they ask for by name.",
-        fix=f"write lambda x: {name if name.isidentifier() else '…'}(x), with the names of coordinates.",
+        fix=f"write lambda {example}: {written}({example}), with the names of coordinates.",
     )
 
 
@@ -62,7 +64,7 @@ def check_arguments(function: Function, known: Mapping[str, str], what: str, fix
     Raises:
         ProblemError: if it wants something else.
     """
-    wanted = arguments(function, what)
+    wanted = arguments(function, what, next((name for name, kind in known.items() if kind == "coordinates"), "x"))
     for name in wanted:
         if name not in known:
             kinds: dict[str, list[str]] = {}

@@ -355,9 +355,17 @@ def test_each_material_needs_conditions_on_its_own_boundary() -> None:
     pde.Problem(equations, left | right, [pde.Dirichlet(u=0, v=0)], unknowns="u v", network=NETWORK)
 
 
-def test_a_function_without_names_is_told_what_to_write() -> None:
-    with pytest.raises(primad.TracingError, match=r"the arguments of sin have no names(.|\n)*lambda x: sin\(x\)"):
-        pde.Problem(anything, INTERVAL, pde.Dirichlet(u=np.sin))
+@pytest.mark.parametrize(
+    ("domain", "name"), [(INTERVAL, "x"), (pde.Interval(0, 1, "r"), "r"), (pde.Box(y=(0, 1), s=(0, 1)), "y")]
+)
+def test_a_function_without_names_is_told_what_to_write(domain, name: str) -> None:
+    words = rf"the arguments of sin have no names(.|\n)*lambda {name}: sin\({name}\)"
+    with pytest.raises(primad.TracingError, match=words):
+        pde.Problem(anything, domain, pde.Dirichlet(u=np.sin))
+    with pytest.raises(primad.TracingError, match=words):
+        pde.Problem(lambda u: pde.laplacian(u) + 1, domain, pde.Dirichlet(u=0), network=NETWORK).solve(
+            method="elements", size=0.5
+        ).error(u=np.sin)
 
 
 @pytest.mark.parametrize("size", [9, 12])
