@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from primad.ir.node import INPUT, Leaf, Node, leaf_value
 from primad.ir.program import Program
 from primad.ops.arrays.contraction import split
 from primad.ops.record.fields import LoopForm
+from primad.ops.record.primitive import Primitive
 from primad.runtime.failure import nearest_line
 from primad.system.deferred import loaded
 from primad.transforms.lowering import without_calls
@@ -30,6 +31,10 @@ Undefined = tuple[Node, Sequence[Bounds], str]
 class IntervalRun:
     """A run of a program of primitives on bounds.
 
+    Args:
+        stand_ins: ops whose bounds are those of others: a record that is tried, in the place of the op that it should
+            be.
+
     Attributes:
         continuous: whether it is proven that nothing jumps on the box: then the rules of the ops tell how values move.
         undefined: the first op of which it is not proven that it has a value, with the bounds of its operands and the
@@ -37,7 +42,8 @@ class IntervalRun:
         overflown: the first op of which it is not proven that it stays below the largest number of its dtype.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stand_ins: Mapping[Primitive, Primitive] | None = None) -> None:
+        self._stand_ins = stand_ins or {}
         self.continuous = True
         self.undefined: Undefined | None = None
         self.overflown: Undefined | None = None
@@ -60,7 +66,7 @@ class IntervalRun:
                 values[node] = point(np.asarray(leaf_value(node), node.type.dtype))
                 continue
             operands = [values[operand] for operand in node.inputs]
-            why = _why_not(node, operands)
+            why = self._why_not(node, operands)
             if why:
                 what = f"{node.op.name} has no bounds"
                 raise EnclosureError(
@@ -88,9 +94,17 @@ class IntervalRun:
             return operands[0][params["index"]]
         if _is_exact(node, operands):
             return _at_points(node, operands, params)
-        found = _bounds_of(node, operands, params)
+        op = self._stand_ins.get(op, op)
+        found = _bounds_of(op, node, operands, params)
         self.continuous &= not may_jump(op, operands, found)
         return found
+
+    def _why_not(self, node: Node, operands: Sequence[Value]) -> str:
+        """Return why an application has no bounds; '' if it has."""
+        op = self._stand_ins.get(node.op, node.op)
+        if op.programs.loop is not None or op.programs.called or op is ops.project or _is_exact(node, operands):
+            return ""
+        return "Complex numbers have no bounds yet" if any(type.is_complex for type in types_of(node)) else why_not(op)
 
     def _loop(self, form: LoopForm, operands: Sequence[Bounds]) -> tuple[Bounds, ...] | Bounds:
         if form.separate:
@@ -128,21 +142,13 @@ def _is_exact(node: Node, operands: Sequence[Value]) -> bool:
     return all(isinstance(x, Bounds) and x.is_point for x in operands) and not (rounds and operands)
 
 
-def _why_not(node: Node, operands: Sequence[Value]) -> str:
-    """Return why an application has no bounds; '' if it has."""
-    op = node.op
-    if op.programs.loop is not None or op.programs.called or op is ops.project or _is_exact(node, operands):
-        return ""
-    return "Complex numbers have no bounds yet" if any(type.is_complex for type in types_of(node)) else why_not(op)
-
-
 def types_of(node: Node) -> tuple[ArrayType, ...]:
     """Return the types of a node's results."""
     return node.type.types if isinstance(node.type, TupleType) else (node.type,)
 
 
-def _bounds_of(node: Node, operands: Sequence[Bounds], params: dict[str, Any]) -> Bounds:
-    op, given = node.op, [real(x) for x in operands]
+def _bounds_of(op: Primitive, node: Node, operands: Sequence[Bounds], params: dict[str, Any]) -> Bounds:
+    given = [real(x) for x in operands]
     same = len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]
     if same and op in SQUARES:
         found = SQUARES[op](given[0], **params)

@@ -32,6 +32,7 @@ def verify(
 
     Checked are: the inferred type against NumPy; the definition of a composite; the JVP against SymPy's derivative,
     to second order; the transpose by ⟨w, J v⟩ = ⟨Jᵀ w, v⟩; the axis map against a loop; laws by both of their sides.
+    Where an op and its rules have bounds (`primad.enclose`), rules and laws are checked at all points of boxes, too.
 
     Args:
         things: names of built-in ops, primitives (built-in or your own), laws; everything built in if there are none.

@@ -18,6 +18,7 @@ from primad.ops.record.primitive import Primitive
 from primad.verify.cases.case_table import cases
 from primad.verify.cases.drawn_cases import Case, Choices, Example, Seeded, default_case
 from primad.verify.checks.axis_checks import check_axis_map
+from primad.verify.checks.box_checks import box_laws_row, box_rows
 from primad.verify.checks.complex_record_checks import complex_row
 from primad.verify.checks.consumer_checks import consumers_row
 from primad.verify.checks.decide import FAULTS, Wrong
@@ -165,7 +166,7 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
         op: the record to check in place of the case's own (a corrupted copy).
     """
     if isinstance(subject, Law):
-        yield from law_rows("law", [subject])
+        yield from _laws("law", [subject])
         return
     if isinstance(subject, FunctionCase):
         yield from function_rows(subject, source)
@@ -189,7 +190,15 @@ def rows(subject: Subject, source: Callable[[str], Choices], op: Primitive | Non
     consumed = _guarded(op, "consumers", lambda: consumers_row(subject, op, source))
     if consumed is not None:
         yield consumed
-    yield from law_rows(op.name, (*op.laws.own, *op.laws.consumed))
+    yield from box_rows(subject, op, source)
+    yield from _laws(op.name, (*op.laws.own, *op.laws.consumed))
+
+
+def _laws(name: str, laws: Sequence[Law]) -> Iterable[Row]:
+    yield from law_rows(name, laws)
+    on_boxes = box_laws_row(name, laws)
+    if on_boxes is not None:
+        yield on_boxes
 
 
 def _guarded(op: Primitive, what: str, check: Callable[[], Row | None]) -> Row | None:

@@ -8,11 +8,12 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-How = Literal["proved", "numeric", "tested", "exempt", "failed"]
-ORDER: tuple[How, ...] = ("proved", "numeric", "tested", "exempt", "failed")
+How = Literal["proved", "numeric", "on a box", "tested", "exempt", "failed"]
+ORDER: tuple[How, ...] = ("proved", "numeric", "on a box", "tested", "exempt", "failed")
 MEANING = {
     "proved": "equal as formulas of SymPy symbols",
     "numeric": "equal to 50 digits at random points",
+    "on a box": "proven on all of a box by interval arithmetic, to the part of its size that the note says",
     "tested": "equal to NumPy's result, or to differences of it, on examples",
     "exempt": "not a theorem, for the reason given",
     "failed": "wrong: see the counterexample",

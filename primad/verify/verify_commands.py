@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from primad.errors import PrimadError
 
-_COLOURS = {"proved": "green", "numeric": "yellow", "tested": "cyan", "exempt": "magenta", "failed": "bold red"}
+_COLOURS = {
+    "proved": "green",
+    "numeric": "yellow",
+    "on a box": "blue",
+    "tested": "cyan",
+    "exempt": "magenta",
+    "failed": "bold red",
+}
 
 
 def verify_command(names: Sequence[str] = (), jobs: int = 1) -> int:

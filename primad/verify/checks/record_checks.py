@@ -199,7 +199,7 @@ def check_transpose(trial: Trial) -> How | None:
     if trial.op.derivative.linearize is not None:
         _decided(f"{trial.where()}: values with residuals", _values(trial), results[: len(floats)], trial)
     vjp(forward)  # the tangent program is itself differentiable in reverse
-    for chosen in _linear_groups(trial):
+    for chosen in linear_groups(trial):
         found = _transpose_alone(trial, chosen)
         how = found if found == "numeric" else how
     return "exempt" if trial.op.derivative.exempt else how
@@ -225,7 +225,7 @@ def _pullback(trial: Trial) -> How:
     return how
 
 
-def _linear_groups(trial: Trial) -> list[tuple[int, ...]]:
+def linear_groups(trial: Trial) -> list[tuple[int, ...]]:
     """Return the sets of operands in which the op is claimed to be jointly linear."""
     types = trial.program.in_types
     op = trial.case.through or trial.op
