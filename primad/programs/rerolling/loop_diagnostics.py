@@ -21,9 +21,9 @@ def unrolled_loops(program: Program, refused: Mapping[str, str] | None = None) -
         program: any program.
         refused: what is known to be in the way of loops whose arrays change their lengths, by their lines.
     """
-    if len(program.nodes) < repeated_runs.FEWEST_NODES:
+    if repeated_runs.is_short(program.nodes):
         return []
-    found = [(line, nodes) for line, nodes in _repeated_lines(program) if len(nodes) >= repeated_runs.FEWEST_NODES]
+    found = [(line, nodes) for line, nodes in _repeated_lines(program) if not repeated_runs.is_short(nodes)]
     return [
         f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python ({line}) stay unrolled: "
         f"{_too_few(nodes) or _reason(_repeated(nodes), refused or {}) or _of_lengths(nodes)}"
@@ -41,7 +41,7 @@ def short_loops(program: Program) -> list[str]:
         f"{several(len(_repeated(nodes)[0]), 'step')} of a loop in Python, or repeated ops of a line, ({line}) stay "
         f"unrolled: {_too_few(nodes)}"
         for line, nodes in _repeated_lines(program)
-        if len(nodes) < repeated_runs.FEWEST_NODES
+        if repeated_runs.is_short(nodes)
     ]
 
 
@@ -67,10 +67,11 @@ def _repeated_lines(program: Program) -> list[tuple[str, list[Node]]]:
 
 def _too_few(nodes: Sequence[Node]) -> str:
     """Say that steps are too few ops for a run, not counting views, which take no time; nothing if they are not."""
-    count = sum(_is_computed(node) for node in nodes)
-    if count >= repeated_runs.FEWEST_NODES:
+    computed = [node for node in nodes if _is_computed(node)]
+    if not repeated_runs.is_short(computed):
         return ""
-    return f"they are {several(count, 'op')}, of which {repeated_runs.FEWEST_NODES} are worth a loop; nothing is to do."
+    fewest = repeated_runs.FEWEST_NODES
+    return f"they are {several(len(computed), 'op')}, of which {fewest} are worth a loop; nothing is to do."
 
 
 def _is_computed(node: Node) -> bool:

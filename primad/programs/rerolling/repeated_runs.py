@@ -17,16 +17,21 @@ from operator import attrgetter
 import numpy as np
 from msgspec import Struct
 
-from primad.ir.array_types import TupleType
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
 from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
 from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_gathered, is_joined
+from primad.system.machine import ASSUMED, CORE
 
 FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
 takes a seventh of the time of the steps one by one, which NumPy runs; code of fewer scalars is compiled in 20 ms."""
+LONG_BYTES = 2 * ASSUMED[1].size
+"""Bytes of an array that an op moves, from which steps are worth a loop however few nodes they have. Tuned: with
+products of matrices and vectors and with shifted arrays of this size, calls of 10 to 30 steps take as long either way,
+and from twice as many on half to a seventh."""
 FEWEST_STEPS = 8
 """Steps of a run, below which it stays as it is. Chosen: a loop costs what some steps cost."""
 WINDOW = 48
@@ -176,6 +181,25 @@ def sources(program: Program) -> set[Node]:
     return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
+def moves_much(node: Node) -> bool:
+    """Say whether an op moves a long array, and computes little with it: not element by element, nor to sum it up.
+
+    One function for many such steps fits no cache, while the gradient of a loop takes one product for all its steps.
+    """
+    op = node.op
+    if isinstance(op, Leaf) or op.axes.pointwise or op.memory.views or not isinstance(node.type, ArrayType):
+        return False
+    if op.kind == "linear":
+        return node.type.nbytes >= LONG_BYTES
+    longest = max([x.type.nbytes for x in node.inputs], default=0)
+    return longest >= LONG_BYTES and 0 < op.cost(node).matmul_flops < CORE.flops_of_byte * longest
+
+
+def is_short(nodes: Sequence[Node]) -> bool:
+    """Say whether nodes are too few for a run among them to be worth a loop."""
+    return len(nodes) < FEWEST_NODES and not any(map(moves_much, nodes))
+
+
 def period_of(
     program: Program, changing: bool = False, of_loops: bool = False, known: Sequences | None = None
 ) -> Period | None:
@@ -187,7 +211,7 @@ def period_of(
         of_loops: whether steps that have loops of their own are worth one however few nodes they are.
         known: its sequences; they are made if there are none.
     """
-    if len(program.nodes) < FEWEST_NODES and not of_loops:
+    if is_short(program.nodes) and not of_loops:
         return None
     known = known or Sequences(program, of_loops)
     outside = set(known.sources)
@@ -240,7 +264,7 @@ def _longest_of(sequence: NodeSequence, ops: Sequence[Node], of_loops: bool) -> 
                 continue  # a loop of views computes nothing
             start, end = extent(sequence, middle, lag)
             steps = (end - start) // lag
-            short = steps * lag < FEWEST_NODES
+            short = steps * lag < FEWEST_NODES and not any(map(moves_much, nodes[start : start + lag]))
             if short and of_loops:
                 short = not any(node.op.programs.called for node in nodes[start : start + lag])
             if steps > FEWEST_STEPS and not short and end - start > best[1] - best[0]:

@@ -14,11 +14,13 @@ from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf
 from primad.ir.program import Program
+from primad.programs.compacting import compact
 from primad.programs.loops import residual_selection
 from primad.programs.loops.body_split import _hoisted
 from primad.programs.loops.deferred_sums import sum_of_steps
 from primad.programs.loops.residual_selection import fewest
 from primad.programs.packing.scalar_groups import _second_sign
+from primad.programs.rerolling import repeated_runs
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.rerolled_loops import rolled
 from primad.recording import tree
@@ -209,3 +211,56 @@ def test_a_loop_of_one_step_is_that_step_whatever_is_recorded(recorded: tuple[bo
     assert any(not isinstance(node.op, Leaf) and node.op.name == "scan" for node in found.nodes) == (
         length > 1 and any(recorded)
     )
+
+
+def shifted(x: Any, rest: Any) -> Any:
+    return x + 0.1 * (np.roll(x, 1, 0) - 2.0 * x + np.roll(x, -1, 0))
+
+
+def weighed(x: Any, rest: Any) -> Any:
+    return np.tanh(rest @ x)
+
+
+def chosen_anew(x: Any, rest: Any) -> Any:
+    return np.sin(x * (3.2 - x))
+
+
+def centred(x: Any, rest: Any) -> Any:
+    return np.sin(x - np.mean(x))
+
+
+@pytest.mark.parametrize(
+    ("step", "shape", "weights", "is_loop"),
+    [
+        (shifted, (16_384,), (1,), True),
+        (shifted, (128, 128), (1,), False),  # which runs in tiles along the other axis
+        (shifted, (4096,), (1,), False),  # in the first cache
+        (weighed, (128,), (128, 128), True),
+        (weighed, (64,), (64, 64), False),
+        (weighed, (128, 200), (128, 128), False),  # which computes more than it moves
+        (chosen_anew, (100_000,), (1,), False),  # one loop over elements has all steps
+        (centred, (100_000,), (1,), False),
+    ],
+)
+def test_few_steps_are_a_loop_where_they_move_long_arrays(
+    step: Callable[[Any, Any], Any], shape: tuple[int, ...], weights: tuple[int, ...], is_loop: bool
+) -> None:
+    def loss(x: Any, rest: Any) -> Any:
+        for _ in range(12):
+            x = step(x, rest)
+        return np.sum(x**2)
+
+    rng = np.random.default_rng(0)
+    arguments = rng.normal(size=shape), rng.normal(size=weights) / weights[0] ** 0.5
+    recorded = primad.trace(loss)(*arguments)
+    found = compact(recorded)
+    assert len(recorded.nodes) < repeated_runs.FEWEST_NODES
+    ops_of = [node.op for node in found.nodes if not isinstance(node.op, Leaf)]
+    assert any(op.programs.loop is not None for op in ops_of) == is_loop
+    np.testing.assert_allclose(found(*arguments), loss(*arguments), rtol=1e-12)
+    gradient = primad.grad(loss, argnums=(0, 1))(*arguments)
+    direction = [rng.normal(size=x.shape) for x in arguments]
+    small = 1e-6
+    ends = [loss(*[x + sign * small * d for x, d in zip(arguments, direction, strict=True)]) for sign in (1, -1)]
+    wanted = (ends[0] - ends[1]) / (2 * small)
+    np.testing.assert_allclose(sum(np.vdot(g, d) for g, d in zip(gradient, direction, strict=True)), wanted, rtol=1e-5)
