@@ -13,10 +13,13 @@ def solve(np):
 
 
 def eigh(np):
-    """A function of the vectors that does not depend on their signs, and of the values."""
+    """A function of the vectors that does not depend on their signs, and of the values.
+
+    Both triangles are read: where one is, some systems give the other the half of the derivative.
+    """
 
     def loss(a, weights):
-        values, vectors = np.linalg.eigh(a)
+        values, vectors = np.linalg.eigh((a + np.swapaxes(a, -1, -2)) / 2.0)
         return np.sum(np.sin(values)) + np.sum(weights * vectors**2)
 
     return loss
