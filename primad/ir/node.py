@@ -186,6 +186,9 @@ def literal_key(value: Any, type: ArrayType) -> Any:
     return LITERAL, type, value if value and value == value and not type.is_complex else param_key(value)
 
 
+Neutral = tuple[int, Any, tuple[Node, ...], Params, Node]
+"""An op that a law leaves out (see `Trace.neutral`)."""
+
 _ages = itertools.count()
 
 
@@ -197,12 +200,14 @@ class Trace:
         values: values of nodes, where the inputs' values are known; filled on demand by `evaluator`.
         lines: the user's line for each node, recorded only while `recording`.
         several: whether a node of the trace has several results.
+        neutral: of the ops that were asked for while `recording` and are one of their operands by a law, as x + 0 is x:
+            how many nodes there were, the op, its operands and params, and which operand it is.
         noted: what the layers that record note of it while it is open, by keys of their own.
     """
 
     __slots__ = (
-        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "noted", "origin", "recording",
-        "several", "size", "values",
+        "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "neutral", "noted", "origin",
+        "recording", "several", "size", "values",
     )  # fmt: skip
 
     def __init__(
@@ -217,6 +222,7 @@ class Trace:
         self.origin = origin
         self.size = 0
         self.several = False
+        self.neutral: list[Neutral] = []
         self.noted: dict[Any, Any] = {}
         self._lawful = LOCAL not in LEFT_OUT.get()
         self._table: dict[Any, Node] = {}
@@ -293,6 +299,8 @@ class Trace:
             if node is None:
                 type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
                 node = self._new(op, inputs, params, type)
+            elif self.recording and node in inputs:
+                self.neutral.append((self.size, op, inputs, params, node))
             self._table[key] = node
         return node
 
@@ -327,6 +335,7 @@ class Trace:
         self._captures = {}
         self.values = {}
         self.lines = {}
+        self.neutral = []
         self.noted = {}
         self.evaluator = None
 

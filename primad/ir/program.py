@@ -59,6 +59,7 @@ class Program:
         names: a name for each input; found when first asked for, where a function was given.
         lines: the user's `file:line` for nodes recorded from user code.
         label: the name of the function, or what was derived of it.
+        neutral: the ops that laws left out while it was recorded (see `Trace.neutral`).
         notes: what was found in it after it was recorded, in sentences.
         caller: (program, positional arguments, keywords) -> results; set by `primad.runtime.calling`, which lies above.
         formulas: loads what writes programs as formulas, with SymPy; set by `primad`.
@@ -85,6 +86,7 @@ class Program:
         self._names = names
         self.label = label
         self.lines = trace.lines
+        self.neutral = trace.neutral
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

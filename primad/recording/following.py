@@ -273,6 +273,10 @@ class FollowingTrace(Trace):
                 self._captures[alike] = mine
         self.several = earlier.several
         self.notes = earlier.notes[:at]
+        for op, operands, params, node, before, after, _ in self.notes:
+            if before == after and node in operands:
+                given = tuple([copies[x.index] for x in operands])
+                self.neutral.append((before, op, given, params, copies[node.index]))
 
     def _new(self, op: Any, inputs: tuple[Node, ...], params: Params, type: Any) -> Node:
         if self._earlier is not None:  # a node that no step made

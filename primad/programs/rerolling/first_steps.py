@@ -91,17 +91,17 @@ class FirstSteps:
     def _belongs(self, node: Node, place: int) -> bool:
         """Say whether a node does at its place what the one of the last step does, and note what this asks for."""
         at = self._start + self._length * (self._steps - 1) + (place - self._start) % self._length
-        ahead, last, other = at - place, self._nodes[at], self._nodes[at - self._length]
+        ahead, last = at - place, self._nodes[at]
         elsewhere = self._places.get(node, {place}) != {place}
         if elsewhere or node in self._outside or self._stands.get(place, node) is not node or not _same_op(node, last):
             return False
         outside, stands = set[Node](), dict[int, Node]()
-        for k, (x, before, y) in enumerate(zip(node.inputs, other.inputs, last.inputs, strict=True)):
+        for k, (x, y) in enumerate(zip(node.inputs, last.inputs, strict=True)):
             made = self._place.get(y)
             if made is None:
                 fixed = k in node.op.static_operands and LITERAL in (x.op, y.op)
-                alike = x is y or (before is not y and not fixed and self._alike(x, y))
-                if x in self._place or not (alike or (before is not y and self._equal(x, y))):
+                may_be = self._equal(x, y) or (not fixed and self._alike(x, y))
+                if x in self._place or not (x is y or (may_be and self._varies(at, k))):
                     return False
                 outside.add(x)
                 continue
@@ -118,6 +118,11 @@ class FirstSteps:
             self._stand(x, at)
         self._outside |= {x for x in outside if not isinstance(x.op, Leaf)}
         return True
+
+    def _varies(self, at: int, k: int) -> bool:
+        """Say whether an operand of a node of the last step is another one in any of the steps."""
+        steps = self._nodes[at - self._length * (self._steps - 1) : at : self._length]
+        return any(node.inputs[k] is not self._nodes[at].inputs[k] for node in reversed(steps))
 
 
 def begun(

@@ -28,7 +28,7 @@ class LastStep:
     def __init__(
         self, nodes: Sequence[Node], start: int, end: int, length: int, alike: Callable[[Node, Node], bool]
     ) -> None:
-        self._nodes, self._end, self._length, self._alike = nodes, end, length, alike
+        self._nodes, self._start, self._end, self._length, self._alike = nodes, start, end, length, alike
         self._place = {node: i for i, node in enumerate(nodes[:end]) if i >= start}
         self._left: dict[object, list[Node]] = {}
         for node in nodes[end : end + 2 * length]:
@@ -58,8 +58,9 @@ class LastStep:
         x = node.inputs[k]
         at = self._place.get(x)
         if at is None:
-            before = self._nodes[self._place[node] - self._length].inputs[k]
-            return x if same_value(x, before) else None
+            place = self._place[node]
+            steps = self._nodes[self._start + (place - self._start) % self._length : place : self._length]
+            return x if all(same_value(x, other.inputs[k]) for other in reversed(steps)) else None
         at += self._length
         return self._nodes[at] if at < self._end else self._made[at - self._end]
 

@@ -35,6 +35,7 @@ class NodeSequence:
         changing: whether lengths and params of integers count for nothing.
         left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
             the same run share: they are rows of one array when the run is a loop, and so are views of them.
+        mixed: whether values from outside of one type are rows of one array whatever they are.
 
     Attributes:
         nodes, changing: the same.
@@ -44,8 +45,10 @@ class NodeSequence:
         first: where those of each node begin.
     """
 
-    def __init__(self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None) -> None:
-        self.nodes, self.changing, self._far = nodes, changing, 0
+    def __init__(
+        self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None, mixed: bool = False
+    ) -> None:
+        self.nodes, self.changing, self._far, self._mixed = nodes, changing, 0, mixed
         self._left = {} if left is None else left
         self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
         inputs = list(map(attrgetter("inputs"), self.nodes))
@@ -80,13 +83,15 @@ class NodeSequence:
 
     def reordered(self, nodes: Sequence[Node]) -> NodeSequence:
         """Return the nodes in another order."""
-        return NodeSequence(nodes, self.changing, self._left)
+        return NodeSequence(nodes, self.changing, self._left, self._mixed)
 
     def alike(self, x: Node, y: Node) -> bool:
         """Say whether two values from outside can be rows of one array, which a run before may leave."""
         return x is y or bool(self._row_kind(x) == self._row_kind(y))
 
     def _row_kind(self, x: Node) -> tuple[Any, ...]:
+        if self._mixed:
+            return (x.type,)
         left = self._left.get(x)
         if left is not None:
             return left, x.type

@@ -95,18 +95,20 @@ class Sequences:
     Args:
         program: the program.
         of_loops: whether rows that are gathered are left out too.
+        mixed: whether values from outside of one type are rows of one array whatever they are.
 
     Attributes:
         ops: all nodes but the leaves, in order.
     """
 
-    def __init__(self, program: Program, of_loops: bool = False) -> None:
+    def __init__(self, program: Program, of_loops: bool = False, mixed: bool = False) -> None:
         self.ops = [node for node in program.nodes if not isinstance(node.op, Leaf)]
         if program.trace.several:  # else the nodes of a program stand in the order in which they were made
             self.ops.sort(key=attrgetter("index"))
         self._program = program
-        self._of_loops = of_loops
+        self._of_loops, self._mixed = of_loops, mixed
         self._before = _before_loops(self.ops) if of_loops else {}
+        self._gathered = _gathered_of(self.ops) if of_loops else set()
         self._known: dict[frozenset[Node], NodeSequence] = {}
 
     @cached_property
@@ -118,13 +120,13 @@ class Sequences:
         """Return the nodes that are no rows of computed sources either."""
         outside = frozenset(sources)
         if outside not in self._known:
-            self._known[outside] = NodeSequence(self.own_nodes(outside), False, self._before)
+            self._known[outside] = NodeSequence(self.own_nodes(outside), False, self._before, self._mixed)
         return self._known[outside]
 
     def own_nodes(self, sources: Collection[Node]) -> list[Node]:
         """Return the nodes in order that are neither leaves nor rows of them or of sources."""
         ops = [node for node in self.ops if node not in self._before] if self._before else self.ops
-        return own_nodes(ops, {*sources, *self._before}, self._of_loops)
+        return own_nodes(ops, {*sources, *self._before, *self._gathered}, self._of_loops)
 
     def reorder(self, moved: Sequence[tuple[Node, Node]]) -> None:
         """Take ops right behind others, as far as these do not need them: of each the one behind which it stands."""
@@ -159,6 +161,12 @@ def _before_loops(ops: Sequence[Node]) -> dict[Node, int]:
         if node in late and not node.op.memory.views and not isinstance(node.type, TupleType):
             of.setdefault((node.op, params_key(node.params)), []).append(node)
     return {node: kind for kind, nodes in enumerate(of.values()) if len(nodes) >= FEWEST_STEPS for node in nodes}
+
+
+def _gathered_of(ops: Sequence[Node]) -> set[Node]:
+    """Return the arrays from before the first loop of which rows are gathered: the same by several steps, perhaps."""
+    first = next((node.index for node in ops if node.op.programs.called), 0)
+    return {node.inputs[0] for node in ops if is_gathered(node) and node.inputs[0].index < first}
 
 
 def sources(program: Program) -> set[Node]:

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
-from primad.programs.rerolling.grown_arrays import one_by_one
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun
 from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
+from primad.programs.rerolling.undone_laws import one_by_one, with_neutral_ops
 from primad.runtime.failure import nearest_line
 from primad.system.quantities import several
 
@@ -38,27 +38,41 @@ def rolled(program: Program) -> Program:
 
     Its notes say which runs there are, and why one stays unrolled.
     """
+    found = _rolled(program)
+    if found is None and len(program.neutral) >= FEWEST_STEPS:
+        found = _rolled(with_neutral_ops(program), mixed=True)
+    return found or _rolled(program, changing=True) or program
+
+
+def _rolled(program: Program, mixed: bool = False, changing: bool = False) -> Program | None:
+    """Return a program whose runs of equal steps are loops; None if it has none, and there is more to be tried.
+
+    Args:
+        program: the program.
+        mixed: whether values from outside of one type are rows of one array whatever they are, and laws may apply anew.
+        changing: whether it is known that no steps are equal but for lengths, and there is nothing more to be tried.
+    """
     notes: list[str] = []
     refused: dict[str, str] = {}
     nested = False  # whether there are many loops now, which may be steps of another one
     for _ in range(MOST_ROLLED):
-        known = Sequences(program, nested)
-        late = [] if program.trace.several else late_ops(known.of(known.sources))  # results of one op stay together
-        if late:
-            known.reorder(late)
-        runs = runs_in_rows(program, nested, known)
         source, period = program, None
-        if not nested and _follow_closely(runs):
-            period = period_of(program, known=known)
-        short = period is not None and period.length <= MOST_UNROLLED and period.is_most
-        rows = [] if short else [loop for loop in _loops(program, runs) if not loop.refused]
-        if len(rows) >= FEWEST_STEPS and 2 * sum(bool(loop.carry_of) for loop in rows) > len(rows):
-            notes.append(f"{len(rows)} times {_said(program, rows[0].period)} are one scan each")
-            program, nested = _with_loops(program, rows), True
-            continue
-        if period is None:
-            period = period_of(program, of_loops=nested, known=known)
-        if period is None:
+        if notes or not changing:
+            known = Sequences(program, nested, mixed)
+            late = [] if program.trace.several else late_ops(known.of(known.sources))  # results of one op stay together
+            if late:
+                known.reorder(late)
+            runs = runs_in_rows(program, nested, known)
+            if not nested and _follow_closely(runs):
+                period = period_of(program, known=known)
+            short = period is not None and period.length <= MOST_UNROLLED and period.is_most
+            rows = [] if short else [loop for loop in _loops(program, runs) if not loop.refused]
+            if len(rows) >= FEWEST_STEPS and 2 * sum(bool(loop.carry_of) for loop in rows) > len(rows):
+                notes.append(f"{len(rows)} times {_said(program, rows[0].period)} are one scan each")
+                program, nested = _with_loops(program, rows, not mixed), True
+                continue
+            period = period or period_of(program, of_loops=nested, known=known)
+        if period is None and (notes or changing):
             source = one_by_one(program)
             period = period_of(source, changing=True)
         if period is None:
@@ -69,10 +83,12 @@ def rolled(program: Program) -> Program:
             break
         if loop.refused:
             program.notes = (*notes, f"{_said(source, period)} stay so: {loop.refused}")
-            return program
+            return program if notes or not mixed else None
         found = [loop, *takewhile(lambda other: not other.refused, others)]  # others take rows of all before them
         notes += [f"{_said(source, each.period)} are one scan" for each in found]
-        program = _with_loops(source, found)
+        program = _with_loops(source, found, not mixed)
+    if not notes and not changing:
+        return None
     program.notes = (*notes, *unrolled_loops(program, refused))
     return program
 
@@ -121,8 +137,14 @@ def _loops(program: Program, runs: Sequence[Period]) -> list[LoopOfRun]:
     return _loops(program, [replace(each.period, steps=each.period.steps - each.ends_apart) for each in found])
 
 
-def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
-    """Return a program in which runs are loops: what comes before the first, what lies between, and what follows."""
+def _with_loops(source: Program, loops: Sequence[LoopOfRun], copy: bool) -> Program:
+    """Return a program in which runs are loops: what comes before the first, what lies between, and what follows.
+
+    Args:
+        source: the program.
+        loops: the loops, in order.
+        copy: whether no law applies anew to what comes before.
+    """
     trace = Trace(origin=source.trace.origin)
     weak = [bool(node.params) for node in source.inputs]
     given = {x: trace.input(x.type, weak=weak) for x, weak in zip(source.inputs, weak, strict=True)}
@@ -139,7 +161,7 @@ def _with_loops(source: Program, loops: Sequence[LoopOfRun]) -> Program:
     rows = [node for node in before if node not in place and node not in given]  # few are taken alone
     mapping = Rebuilt(given, trace, rows)
     try:
-        replay([node for node in before if node in place], mapping, trace, copy=True)
+        replay([node for node in before if node in place], mapping, trace, copy)
         for loop in loops:
             _replay_after(nodes[begin : loop.period.start], mapping, trace)
             loop.add(mapping, trace)

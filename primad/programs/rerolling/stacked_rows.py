@@ -178,8 +178,18 @@ def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node
     if parts is not None:
         found = replace(parts, source=known.get(parts.source, parts.source)).joined(trace)
     if found is None:
-        found = stack([TracedArray(known.get(node, node)) for node in each])
+        found = _of_few([known.get(node, node) for node in each], trace)
     return found.node
+
+
+def _of_few(each: Sequence[Node], trace: Trace) -> TracedArray:
+    """Return an array whose rows are values; where few are in many rows, it is gathered from these."""
+    few = sorted(dict.fromkeys(each), key=lambda node: (node.trace.age, node.index))
+    found: TracedArray = stack([TracedArray(node) for node in (few if 2 * len(few) <= len(each) else each)])
+    if 2 * len(few) <= len(each):
+        place = {node: i for i, node in enumerate(few)}
+        found = ops.gather(found, TracedArray(lift(np.array([place[node] for node in each]), trace)), axis=0, batch=0)
+    return found
 
 
 def _gathered_rows(each: Sequence[Node], trace: Trace, known: Mapping[Node, Node]) -> Node:

@@ -1,0 +1,122 @@
+"""Steps that add nothing where others add something are those of a loop, with the unrolled values and derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import primad
+from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.rerolled_loops import rolled
+from primad.programs.rerolling.undone_laws import with_neutral_ops
+from tests.programs.rerolling.test_rerolled_loops import check, scans, unrolled
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short loops count."""
+    monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 40)
+
+
+def edited(price: Any, one: Any, other: Any) -> Any:
+    """Return the price of the edits from a word to another, of which equal letters take none."""
+    above = [price[0] * j for j in range(len(other) + 1)]
+    for i, first in enumerate(one):
+        line = [price[1] * (i + 1)]
+        for j, second in enumerate(other):
+            kept = above[j] + (0.0 if first == second else price[2])
+            line.append(np.minimum(kept, np.minimum(line[j] + price[0], above[j + 1] + price[1])))
+        above = line
+    return above[-1]
+
+
+def test_letters_that_are_free() -> None:
+    """A table whose cells add a price or 0 is a loop in a loop."""
+    letters, price = np.random.default_rng(2).integers(0, 4, size=(2, 30)), np.array([1.0, 1.1, 0.9])
+
+    def f(price: Any) -> Any:
+        return edited(price, *letters)
+
+    found = rolled(primad.trace(f)(price)).check()
+    assert any(scans(params["of"].program) and params["length"] >= 25 for params in scans(found)), found.notes
+    np.testing.assert_allclose(found(price), unrolled(f)(price), rtol=1e-13)
+    np.testing.assert_allclose(primad.jit(primad.grad(f))(price), unrolled(primad.grad(f))(price), rtol=1e-12)
+
+
+def test_forces_that_begin_late() -> None:
+    """A state is pushed in some steps only, with forces from an array."""
+
+    def f(force: Any, y: Any) -> Any:
+        for n in range(60):
+            y = 0.9 * y + (force[n] if n % 7 > 4 or n > 52 else 0.0)
+            y = y * (1.0 if n % 3 else force[n]) - 0.1 * np.sin(y)
+        return y
+
+    force = np.random.default_rng(0).normal(size=60)
+    (loop,) = check(f, force, 0.3)
+    assert loop["length"] >= 55
+
+
+def test_ops_are_put_back_where_their_results_were_taken() -> None:
+    """What is put back computes the same, as often as the function asked for it and something took it."""
+
+    def f(x: Any) -> Any:
+        for n in range(12):
+            x = np.sin(x + (0.0 if n % 2 else 0.5)) * (1.0 if n % 3 else 2.0)
+        return np.cos(x)
+
+    plain = primad.trace(f)(0.3)
+    put_back = with_neutral_ops(plain).check()
+    assert [sum(node.op.name == name for node in put_back.nodes) for name in ("add", "mul")] == [12, 12]
+    assert put_back(0.3) == plain(0.3)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(draws=st.data())
+def test_random_steps(draws: st.DataObject) -> None:
+    """Steps of any ops, each with a number that changes nothing in some of the steps, and a value in the others."""
+    count = draws.draw(st.integers(12, 40))
+    kinds = draws.draw(st.lists(st.sampled_from(["add", "sub", "mul", "div", "left"]), min_size=1, max_size=4))
+    rng = np.random.default_rng(draws.draw(st.integers(0, 99)))
+    shape = draws.draw(st.sampled_from([(), (3,)]))
+    idle = rng.random(size=(count, len(kinds))) < draws.draw(st.sampled_from([0.1, 0.5, 0.9]))
+    numbers = rng.uniform(0.5, 1.5, size=(count, len(kinds)))
+    given = draws.draw(st.sampled_from(["one", "row", "number"]))
+
+    def f(x: Any, a: Any) -> Any:
+        found = []
+        for n in range(count):
+            for k, kind in enumerate(kinds):
+                value = {"one": a[k], "row": a[n], "number": float(numbers[n, k])}[given]
+                neutral = 0.0 if kind in ("add", "sub", "left") else 1.0
+                value = neutral if idle[n, k] else value
+                if kind == "add":
+                    x = np.sin(x + value)
+                elif kind == "left":
+                    x = np.cos(value + x)
+                elif kind == "sub":
+                    x = np.sin(x) - value
+                elif kind == "mul":
+                    x = np.tanh(x * value)
+                else:
+                    x = 0.5 * np.cos(x) / value
+            if n % 5 == 0:
+                found.append(x)
+        return x, found
+
+    arguments = rng.normal(size=shape), rng.uniform(0.5, 1.5, size=(count, *shape))
+    plain, leaves = primad.trace(f)(*arguments), primad.recording.tree.leaves
+    for other in (rolled(plain).check(), with_neutral_ops(plain).check()):
+        for x, y in zip(leaves(other(*arguments)), leaves(plain(*arguments)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-12)
+
+    def loss(*arguments: Any) -> Any:
+        return sum(np.sum(leaf**2) for leaf in leaves(f(*arguments)))
+
+    got, wanted = primad.grad(loss, (0, 1))(*arguments), unrolled(primad.grad(loss, (0, 1)))(*arguments)
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
