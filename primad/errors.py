@@ -48,9 +48,8 @@ def is_users(filename: str) -> bool:
 
 
 def _is_made(frame: FrameType) -> bool:
-    """Say whether a frame is of a function that primad or a library made from text, as SciPy does its solvers."""
-    module = str(frame.f_globals.get("__name__")).partition(".")[0]
-    return frame.f_code.co_filename == "<string>" and module in ("primad", *_LIBRARIES)
+    """Say whether a frame of a function from a text is one that primad or a library made, as SciPy does its solvers."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in ("primad", *_LIBRARIES)
 
 
 def users_frame(depth: int = 1) -> FrameType | None:
@@ -60,9 +59,12 @@ def users_frame(depth: int = 1) -> FrameType | None:
         depth: how many innermost frames are known not to be.
     """
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and (not is_users(frame.f_code.co_filename) or _is_made(frame)):
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if is_users(filename) and not (filename == "<string>" and _is_made(frame)):
+            return frame
         frame = frame.f_back
-    return frame
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -157,7 +157,7 @@ def param_key(value: Any) -> Any:
 
 def named(params: dict[str, Any]) -> Params:
     """Return the params of an application, in the order that nodes keep them in."""
-    return tuple(sorted(params.items())) if params else ()
+    return (tuple(params.items()) if len(params) == 1 else tuple(sorted(params.items()))) if params else ()
 
 
 def params_key(params: Params) -> Any:
@@ -297,7 +297,10 @@ class Trace:
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
-                type = _INFERRED.of(op, inputs, params, key[2]) if params else op.infer(*[x.type for x in inputs])
+                if params:
+                    type, params = _INFERRED.of(op, inputs, params, key[2])
+                else:
+                    type = op.infer(*[x.type for x in inputs])
                 node = self._new(op, inputs, params, type)
             elif self.recording and node in inputs:
                 self.neutral.append((self.size, op, inputs, params, node))
@@ -320,7 +323,7 @@ class Trace:
         key = (op, inputs, params_key(params))
         node = self._table.get(key)
         if node is None:
-            type = _INFERRED.of(op, inputs, params, key[2])
+            type, params = _INFERRED.of(op, inputs, params, key[2])
             node = self._table[key] = self._new(op, inputs, params, type)
         return node
 
@@ -350,21 +353,23 @@ class _Types:
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
 
-    def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> Any:
-        """Return the type of an application."""
+    def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> tuple[Any, Params]:
+        """Return the type of an application, and its params: of equal ones one object, by which they are compared."""
         types = tuple([operand.type for operand in inputs])
         if op.programs.names:  # they would be kept alive
-            return op.infer(*types, **dict(params))
+            return op.infer(*types, **dict(params)), params
         found = self._known.get((op, types, key))
         if found is None:
             found = op.infer(*types, **dict(params))
             if found.__class__ is ArrayType:
                 # One object for equal types, which are compared often.
                 found = array_type(tuple(map(int, found.shape)), found.dtype)
+            found = found, params if key is params else None
             if len(self._known) >= MOST_INFERRED:
                 self._known.clear()
             self._known[op, types, key] = found
-        return found
+        type, same = found
+        return type, params if same is None else same
 
 
 _INFERRED = _Types()

@@ -26,6 +26,7 @@ from primad.numpy.promotion import (
     harmonize,
     implements,
     loop_dtype,
+    of_one_shape,
     refuse_out,
     result_dtype,
 )
@@ -110,6 +111,12 @@ def _agrees(value: Any, with_: ArrayType) -> bool:
     return (kind is float or kind is int) and with_.dtype.kind == "f"
 
 
+def _as_number(value: Any, other: Any) -> Any:
+    """Return the Python number for a scalar of NumPy's that meets a traced array of its dtype, as when it is read."""
+    same = value.__class__ is np.float64 and type(other) is TracedArray and other.node.type.dtype == value.dtype
+    return float(value) if same else value
+
+
 AS_NUMPY = "Broadcasts and promotes as NumPy does."
 
 
@@ -131,8 +138,11 @@ def binary(
             refuse_out(name, out)
         if type(x) is TracedArray and type(y) is TracedArray:
             a, b, trace = x.node, y.node, x.node.trace
-            if b.trace is trace and a.type is b.type and a.type.dtype.kind == "f" and not trace.closed:
-                return TracedArray(trace.build(primitive, (a, b), ()))  # most operations by far
+            if b.trace is trace and a.type.dtype is b.type.dtype and a.type.dtype.kind == "f" and not trace.closed:
+                nodes = (a, b) if a.type is b.type else of_one_shape(x, y)  # most operations by far
+                if nodes is not None:
+                    return TracedArray(trace.build(primitive, nodes, ()))
+        x, y = _as_number(x, y), _as_number(y, x)
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         if over_complex is not None and type(x) is TracedArray and is_complex(x.dtype):

@@ -39,8 +39,8 @@ def _is_integer(item: Any) -> bool:
 
 def _plain(index: Any) -> tuple[Any, ...] | None:
     """Return an index of numbers, slices, new axes and dots as a tuple that can be a key; None for others."""
-    if index.__class__ is int:
-        return (index,)
+    if index.__class__ is int or index.__class__ is np.int64:
+        return (int(index),)
     found: list[Any] = []
     for item in index if index.__class__ is tuple else (index,):
         if item.__class__ is slice:
@@ -50,6 +50,8 @@ def _plain(index: Any) -> tuple[Any, ...] | None:
             found.append(bounds)
         elif item.__class__ is int or item is None or item is Ellipsis:
             found.append(item)
+        elif item.__class__ is np.int64:
+            found.append(int(item))
         else:
             return None
     return tuple(found)

@@ -12,7 +12,6 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.ir.node import named
 from primad.numpy.axis_arguments import as_shape, normalize_axes, normalize_axis
 from primad.numpy.promotion import (
     as_traced,
@@ -188,7 +187,7 @@ def stack(
             fix="np.broadcast_arrays gives them one shape; np.concatenate joins arrays along an axis that they have.",
         )
     place = normalize_axis("stack", axis, len(shape) + 1)
-    steps = ((ops.reshape, named({"shape": (*shape[:place], 1, *shape[place:])})),)
+    steps = ((ops.reshape, (("shape", (*shape[:place], 1, *shape[place:])),)),)
     return ops.concatenate(*[bind_each(x, steps) for x in operands], axis=place)
 
 

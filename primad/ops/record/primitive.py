@@ -140,6 +140,15 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
             consumed.append(partial(_consume_seen, self))
         return (*consumed, *self.families(ops).values(), *own)
 
+    def seeing(self, operand: Any, over_complex: bool) -> tuple[Rewrite, ...]:
+        """Return the constructor forms that are worth trying where all operands are views of results of an op."""
+        key = (_consume_seen, operand, over_complex)
+        found = self._contexts.get(key)
+        if found is None:
+            further = [partial(_consume_seen, self)] if _is_view(operand) else []
+            found = self._contexts[key] = (*consuming(self, operand, over_complex), *further)
+        return found
+
     def families(self, operands: Sequence[Any]) -> dict[Any, Rewrite]:
         """Return how operands leave this op, applied to operands of these ops, where laws keep them further outside."""
         rank = 0 if self.laws.outermost is None else self.laws.outermost.rank
@@ -271,16 +280,15 @@ def _is_view(op: Any) -> bool:
 def _consume_seen(op: Primitive, trace: Trace, inputs: tuple[Node, ...], params: dict[str, Any]) -> Node | None:
     """What is seen of a value, by the same view of all operands, is consumed as the value is."""
     view = inputs[0]
-    if any(x.params != view.params for x in inputs):
+    first = view.inputs[0]
+    if isinstance(first.op, Leaf):
         return None
+    for x in inputs:
+        whole = x.inputs[0]
+        if whole.op is not first.op or x.params != view.params or whole.type != first.type:
+            return None
     wholes = tuple([x.inputs[0] for x in inputs])
-    first = wholes[0]
-    if isinstance(first.op, Leaf) or any(x.op is not first.op or x.type != first.type for x in wholes):
-        return None
-    rewriters = consuming(op, first.op, first.type.is_complex)
-    if _is_view(first.op):
-        rewriters.append(partial(_consume_seen, op))
-    for rewrite in rewriters:
+    for rewrite in op.seeing(first.op, first.type.is_complex):
         found = rewrite(trace, wholes, params)
         if found is not None:
             return apply(trace, view.op, found, **dict(view.params))
