@@ -20,6 +20,7 @@ from primad.ir.node import Trace
 from primad.numpy.inplace.joined_pieces import assembled, flat, part, picked
 from primad.numpy.promotion import as_traced, expand
 from primad.numpy.shapes.index_updates import set_at
+from primad.numpy.shapes.indexing import getitem
 from primad.numpy.shapes.shaping import reshape
 from primad.recording.traced_array import TracedArray, settled
 
@@ -35,11 +36,12 @@ class _Memory:
         numbers: the elements as plain numbers, in the order of memory; those of traced ones mean nothing.
     """
 
-    __slots__ = ("numbers", "trace")
+    __slots__ = ("_begin", "numbers", "trace")
 
     def __init__(self, numbers: Numbers, trace: Trace) -> None:
         self.numbers = numbers
         self.trace = trace
+        self._begin = _address(numbers)
 
     def _is_all(self, view: Numbers, index: Any) -> bool:
         return view is self.numbers and (index is Ellipsis or (isinstance(index, slice) and index == slice(None)))
@@ -58,10 +60,10 @@ class _Memory:
 
     def holds(self, view: Numbers) -> bool:
         """Say whether a view that is among the elements starts at one of them."""
-        return (_address(view) - _address(self.numbers)) % self._pitch == 0
+        return (_address(view) - self._begin) % self._pitch == 0
 
     def _start(self, view: Numbers) -> int:
-        return int(_address(view) - _address(self.numbers)) // self._pitch
+        return (_address(view) - self._begin) // self._pitch
 
     def _steps(self, view: Numbers) -> list[int]:
         return [step // self._pitch for step in view.strides]
@@ -121,7 +123,7 @@ class ArrayMemory(_Memory):
         start = self.starts[-1] + self.pieces[-1].size if self.pieces else 0
         self.pieces.append(piece)
         self.starts.append(start)
-        return start + np.arange(piece.size).reshape(piece.shape)
+        return np.arange(start, start + piece.size).reshape(piece.shape)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -131,6 +133,8 @@ class ArrayMemory(_Memory):
 
     def get(self, view: Numbers, index: Any) -> Any:
         """Return elements of a view: a copy of plain numbers, or a traced array if one of them is traced."""
+        if self.pieces and is_one_element(view, index):
+            return self._element(view, index)
         while self.pieces:
             if self.places is None and is_basic(index):
                 shown = view[with_dots(index)]
@@ -152,6 +156,22 @@ class ArrayMemory(_Memory):
             self._join()
         found = view[index]
         return found.copy() if isinstance(found, np.ndarray) else found
+
+    def _element(self, view: Numbers, index: Any) -> Any:
+        """Return an element of a view: a number, or a traced one."""
+        place = self._start(view)
+        for number, length, step in zip(items(index), view.shape, view.strides, strict=True):
+            place += (number + length if number < 0 else number) * (step // self._pitch)
+        if self.places is not None:
+            place = self.places.item(place)
+            if place == NO_PLACE:
+                return view[index]
+            place = -2 - place if place < NO_PLACE else place
+        owner = bisect_right(self.starts, place) - 1
+        piece, at = self.pieces[owner], place - self.starts[owner]
+        if not piece.shape:
+            return piece
+        return getitem(piece, at if piece.ndim == 1 else tuple(map(int, np.unravel_index(at, piece.shape))))
 
     def _of_several(self, view: Numbers, index: Any, given: Numbers) -> TracedArray:
         """Return elements that stand in several pieces; a part of the array that is read is one piece from then on."""
@@ -321,6 +341,13 @@ def is_basic(index: Any) -> bool:
         item is None or item is Ellipsis or isinstance(item, (slice, np.integer)) or type(item) is int
         for item in items(index)
     )
+
+
+def is_one_element(view: Numbers, index: Any) -> bool:
+    """Say whether an index is a number for each axis of a view."""
+    if index.__class__ is int:
+        return view.ndim == 1
+    return index.__class__ is tuple and len(index) == view.ndim and all(item.__class__ is int for item in index)
 
 
 def with_dots(index: Any) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,8 @@ from primad.numpy.shapes.shaping import concatenate, reshape, transpose
 from primad.recording.traced_array import TracedArray
 
 Numbers = np.ndarray[Any, Any]
+MOST_PARTS = 4096
+"""Parts of arrays of which it is remembered by which slices they are shown. Chosen: half a kilobyte each."""
 
 
 def assembled(
@@ -124,10 +127,23 @@ def _shown(piece: TracedArray, at: Numbers) -> TracedArray | None:
 
 def part(piece: TracedArray, start: int, steps: list[int], shape: tuple[int, ...]) -> TracedArray | None:
     """Return the elements of a piece that start at a place of its row and go on by steps; None if no slices do that."""
-    own = piece.shape
+    found = _slices(piece.shape, start, tuple(steps), shape)
+    if found is None:
+        return None
+    index, order, once = found
+    shown = getitem(piece, index) if index else piece
+    shown = transpose(shown, order) if order else shown
+    return expand(shown if shown.shape == once else reshape(shown, once), shape)
+
+
+@lru_cache(maxsize=MOST_PARTS)
+def _slices(
+    own: tuple[int, ...], start: int, steps: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[tuple[slice, ...], list[int], tuple[int, ...]] | None:
+    """Return which slices show a part (see `part`), how its axes are exchanged, and its shape before it repeats."""
     strides = [math.prod(own[axis + 1 :]) for axis in range(len(own))]
     if shape == own and start == 0 and all(n == 1 or a == b for n, a, b in zip(own, steps, strides, strict=True)):
-        return piece
+        return (), [], own
     begin = [int(number) for number in np.unravel_index(start, own)] if own else []
     index: list[Any] = [slice(number, number + 1) for number in begin]
     order: list[int] = []
@@ -144,7 +160,6 @@ def part(piece: TracedArray, start: int, steps: list[int], shape: tuple[int, ...
             return None
         index[axis] = slice(begin[axis], end + by if end + by >= 0 else None, by)
         order.append(axis)
-    found = getitem(piece, tuple(index))
-    if order != sorted(order):  # the other axes have length 1
-        found = transpose(found, [*order, *[axis for axis in range(len(own)) if axis not in order]])
-    return expand(reshape(found, once), shape)
+    turned = order != sorted(order)  # the other axes have length 1
+    rest = [axis for axis in range(len(own)) if axis not in order]
+    return tuple(index), [*order, *rest] if turned else [], once

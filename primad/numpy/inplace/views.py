@@ -16,6 +16,7 @@ from primad.numpy.inplace.buffer_contents import (
     Numbers,
     PartMemory,
     is_basic,
+    is_one_element,
     items,
     known,
     with_dots,
@@ -197,6 +198,8 @@ class ArrayView(TracedArray):
     # -- reading and writing -------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
+        if index.__class__ is int or is_one_element(self._view, index):
+            return self._of_basic(index)
         index = known(index)
         traced = [item for item in items(index) if type(item) is TracedArray]
         if traced:
@@ -207,8 +210,10 @@ class ArrayView(TracedArray):
             if any(item.shape for item in traced) or not is_basic(rest):
                 return self.made(found)
             return found if found.shape == () else self._chosen(index, found.shape)
-        if not is_basic(index):
-            return self.made(self.memory.get(self._view, index))
+        return self._of_basic(index) if is_basic(index) else self.made(self.memory.get(self._view, index))
+
+    def _of_basic(self, index: Any) -> Any:
+        """Return a view of what a basic index names; of a single element what it is now."""
         part = self._view[index]
         return type(self)(self.memory, part) if isinstance(part, np.ndarray) else self.memory.get(self._view, index)
 
@@ -218,7 +223,7 @@ class ArrayView(TracedArray):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._check_recording()
-        index = known(index)
+        index = index if index.__class__ is int else known(index)
         if isinstance(value, ArrayView) and value._is_of(self, index):
             return  # y[i] += v has written already
         mask = Mask.of(index, self.shape)
