@@ -115,7 +115,7 @@ class Frames:
 
     def type_of(self, each: Sequence[Node]) -> ArrayType:
         """Return the type that stands for those of an operand in all steps."""
-        return self._framed(each[0].type, changing_axes(each))
+        return each[0].type if not self._changing else self._framed(each[0].type, changing_axes(each))
 
     def fixed(
         self, each: Sequence[Node], users: Sequence[Node], mapping: Mapping[Node, Node], trace: Trace, body: Trace
@@ -131,6 +131,8 @@ class Frames:
             trace: where the array is made.
             body: the trace of the step, where what is repeated is made: a step takes what it is made of.
         """
+        if not self._changing:
+            return None
         axes = changing_axes(each)
         alike = all(x.op is each[0].op and x.inputs == each[0].inputs for x in each)
         if axes and alike and all(node.op.axes.pointwise for node in users) and is_repeated(each[0]):
@@ -146,13 +148,16 @@ class Frames:
 
     def rows(self, each: Sequence[Node], mapping: Rebuilt, trace: Trace) -> Node:
         """Return an array of what the steps take from outside, a row for each."""
-        left = None if changing_axes(each) else mapping.stacked(each)
+        changing = bool(self._changing) and bool(changing_axes(each))
+        left = None if changing else mapping.stacked(each)
         if left is not None:
             return left
+        if not changing:
+            return stacked_rows(each, trace, mapping)
         parts = taken_elements(each, self.type_of(each))
         if parts is not None:
             return parts.taken(parts.places, mapping, trace)
-        if each[0].op is LITERAL or not changing_axes(each):
+        if each[0].op is LITERAL:
             return stacked_rows(each, trace, mapping)
         type = self.type_of(each)
         return stacked_rows([lengthened(TracedArray(mapping.get(x, x)), type).node for x in each], trace)

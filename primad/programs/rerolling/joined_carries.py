@@ -37,6 +37,11 @@ class JoinedCarries:
         self._kept = [x for x in self._before if x not in self._inside]
         self._stay = self._find_what_stays(trace)
 
+    @property
+    def any(self) -> bool:
+        """Whether arrays are joined that are carried, or may be: it is for each loop to see then."""
+        return bool(self._inside) or any(is_joined(x) for x in self._after)
+
     def _find_carried_twice(self) -> None:
         """Note what is carried and is a part of something else that is, after each step and before the first."""
         for whole, joined, array in zip(self._before, self._after, self._start, strict=True):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_value
-from primad.ir.program import Program, subprogram
+from primad.ir.node import CAPTURED, LITERAL, Node, Trace, literal_key, literal_value, params_key
+from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ir.replay import rebuild
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
@@ -42,6 +42,20 @@ MOST_PRODUCTS = 0.5
 """Flops of matrix products for each byte that a step computes, above which a run is a loop whatever it carries. Tuned:
 recurrent cells on 16 to 256 rows (0.6 to 4 flops) take a quarter of to 1.4 times the time in a loop as in tiles,
 and their first call a fifth or less; a network of 16 on 1000 rows (0.3) takes two times as long in a loop."""
+
+
+class Step(NamedTuple):
+    """The program of a loop's step.
+
+    Attributes:
+        of: the program.
+        sources: what it closes over.
+        numbers: of what it closes over from before the loop, the number by which that of another loop is found.
+    """
+
+    of: ClosedProgram
+    sources: Sequence[Node]
+    numbers: Mapping[Node, int]
 
 
 class LoopOfRun:
@@ -101,9 +115,15 @@ class LoopOfRun:
         """Say whether a node of the step has several results."""
         return isinstance(self.period.nodes[self.first[r]].type, TupleType)
 
-    def add(self, mapping: Rebuilt, trace: Trace) -> None:
-        """Build the loop, of what became of the nodes before it, and say what became of its own that are used."""
-        self._hand_over(self._loop(mapping, trace), mapping)
+    def add(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, Step]) -> None:
+        """Build the loop, of what became of the nodes before it, and say what became of its own that are used.
+
+        Args:
+            mapping: what became of the nodes before the loop.
+            trace: where it is built.
+            steps: programs of steps that loops before it have, of which one may be that of this loop too.
+        """
+        self._hand_over(self._loop(mapping, trace, steps), mapping)
 
     def _run_in_tiles(self) -> bool:
         """Say whether an axis that can be cut goes through two steps, and all that is carried but for small values.
@@ -173,10 +193,47 @@ class LoopOfRun:
                 self.carried.setdefault((r, 1), None)
         return found
 
-    def _loop(self, mapping: Rebuilt, trace: Trace) -> list[TracedArray]:
+    def _form(self, mapping: Rebuilt) -> tuple[Any, dict[Node, int]] | None:
+        """Return what loops have in common whose steps are one program, and what it closes over, with numbers.
+
+        It is None where that is not known before the program is made.
+        """
+        if self.period.changing:
+            return None
+        numbers: dict[Node, int] = {}
+        rows = {each: i for i, each in enumerate(self.rows)}
+        form: list[Any] = [tuple(self.carried), tuple(self.stacked)]
+        for r, i in enumerate(self.first):
+            node = self.period.nodes[i]
+            form += [node.op, params_key(node.params), node.type]
+            for k, x in enumerate(node.inputs):
+                if (r, k) in self.row_of:
+                    form += [rows[self.row_of[r, k]], x.type]
+                elif (r, k) in self.carry_of:
+                    form.append(self.carry_of[r, k])
+                elif self.place.get(x, -1) >= self.period.start:
+                    form.append(("own", self.place[x] - i))
+                elif x.op is LITERAL:
+                    form.append(literal_key(literal_value(x), x.type))
+                else:
+                    given = mapping.get(x, x)
+                    if given.op is LITERAL or is_repeated(given):
+                        return None
+                    form.append(("outside", numbers.setdefault(given, len(numbers)), given.type))
+        return tuple(form), numbers
+
+    def _loop(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, Step]) -> list[TracedArray]:
         """Build the loop, and return its results."""
         period = self.period
         frames = self.frames
+        form, numbers = self._form(mapping) or (None, {})
+        if form in steps:
+            same = steps[form]
+            rows = [frames.rows(each, mapping, trace) for each in self.rows]
+            start = [self._given(node, frames.type(r), mapping, trace) for (r, _), node in self.carried.items()]
+            outside = list(numbers)
+            sources = [outside[same.numbers[x]] if x in same.numbers else x for x in same.sources]
+            return self._scanned(start, rows, same.of, sources, trace)
         users: dict[tuple[Node, ...], list[Node]] = {}
         for (r, _), each in self.row_of.items():
             users.setdefault(each, []).append(period.nodes[self.first[r]])
@@ -202,13 +259,21 @@ class LoopOfRun:
         joined = JoinedCarries(program, start, trace)
         of, sources = with_scalars(joined.program())
         body.close()
+        if form is not None and not joined.any:
+            steps[form] = Step(of, sources, numbers)
         start = joined.joined(start, trace)
-        given = [TracedArray(x) for x in (*start, *rows)]
-        closed = [TracedArray(rebuild(node, {}, trace) if node.op in (LITERAL, CAPTURED) else node) for node in sources]
-        form = Form(len(start), len(rows), period.steps, False, False)
-        found = list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
+        found = self._scanned(start, rows, of, sources, trace)
         parts = joined.parts([x.node for x in found[: len(start)]])
         return [*map(TracedArray, parts), *found[len(start) :]]
+
+    def _scanned(
+        self, start: Sequence[Node], rows: Sequence[Node], of: ClosedProgram, sources: Sequence[Node], trace: Trace
+    ) -> list[TracedArray]:
+        """Return the results of a scan of a step's program that closes over sources."""
+        given = [TracedArray(x) for x in (*start, *rows)]
+        closed = [TracedArray(rebuild(node, {}, trace) if node.op in (LITERAL, CAPTURED) else node) for node in sources]
+        form = Form(len(start), len(rows), self.period.steps, False, False)
+        return list(as_tuple(scan_(*given, *closed, of=of, **form._asdict())))
 
     @staticmethod
     def _given(node: Node | None, type: Any, mapping: Rebuilt, trace: Trace) -> Node:

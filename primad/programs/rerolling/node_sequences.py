@@ -130,11 +130,11 @@ class NodeSequence:
         """Of each node, whether its rules look at a number that it takes."""
         return np.array([bool(node.op.static_operands) for node in self.nodes])
 
-    def equal(self, at: Places, lag: int, anchor: int | None) -> Any:
+    def equal(self, at: Places, lag: int, anchor: Any = None) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
 
-        Each node is also compared with its counterpart in the period that begins at the anchor, if there is one: an
-        operand must be invariant of the loop in both or in neither.
+        Each node is also compared with its counterpart in the period that begins at the anchor, or at its own one of
+        several, if there is one: an operand must be invariant of the loop in both or in neither.
         """
         like = at if anchor is None else anchor + (at - anchor) % lag
         found = (self.kinds[at] == self.kinds[at - lag]) & (self.kinds[at] == self.kinds[like])
@@ -157,14 +157,15 @@ class NodeSequence:
         found[i[~good]] = False
         return found
 
-    def taken_from_afar(self, start: int, end: int, lag: int) -> list[Node]:
-        """Return what the steps between two places take from anywhere (see `looking`)."""
-        at = np.arange(start + lag, end)
+    def taken_from_afar(self, lag: int) -> tuple[Places, Places]:
+        """Return which nodes take something from anywhere (see `looking`), in order, and where that was made."""
+        at = np.arange(lag, len(self.nodes))
+        at = at[self.kinds[at] == self.kinds[at - lag]]
         count = self.count[at]
         nodes, k = np.repeat(at, count), np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         here, there = (self.operands[self.first[each] + k] for each in (nodes, nodes - lag))
-        found = np.unique(here[(here >= 0) & (here != there) & (here - there != lag)])
-        return [self.nodes[i] for i in found.tolist()]
+        found = np.flatnonzero((here >= 0) & (here != there) & (here - there != lag))
+        return nodes[found], here[found]
 
     def count_equal(self, begin: int, end: int, lag: int, anchor: int) -> int:
         """Count the nodes that are equal (see `equal`) one after the other, from a place towards another."""

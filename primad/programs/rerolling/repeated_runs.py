@@ -351,11 +351,21 @@ def extent(sequence: NodeSequence, middle: int, lag: int) -> tuple[int, int]:
     start -= sequence.count_equal(start - 1, lag - 1, lag, middle)
     anchor = max(start, middle)
     end += sequence.count_equal(end, len(sequence.nodes), lag, anchor)
-    # A value that all steps use is from before the first of them.
-    shared = [
+    return max([start - lag, *[x + 1 for x in shared_values(sequence, anchor, end, lag)]]), end
+
+
+def shared_values(sequence: NodeSequence, anchor: int, end: int, lag: int) -> list[int]:
+    """Return where values were made that all steps use, which are from before the first of them.
+
+    Args:
+        sequence: the nodes.
+        anchor: where a step begins.
+        end: where the steps end.
+        lag: nodes of a step.
+    """
+    return [
         x
         for i in range(anchor, min(anchor + lag, end))
         for x, y in zip(sequence.taken(i), sequence.taken(i - lag), strict=True)
         if x == y
     ]
-    return max([start - lag, *[x + 1 for x in shared]]), end

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
-from primad.programs.rerolling.loop_of_run import LoopOfRun
+from primad.programs.rerolling.loop_of_run import LoopOfRun, Step
 from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
@@ -160,11 +161,12 @@ def _with_loops(source: Program, loops: Sequence[LoopOfRun], copy: bool) -> Prog
             after.append(node)
     rows = [node for node in before if node not in place and node not in given]  # few are taken alone
     mapping = Rebuilt(given, trace, rows)
+    steps: dict[Any, Step] = {}
     try:
         replay([node for node in before if node in place], mapping, trace, copy)
         for loop in loops:
             _replay_after(nodes[begin : loop.period.start], mapping, trace)
-            loop.add(mapping, trace)
+            loop.add(mapping, trace, steps)
             begin = loop.period.end
         _replay_after(after, mapping, trace)
         outputs = [mapping.get(node, node) for node in source.outputs]

@@ -23,7 +23,7 @@ from primad.programs.rerolling.repeated_runs import (
     FEWEST_STEPS,
     Period,
     Sequences,
-    extent,
+    shared_values,
 )
 
 LONGEST_STEPS = 96
@@ -61,6 +61,7 @@ def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[P
     if len(equal) < FEWEST_STEPS:
         return []
     place = {node: i for i, node in enumerate(ops)}
+    takers, taken = sequence.taken_from_afar(lag)
     nodes: list[Node] = []
     runs: list[tuple[int, int]] = []
     done = 0
@@ -71,7 +72,8 @@ def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[P
         between = ops[place[sequence.nodes[done]] : 1 + place[sequence.nodes[end - 1]]]
         own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, _is_alike)
         inside = set(own[begin:])
-        alone = inside.isdisjoint(sequence.taken_from_afar(start, end, lag))
+        afar = taken[np.searchsorted(takers, start + lag) : np.searchsorted(takers, end)]
+        alone = inside.isdisjoint([sequence.nodes[i] for i in afar.tolist()])
         if alone and runs and steps == runs[-1][1] - 1:
             own, end, steps = _with_last_step(sequence, own, range(begin, begin + steps * lag), end, lag)
         if alone and steps >= FEWEST_STEPS:
@@ -147,13 +149,23 @@ def _stretches(same: np.ndarray[Any, Any], lag: int) -> list[list[int]]:
 
 def _equal(sequence: NodeSequence, lag: int) -> list[tuple[int, int]]:
     """Return where steps begin and end that are equal to those before them, which are none of them."""
-    stretches = _stretches(sequence.equal(np.arange(lag, len(sequence.nodes)), lag, None), lag)
+    stretches = _stretches(sequence.equal(np.arange(lag, len(sequence.nodes)), lag), lag)
     if len(stretches) < FEWEST_STEPS:
         return [(start + lag, end + lag) for start, end in stretches]
-    found = []
-    for start, end in stretches:
-        begin, stop = extent(sequence, start + lag + (end - start - lag) // 2, lag)
-        found.append((begin + lag, stop))
+    nodes = np.concatenate([np.arange(start, end) for start, end in stretches]) + lag
+    middles = [start + lag + (end - start - lag) // 2 for start, end in stretches]
+    same = sequence.equal(nodes, lag, np.repeat(middles, [end - start for start, end in stretches]))
+    found, done = [], 0
+    for (start, end), middle in zip(stretches, middles, strict=True):
+        at = middle - start  # in the stretch, a period behind the middle
+        own = same[done : done + end - start]
+        done += end - start
+        before, after = np.flatnonzero(~own[:at]), np.flatnonzero(~own[at:])
+        begin = start + lag + (int(before[-1]) + 1 if before.size else 0)
+        stop = middle + lag + (int(after[0]) if after.size else end - start - at)
+        found.append(
+            (max([begin, *[x + 1 + lag for x in shared_values(sequence, max(begin, middle), stop, lag)]]), stop)
+        )
     return found
 
 
