@@ -70,6 +70,7 @@ class LoopOfRun:
         place: where each of its nodes stands.
         used: where nodes stand that are used behind the first run, in order, and the last of what uses each; behind all
             nodes if the program returns it.
+        like: a loop that may be a step of the same outer one: what it leaves is left, whether it is used or not.
 
     Attributes:
         period: the same.
@@ -79,7 +80,12 @@ class LoopOfRun:
     """
 
     def __init__(
-        self, source: Program, period: Period, place: Mapping[Node, int], used: Sequence[tuple[int, int]]
+        self,
+        source: Program,
+        period: Period,
+        place: Mapping[Node, int],
+        used: Sequence[tuple[int, int]],
+        like: LoopOfRun | None = None,
     ) -> None:
         self.source, self.period, self.place = source, period, place
         self.first = range(period.start, period.start + period.length)
@@ -88,7 +94,9 @@ class LoopOfRun:
         self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
         self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
         self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
-        self.stacked: dict[int, None] = {}  # nodes of the step that are used outside, in other steps than the last
+        self._is_like_another = like is not None
+        # nodes of the step that are used outside, in other steps than the last
+        self.stacked: dict[int, None] = {} if like is None else dict(like.stacked)
         self._find_operands()
         self.users = self._used_outside(used)
         self.refused = self._hindrance()
@@ -323,6 +331,8 @@ class LoopOfRun:
             ago = self.period.steps - step
             if r in stacked and stacked[r].shape[1:] == node.type.shape:
                 mapping.rows[node] = stacked[r].node, step
+                if self._is_like_another:  # which gives the result of its last step so
+                    continue
             if (r, ago) in after:
                 mapping[node] = self.frames.cut(after[r, ago], node.type).node
             elif node not in mapping.rows:

@@ -6,7 +6,8 @@ anything is derived: so derivatives, batches and plans are those of a loop. Each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -133,9 +134,30 @@ def _loops(program: Program, runs: Sequence[Period]) -> list[LoopOfRun]:
     last.update(dict.fromkeys(program.outputs, len(nodes)))
     used = sorted([(place[x], i) for x, i in last.items() if x in place])
     found = [LoopOfRun(program, period, place, used) for period in runs]
+    if len(found) >= FEWEST_STEPS:
+        found = _alike(found, lambda period, like: LoopOfRun(program, period, place, used, like))
     if not any(loop.ends_apart for loop in found):
         return found
     return _loops(program, [replace(each.period, steps=each.period.steps - each.ends_apart) for each in found])
+
+
+def _alike(loops: Sequence[LoopOfRun], again: Callable[[Period, LoopOfRun], LoopOfRun]) -> list[LoopOfRun]:
+    """Return loops that leave what most of them leave, where they leave less, as that of the last row of a table."""
+    of = {tuple(loop.stacked): loop for loop in loops}
+    (most, _), *_ = Counter([tuple(loop.stacked) for loop in loops]).most_common()
+    like = of[most]
+    return [
+        again(loop.period, like)
+        if tuple(loop.stacked) != most and loop.stacked.keys() <= like.stacked.keys() and _do_the_same(loop, like)
+        else loop
+        for loop in loops
+    ]
+
+
+def _do_the_same(one: LoopOfRun, other: LoopOfRun) -> bool:
+    """Say whether the steps of two loops have the same ops."""
+    steps = [loop.period.nodes[loop.period.start :][: loop.period.length] for loop in (one, other)]
+    return [(node.op, node.type) for node in steps[0]] == [(node.op, node.type) for node in steps[1]]
 
 
 def _with_loops(source: Program, loops: Sequence[LoopOfRun], copy: bool) -> Program:

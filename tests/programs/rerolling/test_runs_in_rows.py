@@ -41,7 +41,8 @@ def test_cells_of_a_table() -> None:
     x, y = rng.normal(size=14), rng.normal(size=28)
     found = rolled(primad.trace(table)(x, y))
     assert any("times" in note and "one scan each" in note for note in found.notes), found.notes
-    (outer,) = [params for params in scans(found) if params["length"] >= 9 and scans(params["of"].program)]
+    (outer,) = [params for params in scans(found) if params["length"] >= 12 and scans(params["of"].program)]
+    assert len(scans(found)) == 3  # the last row is one of the others, the first two are not
     assert len(found.nodes) < 150 and [inner["length"] for inner in scans(outer["of"].program)] == [28]
     for n in (0, 1):
         got, wanted = primad.jit(primad.grad(table, n))(x, y), unrolled(primad.grad(table, n))(x, y)
@@ -138,15 +139,15 @@ def softly_aligned(score: Any, gap: Any) -> Any:
     return best[rows][columns]
 
 
-@pytest.mark.parametrize("f", [aligned, softly_aligned])
-def test_cells_that_share_what_they_take(f: Any) -> None:
+@pytest.mark.parametrize(("f", "rows"), [(aligned, 14), (softly_aligned, 13)])
+def test_cells_that_share_what_they_take(f: Any, rows: int) -> None:
     """What two cells take of a third is recorded once: the last cells of rows belong to the loop nevertheless."""
     rng = np.random.default_rng(4)
     arguments = rng.normal(size=(16, 24)), -0.3
     found = rolled(primad.trace(f)(*arguments)).check()
     (outer,) = [params for params in scans(found) if scans(params["of"].program)]
     (inner,) = scans(outer["of"].program)
-    assert outer["length"] >= 12 and inner["length"] >= 23  # the first take what is known
+    assert outer["length"] >= rows and inner["length"] >= 23  # the first take what is known
     for n in (0, 1):
         got, wanted = primad.jit(primad.grad(f, n))(*arguments), unrolled(primad.grad(f, n))(*arguments)
         np.testing.assert_allclose(got, wanted, rtol=1e-11)
