@@ -19,6 +19,9 @@ from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 if TYPE_CHECKING:
     from primad.programs.packing.scalar_groups import Levels
 
+FEWEST_BESIDE_LOOPS = 32
+"""Scalar ops beside loops that are worth ops on arrays. Tuned: loops take what they compute from memory in any case,
+and forty products, the first row of a table, take 35 ms to compile one by one."""
 FILLED_FROM = 2**18
 """Elements that numbers fill altogether, from which they are given as numbers. Chosen: fewer are filled in less than
 the 100 µs that it takes to build a short program again, in each call where a number is another."""
@@ -42,7 +45,7 @@ def compact(program: Program) -> Program:
             return made
     found = rolled(program)
     if found is not program or levels is None:
-        levels, made = _levels_of(found), None
+        levels, made = _levels_of(found, any(op.programs.called for op in found.ops)), None
     if levels is None:
         return found
     return rolled(made or _with_arrays(found, levels))
@@ -86,13 +89,13 @@ def packed(program: Program) -> Program:
     return program if levels is None else _with_arrays(program, levels)
 
 
-def _levels_of(program: Program) -> Levels | None:
+def _levels_of(program: Program, beside_loops: bool = False) -> Levels | None:
     """Return what of a program can be computed together; None where that is too little to be worth it."""
-    if len(program.nodes) < FEWEST_NODES:
+    if len(program.nodes) < (FEWEST_BESIDE_LOOPS if beside_loops else FEWEST_NODES):
         return None
     from primad.programs.packing.packing import levels_of  # loads when it is called
 
-    return levels_of(program)
+    return levels_of(program, FEWEST_BESIDE_LOOPS if beside_loops else None)
 
 
 def _with_arrays(program: Program, levels: Levels) -> Program:

@@ -27,9 +27,14 @@ from primad.system.quantities import several
 from primad.transforms.lowering import finish
 
 
-def levels_of(program: Program) -> Levels | None:
-    """Return what of a program can be computed together; None where that is too little, or is to stay as it is."""
-    return None if LOCAL in LEFT_OUT.get() else groups_of(program)
+def levels_of(program: Program, fewest: int | None = None) -> Levels | None:
+    """Return what of a program can be computed together; None where that is too little, or is to stay as it is.
+
+    Args:
+        program: the program.
+        fewest: scalar ops for which it is worth it.
+    """
+    return None if LOCAL in LEFT_OUT.get() else groups_of(program, fewest)
 
 
 def with_arrays(program: Program, levels: Levels) -> Program:

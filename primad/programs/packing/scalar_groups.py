@@ -64,10 +64,15 @@ class Levels(Struct, frozen=True):
         return 2 * sum(map(len, self.groups.values()))
 
 
-def groups_of(program: Program) -> Levels | None:
-    """Return what can be computed together; None where that is too little to be worth it."""
+def groups_of(program: Program, fewest: int | None = None) -> Levels | None:
+    """Return what can be computed together; None where that is too little to be worth it.
+
+    Args:
+        program: the program.
+        fewest: scalar ops for which it is worth it; `FEWEST_NODES` by default.
+    """
     scalars = {node for node in program.nodes if _is_scalar_op(node)}
-    if len(scalars) < FEWEST_NODES:
+    if len(scalars) < (FEWEST_NODES if fewest is None else fewest):
         return None
     sums = _Sums(program, scalars)
     counted = scalars - sums.inside

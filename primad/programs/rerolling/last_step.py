@@ -43,9 +43,8 @@ class LastStep:
             found = next(self._counterparts(node), None)
             if found is not None:
                 self._found.add(found)
-            elif (
-                node.op.work.cheap or node.op.memory.views
-            ):  # nobody uses it: a row from outside that is not there may be any
+            elif node.op.work.cheap or node.op.memory.views:
+                # nobody uses it: for a row from outside that is not there, any stands
                 operands = tuple([self._later(node, k) or x for k, x in enumerate(node.inputs)])
                 found = Node(node.op, operands, node.params, node.type, node.trace, node.index)
             else:

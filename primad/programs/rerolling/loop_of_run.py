@@ -44,7 +44,7 @@ recurrent cells on 16 to 256 rows (0.6 to 4 flops) take a quarter of to 1.4 time
 and their first call a fifth or less; a network of 16 on 1000 rows (0.3) takes two times as long in a loop."""
 
 
-class Step(NamedTuple):
+class SharedStep(NamedTuple):
     """The program of a loop's step.
 
     Attributes:
@@ -123,7 +123,7 @@ class LoopOfRun:
         """Say whether a node of the step has several results."""
         return isinstance(self.period.nodes[self.first[r]].type, TupleType)
 
-    def add(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, Step]) -> None:
+    def add(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, SharedStep]) -> None:
         """Build the loop, of what became of the nodes before it, and say what became of its own that are used.
 
         Args:
@@ -230,7 +230,7 @@ class LoopOfRun:
                     form.append(("outside", numbers.setdefault(given, len(numbers)), given.type))
         return tuple(form), numbers
 
-    def _loop(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, Step]) -> list[TracedArray]:
+    def _loop(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, SharedStep]) -> list[TracedArray]:
         """Build the loop, and return its results."""
         period = self.period
         frames = self.frames
@@ -268,7 +268,7 @@ class LoopOfRun:
         of, sources = with_scalars(joined.program())
         body.close()
         if form is not None and not joined.any:
-            steps[form] = Step(of, sources, numbers)
+            steps[form] = SharedStep(of, sources, numbers)
         start = joined.joined(start, trace)
         found = self._scanned(start, rows, of, sources, trace)
         parts = joined.parts([x.node for x in found[: len(start)]])

@@ -18,7 +18,7 @@ from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
-from primad.programs.rerolling.loop_of_run import LoopOfRun, Step
+from primad.programs.rerolling.loop_of_run import LoopOfRun, SharedStep
 from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
@@ -43,7 +43,10 @@ def rolled(program: Program) -> Program:
     found = _rolled(program)
     if found is None and len(program.neutral) >= FEWEST_STEPS:
         found = _rolled(with_neutral_ops(program), mixed=True)
-    return found or _rolled(program, changing=True) or program
+    before = program.notes
+    found = found or _rolled(program, changing=True) or program
+    found.notes = (*before, *found.notes)
+    return found
 
 
 def _rolled(program: Program, mixed: bool = False, changing: bool = False) -> Program | None:
@@ -183,7 +186,7 @@ def _with_loops(source: Program, loops: Sequence[LoopOfRun], copy: bool) -> Prog
             after.append(node)
     rows = [node for node in before if node not in place and node not in given]  # few are taken alone
     mapping = Rebuilt(given, trace, rows)
-    steps: dict[Any, Step] = {}
+    steps: dict[Any, SharedStep] = {}
     try:
         replay([node for node in before if node in place], mapping, trace, copy)
         for loop in loops:
