@@ -81,6 +81,11 @@ class ImplicitEquation:
     def __repr__(self) -> str:
         return f"<equation of {self.of.program.label}>"
 
+    @property
+    def operand_types(self) -> list[Any]:
+        """Types of what its ops take, which are x, a, and what the program captured."""
+        return self.of.operand_types
+
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def values(self, x: Any, given: Sequence[Array]) -> list[Any]:

@@ -9,11 +9,14 @@ import numpy as np
 
 from primad.errors import ShapeError
 from primad.functional.derived_calls import Call
+from primad.implicit import krylov_methods
 from primad.implicit.equations import ImplicitEquation
-from primad.implicit.solution_ops import solution
+from primad.implicit.recorded_systems import recorded_system
+from primad.implicit.solution_ops import solution, stepwise_solution
 from primad.implicit.unknowns import Unknowns, numbers
 from primad.ir.program import ClosedProgram
 from primad.recording import tree
+from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
 from primad.runtime.calling import arrays, traced_operands
 
@@ -61,23 +64,58 @@ def solved(
 
     call = Call(equation, (unknowns.row(x0), tuple(settings), *args), known=False)
     of = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns, len(settings))
+    if name == "linear_solve" and solver is not None:
+        found = solved_in_steps(of, call)
+        if found is not None:
+            return unknowns(found)
     if call.nested:
         return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
     return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
 
 
+def solved_in_steps(of: ImplicitEquation, call: Call) -> Any:
+    """Return the solution of a linear system by a solver that can be recorded, as a row; None where it cannot be.
+
+    Args:
+        of: the equation, which starts at zeros.
+        call: its recording.
+    """
+    is_traced = call.nested
+    operands: list[Any] = (
+        traced_operands([*call.leaves, *call.program.sources])
+        if is_traced
+        else arrays([*call.leaves, *call.program.source_values])
+    )
+    found = recorded_system(of, operands, is_traced)
+    if found is None:
+        return None
+    system, beside = found
+    if any(isinstance(x, TracedArray) for x in beside) and not is_traced:
+        operands = traced_operands([*operands, *beside])[: len(operands)]
+    right = -of.values(operands[0], operands[1:])[0]
+    return stepwise_solution(right, *operands, *beside, of=system, transposed=False)
+
+
 def _check_options(name: str, solver: Any, tolerance: Any) -> None:
     if solver is not None and not callable(solver):
-        way = f"scipy.optimize.{solver}(f, …)" if isinstance(solver, str) else "…"
-        raise ShapeError(
-            f"{name}: solver must be a function, got {solver!r}", fix=f"pass one: solver=lambda f, x0: {way}."
-        )
+        way = f"pass one: solver={_meant(solver)}."
+        raise ShapeError(f"{name}: solver must be a function, got {solver!r}", fix=way)
     is_number = isinstance(tolerance, (int, float, np.integer, np.floating)) and not isinstance(tolerance, bool)
     if not is_number or not 0 < tolerance < np.inf:
         raise ShapeError(
             f"{name}: tolerance must be a positive number, got {tolerance!r}",
             fix=f"leave it out: it is {TOLERANCE:g}, a share of the terms of the residual.",
         )
+
+
+def _meant(solver: Any) -> str:
+    """Return the function that a name is likely to mean, as it is written."""
+    from scipy import optimize  # loads when something is wrong
+
+    name = solver if isinstance(solver, str) else ""
+    if name in krylov_methods.__all__:
+        return f"primad.implicit.{name}"
+    return f"lambda f, x0: {f'scipy.optimize.{name}(f, …)' if callable(getattr(optimize, name, None)) else '…'}"
 
 
 def check_function(name: str, function: Any) -> None:

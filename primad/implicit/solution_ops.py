@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from primad import ops
-from primad.errors import ShapeError
+from primad.errors import PrimadError, ShapeError
 from primad.implicit.equations import Array, ImplicitEquation
+from primad.implicit.recorded_systems import RecordedSystem
 from primad.implicit.solution_search import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
+from primad.ir.law_families import LEFT_OUT, SOLVERS
 from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
@@ -56,7 +58,7 @@ def _one_by_one(compute: Callable[..., Array], arrays: Sequence[Any], batches: B
 def _type(of: ImplicitEquation, types: Sequence[ArrayType], count: int, batches: Batches) -> ArrayType:
     """Return the type of a solution; behind so many operands are those of the equation."""
     rows = [ArrayType(x.shape[sum([flags[i] for flags, _ in batches]) :], x.dtype) for i, x in enumerate(types)]
-    wanted = of.of.operand_types
+    wanted = of.operand_types
     if rows[count:] != wanted or rows[0] != wanted[0]:
         raise ShapeError(f"{of.name}: the equation takes {wanted}, got {rows}", fix="give values of these types.")
     return ArrayType((*_sizes(batches), *wanted[0].shape), wanted[0].dtype)
@@ -111,6 +113,7 @@ def _solved(b: Array, x: Array, *given: Array, of: ImplicitEquation, transposed:
 
 
 def _push_linear(
+    op: Primitive,
     tangents: Sequence[Any],
     out: Any,
     b: Any,
@@ -119,25 +122,33 @@ def _push_linear(
     transposed: bool,
     batches: Batches = (),
 ) -> Any:
-    """With A u = b: A u̇ = ḃ − Ȧ u."""
-    first, *others = tangents
+    """With A u = b: A u̇ = ḃ − Ȧ u. What a solver takes beside the equation's operands changes no solution."""
+    count = len(of.of.operand_types)
+    first, others = tangents[0], tangents[1 : 1 + count]
     active = tuple([not isinstance(t, Zero) for t in others])
     terms = []
     if not isinstance(first, Zero):
-        terms.append(_apply(linear_solution, [first, *inputs], batches, of=of, transposed=transposed))
+        terms.append(_apply(op, [first, *inputs], batches, of=of, transposed=transposed))
     if any(active):
         program = of.change_along(active, transposed)
         for flags, size in batches:
-            own = [on for on, moves in zip(flags[1:], active, strict=True) if moves]
-            program = batching.vmap(program, [*flags[1:], True, *own], size)
-        (change,) = inline(program, [*inputs, out, *[t for t in others if not isinstance(t, Zero)]])
+            mapped = flags[1 : 1 + count]
+            own = [on for on, moves in zip(mapped, active, strict=True) if moves]
+            program = batching.vmap(program, [*mapped, True, *own], size)
+        (change,) = inline(program, [*inputs[:count], out, *[t for t in others if not isinstance(t, Zero)]])
         rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
-        terms.append(-_apply(linear_solution, [change, *inputs], rows, of=of, transposed=transposed))
+        terms.append(-_apply(op, [change, *inputs], rows, of=of, transposed=transposed))
     return tangent_sum(terms) if terms else Zero(out.type)
 
 
 def _pull_linear(
-    cotangent: Any, b: Any, *inputs: Any, of: ImplicitEquation, transposed: bool, batches: Batches = ()
+    op: Primitive,
+    cotangent: Any,
+    b: Any,
+    *inputs: Any,
+    of: ImplicitEquation,
+    transposed: bool,
+    batches: Batches = (),
 ) -> list[Any]:
     if any(isinstance(x, Linear) for x in inputs):
         raise ShapeError(
@@ -145,7 +156,7 @@ def _pull_linear(
             fix="transpose it in b alone, or take jvp or vjp, which differentiate in the matrix too.",
         )
     rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
-    found = _apply(linear_solution, [cotangent, *inputs], rows, of=of, transposed=not transposed)
+    found = _apply(op, [cotangent, *inputs], rows, of=of, transposed=not transposed)
     repeated = tuple([axis for axis, (flags, _) in enumerate(reversed(batches)) if not flags[0]])
     return [ops.sum(found, axes=repeated) if repeated else found, *[None] * len(inputs)]
 
@@ -157,7 +168,54 @@ linear_solution: Primitive = Primitive(
         lambda *xs: _solved(*xs, of=of, transposed=transposed, batched=bool(batches)), arrays, batches
     ),
     infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
-    derivative=DerivativeRules(jvp=_push_linear, transpose=_pull_linear, linear_operands=(0,)),
+    derivative=DerivativeRules(
+        jvp=lambda *args, **params: _push_linear(linear_solution, *args, **params),
+        transpose=lambda *args, **params: _pull_linear(linear_solution, *args, **params),
+        linear_operands=(0,),
+    ),
     axes=Axes(batch=lambda *args, **params: _batched(linear_solution)(*args, **params)),
     doc="The solution of a linear system with the Jacobian of an equation at its solution, or with its transpose.",
+)
+
+
+# -- linear systems whose solver is recorded ---------------------------------------------------------------------------
+
+
+def _steps(*operands: Any, of: RecordedSystem, transposed: bool, batches: Batches = ()) -> Any:
+    """Return what the solver's steps give; factors where these are left out."""
+    if SOLVERS in LEFT_OUT.get():
+        count = 1 + len(of.of.operand_types)
+        rows = tuple([(flags[:count], size) for flags, size in batches])
+        return _apply(linear_solution, operands[:count], rows, of=of.equation, transposed=transposed)
+    program = of.steps(transposed)
+    for flags, size in batches:
+        program = batching.vmap(program, flags, size)
+    return inline(program, operands)[0]
+
+
+def _stepped(b: Array, *inputs: Array, of: RecordedSystem, transposed: bool, batched: bool) -> Array:
+    try:
+        found: Array = np.asarray(of.run(transposed, [b, *inputs]))
+    except PrimadError:  # the steps do not arrive
+        own = inputs[: len(of.of.operand_types)]
+        found = _solved(b, *own, of=of.equation, transposed=transposed, batched=batched)
+    return found
+
+
+stepwise_solution: Primitive = Primitive(
+    name="stepwise_solution",
+    kind="custom",
+    numpy=lambda *arrays, of, transposed, batches=(): _one_by_one(
+        lambda *xs: _stepped(*xs, of=of, transposed=transposed, batched=bool(batches)), arrays, batches
+    ),
+    lower=_steps,
+    tries=True,
+    infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
+    derivative=DerivativeRules(
+        jvp=lambda *args, **params: _push_linear(stepwise_solution, *args, **params),
+        transpose=lambda *args, **params: _pull_linear(stepwise_solution, *args, **params),
+        linear_operands=(0,),
+    ),
+    axes=Axes(batch=lambda *args, **params: _batched(stepwise_solution)(*args, **params)),
+    doc="The solution of a linear system, or of the transposed one, by a solver whose steps are part of the program.",
 )

@@ -104,8 +104,11 @@ def linear_solve(function: Function, b: Any, *args: Any, solver: Any = None, tol
         function: (x, *args) -> a tree like x and b, linear in x.
         b: the right hand side.
         args: arrays and trees that the function depends on.
-        solver: (x -> function(x) - b, start) -> x, as an iterative one.
-        tolerance: how large the residual may be, as a share of its terms.
+        solver: (x -> function(x) - b, zeros) -> x: `primad.implicit.cg`, `bicgstab` or `gmres`, or any code. One that
+            is written with NumPy and `primad.while_loop` is recorded: its steps are part of the program, and solve the
+            systems of derivatives too. It is applied again to what it leaves, and where it does not arrive the
+            matrix is factorised.
+        tolerance: how large the residual may be, as a share of its terms; of b where the solver is recorded.
 
     Returns:
         x, as b is.

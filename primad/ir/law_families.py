@@ -1,7 +1,7 @@
 """Which families of laws apply to the programs that are being built: all of them.
 
-Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth, and what writes
-formulas, proves them or encloses values.
+Only `primad.explain` leaves some out for a while, in its own thread, to show what each is worth, what writes formulas,
+proves them or encloses values, and what computes a program another way where the first does not arrive.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ DIRECTIONS = "sums over directions"
 """The pass that moves sums over directions towards the inputs."""
 ROUNDING = "rounded numbers"
 """The identities that compute a number of numbers, where it is rounded."""
+SOLVERS = "steps of solvers"
+"""The definitions of ops that try (see `primad.ops.record.primitive`): without them they are computed the other way."""
 
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("families of laws that do not apply", default=frozenset())
 

@@ -21,7 +21,7 @@ from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import type_of
 from primad.runtime.executors.dispatch import NATIVE, prepared, prepared_for_calls
-from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options
+from primad.runtime.executors.executor import PLAIN, Executable, Executor, Options, tries
 from primad.simplify import simplify
 
 _AS_THEY_ARE = (TracedArray, float, int, bool, complex)
@@ -121,6 +121,9 @@ def executable_for_calls(
     key = WithScalarsKey(program.key, scalars)
 
     whole = cache(lambda: program.hoisted(scalars=False))
+
+    if tries(program):  # the recorded program is what is computed another way
+        return prepared_for_calls(key, whole, options, executor, signature), values
 
     from primad.runtime.program_cache import Kept
 

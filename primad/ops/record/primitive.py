@@ -11,6 +11,8 @@ derivative, what it does with axes, the programs that it holds, its laws, its ro
 - `infer(*types, **params)`: the output's type, or a ShapeError. Primitives do not broadcast and do not promote. An op
   with several results infers a `TupleType`, and takes and gives tuples wherever others take or give one output.
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
+- `tries`: of a composite, that its definition may fail where there is a solution: a program that has it is then
+  computed again without the family `SOLVERS` (`primad.ir.law_families`), where the definition is another.
 - `static_operands`: operands whose literal values rules look at (exponents): programs that differ in them are others.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `complex`: what it does with complex numbers: refuses them, or computes with them by the rules it has, because they
@@ -63,6 +65,7 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
     infer: Callable[..., Any]
     meaning: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
+    tries: bool = False
     static_operands: tuple[int, ...] = ()
     domain: DomainOfDefinition | None = None
     derivative: DerivativeRules = DerivativeRules()

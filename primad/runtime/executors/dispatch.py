@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from primad import ops
 from primad.errors import TracingError, suggestion
 from primad.ir.key import Key
-from primad.ir.law_families import LEFT_OUT
+from primad.ir.law_families import LEFT_OUT, SOLVERS, without
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.runtime.cache import EXECUTABLES
-from primad.runtime.executors.executor import PLAIN, DeferredExecutor, Executable, Executor, Options
+from primad.runtime.executors.executor import (
+    PLAIN,
+    DeferredExecutor,
+    Executable,
+    Executor,
+    Options,
+    SecondWay,
+    tries,
+)
 from primad.simplify import simplify
 
 if TYPE_CHECKING:
@@ -84,7 +92,20 @@ def executor(name: str) -> Executor:
 
 def prepare(program: Program, options: Options = PLAIN, executor: Executor = NATIVE) -> Executable:
     """Simplify a program and make it executable; it is not kept."""
-    return executor.prepare(simplify(program), options)
+    if not tries(program):
+        return executor.prepare(simplify(program), options)
+
+    def other() -> Executable:
+        return _without_trying(program, options, executor)
+
+    if options.donated:  # what was given may be gone when the first way fails
+        return other()
+    return SecondWay(executor.prepare(simplify(program), options), other)
+
+
+def _without_trying(program: Program, options: Options, executor: Executor) -> Executable:
+    with without(*LEFT_OUT.get(), SOLVERS):
+        return executor.prepare(simplify(program), options)
 
 
 def prepared(
@@ -157,13 +178,20 @@ def prepared_for_calls(
 
     found: Executable | None = EXECUTABLES.get(
         FunctionKey(executor.name, key, signature, limited, LEFT_OUT.get()),
-        lambda: found_or_made(lambda: executor.as_function(simplify(derive()), signature, limited), True),
+        lambda: found_or_made(lambda: _function(derive(), signature, limited, executor), True),
     )
     if found is None:
         plan = PlanKey(executor.name, key, options, LEFT_OUT.get())
         found = EXECUTABLES.get(plan, lambda: found_or_made(lambda: prepare(derive(), options, executor), False))
     assert found is not None
     return found
+
+
+def _function(program: Program, signature: Signature | None, options: Options, executor: Executor) -> Executable | None:
+    made = executor.as_function(simplify(program), signature, options)
+    if made is None or not tries(program):
+        return made
+    return SecondWay(made, lambda: _without_trying(program, options, executor))
 
 
 def prepared_call(of: ClosedProgram, memory: int | None = None) -> Executable:

@@ -9,7 +9,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from primad.ir.program import Program
+from primad.errors import PrimadError
+from primad.ir.node import Leaf
+from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.system.process import CollectorOff
 
@@ -101,6 +103,83 @@ class Executable(ABC):
             constants: the program's further inputs.
         """
         return None
+
+
+def tries(program: Program) -> bool:
+    """Say whether a program, or one that it holds, has an op that tries (see `primad.ops.record.primitive`)."""
+    waiting = [program]
+    seen: set[ClosedProgram] = set()
+    for each in waiting:
+        applied = [op for op in each.ops if not isinstance(op, Leaf)]
+        if any(op.tries for op in applied):
+            return True
+        if any(op.holds_program for op in applied):
+            nodes = [node for node in each.nodes if not isinstance(node.op, Leaf)]
+            new = {of for node in nodes for of in node.op.held(node.params)} - seen
+            seen.update(new)
+            waiting += [of.program for of in new]
+    return False
+
+
+class SecondWay(Executable):
+    """What runs a program, and, where it fails, the program made executable without what it tries.
+
+    Args:
+        first: what runs it.
+        other: makes the other.
+    """
+
+    def __init__(self, first: Executable, other: Callable[[], Executable]) -> None:
+        self._first, self._make = first, other
+        self._other: Executable | None = None
+        self.program, self.is_tiled, self.tiles = first.program, first.is_tiled, first.tiles
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory of the arrays that a run makes."""
+        return self._first.peak_bytes
+
+    @property
+    def parts(self) -> Sequence[tuple[Executable, int]]:
+        """The executables that it runs, each with how often in a run."""
+        return self._first.parts
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """What takes memory between runs."""
+        return self._first.held if self._other is None else (*self._first.held, *self._other.held)
+
+    @property
+    def flops(self) -> int:
+        """Flops of a run."""
+        return self._first.flops
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Compute the outputs, the other way where the first fails: errors that are not due to it come again."""
+        try:
+            return self._first.run(arguments)
+        except PrimadError:
+            if self._other is None:
+                self._other = self._make()
+        return self._other.run(arguments)
+
+    def predicted(self, machine: Machine) -> Prediction:
+        """Predict how long a run takes."""
+        return self._first.predicted(machine)
+
+    @property
+    def summary(self) -> str:
+        """How it runs, in a line."""
+        return self._first.summary
+
+    @property
+    def details(self) -> list[str]:
+        """What it consists of, line by line."""
+        return self._first.details
+
+    def entry(self, constants: Sequence[Any]) -> Callable[..., Any] | None:
+        """Return a function of Python's arguments, which declines those for which it fails."""
+        return self._first.entry(constants)
 
 
 class Executor(ABC):

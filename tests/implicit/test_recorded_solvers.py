@@ -1,0 +1,227 @@
+"""A linear system's solver that can be recorded is part of the program, with the derivatives of what it solves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+from primad import implicit
+from primad.ir.law_families import SOLVERS, without
+from tests.sweeps import thinned
+
+SIZE = 6
+
+
+def steps(residual: Any, x0: Any) -> Any:
+    """Conjugate gradients, as a user writes them."""
+    r = -residual(x0)
+
+    def step(state: Any) -> Any:
+        x, r, p, rr = state
+        q = residual(p) - residual(0 * p)
+        size = rr / np.sum(p * q)
+        r = r - size * q
+        after = np.sum(r * r)
+        return x + size * p, r, r + after / rr * p, after
+
+    return primad.while_loop(lambda state: state[3] > 1e-22, step, (x0, r, r, np.sum(r * r)))[0]
+
+
+def sweeps(residual: Any, x0: Any) -> Any:
+    """Relaxation with a number of steps: Python's loop, and no value is looked at."""
+    x = x0
+    for _ in range(60):
+        x = x - 0.15 * residual(x)
+    return x
+
+
+SYMMETRIC: dict[str, Callable[..., Any]] = {"written": steps, "cg": implicit.cg, "sweeps": sweeps}
+GENERAL: dict[str, Callable[..., Any]] = {"bicgstab": implicit.bicgstab, "gmres": implicit.gmres, "sweeps": sweeps}
+SOLVERS_OF = {**{("symmetric", k): v for k, v in SYMMETRIC.items()}, **{("general", k): v for k, v in GENERAL.items()}}
+
+
+def drawn(seed: int, kind: str) -> tuple[Any, Any, Any]:
+    """A right side, a number and a matrix near to five times the identity."""
+    rng = np.random.default_rng(seed)
+    m = rng.uniform(-0.4, 0.4, (SIZE, SIZE))
+    return rng.normal(size=SIZE), rng.uniform(0.5, 1.5), 5 * np.eye(SIZE) + (m + m.T if kind == "symmetric" else m)
+
+
+def matrix_of(m: Any, k: Any) -> Any:
+    return m + k * np.diag(np.arange(1.0, SIZE + 1) / SIZE)
+
+
+def by(solver: Any) -> Callable[..., Any]:
+    def solved(b: Any, k: Any, m: Any) -> Any:
+        scale = k * np.arange(1.0, SIZE + 1) / SIZE
+        return implicit.linear_solve(lambda x: m @ x + scale * x, b, solver=solver)
+
+    return solved
+
+
+def exact(b: Any, k: Any, m: Any) -> Any:
+    return np.linalg.solve(matrix_of(m, k), b)
+
+
+def loss_of(solve: Any) -> Callable[..., Any]:
+    return lambda b, k, m: np.sum(np.sin(solve(b * k, k, m)) * b)
+
+
+def alike(found: Any, expected: Any) -> None:
+    for x, y in zip(np.atleast_1d(found) if not isinstance(found, tuple) else found,
+                    np.atleast_1d(expected) if not isinstance(expected, tuple) else expected, strict=True):  # fmt: skip
+        np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-8)
+
+
+def in_a_scan(f: Any) -> Callable[..., Any]:
+    return lambda b, k, m: np.sum(primad.scan(lambda u, _: (f(u + b, k, m), u[0]), b, length=4)[0] ** 2)
+
+
+def in_a_while(f: Any) -> Callable[..., Any]:
+    def looped(b: Any, k: Any, m: Any) -> Any:
+        goes = lambda s: s[0] < 3  # noqa: E731
+        return np.sum(primad.while_loop(goes, lambda s: (s[0] + 1, f(s[1] + b, k, m)), (0, b), 5)[1] ** 2)
+
+    return looped
+
+
+def in_python(f: Any) -> Callable[..., Any]:
+    def looped(b: Any, k: Any, m: Any) -> Any:
+        u = b
+        for _ in range(3):
+            u = f(u + b, k, m)
+        return np.sum(u**2)
+
+    return looped
+
+
+def over_rows(f: Any) -> Callable[..., Any]:
+    rows = primad.vmap(f, in_axes=(0, 0, None))
+    return lambda b, k, m: np.sum(rows(np.stack([b, 2 * b]), np.stack([k, k * k]), m) ** 3)
+
+
+PLACES: dict[str, Callable[..., Any]] = {
+    "alone": loss_of, "scan": in_a_scan, "while": in_a_while, "Python": in_python, "vmap": over_rows,
+}  # fmt: skip
+WAYS: dict[str, Callable[..., Any]] = {
+    "value": lambda f: primad.jit(f),
+    "eager": lambda f: f,
+    "grad": lambda f: primad.jit(primad.grad(f, (0, 1, 2))),
+    "eager grad": lambda f: primad.grad(f, (0, 1, 2)),
+    "jvp": lambda f: primad.jit(lambda b, k, m: primad.jvp(f, (b, k, m), (b + 1, k, m * m))[1]),
+    "Hessian": lambda f: lambda b, k, m: primad.hessian(lambda b: f(b, k, m))(b)[:, :],
+    "grad of grad": lambda f: primad.grad(lambda b, k, m: np.sum(primad.grad(f, 2)(b, k, m) ** 2), 1),
+}
+
+
+@thinned(6, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
+def test_recorded_solvers_have_the_solution_and_its_derivatives(kind: str, place: str, way: str) -> None:
+    form, name = kind.split(" ")
+    if way == "grad of grad" and place == "while":
+        pytest.skip("reverse mode of reverse mode of a loop that ends by itself is tested with loops")
+    given = drawn(len(kind) + 7 * len(place) + len(way), form)
+    found, expected = (WAYS[way](PLACES[place](f))(*given) for f in (by(SOLVERS_OF[form, name]), exact))
+    alike(found, expected)
+
+
+def test_steps_are_recorded_and_nothing_is_called_back() -> None:
+    def march(b: Any, k: Any, m: Any) -> Any:
+        return primad.scan(lambda u, _: (by(implicit.cg)(u, k, m), None), b, length=5)[0]
+
+    given = drawn(0, "symmetric")
+    for f in (march, primad.grad(lambda *args: np.sum(march(*args)), (0, 1))):
+        text = str(primad.lower(primad.trace(f)(*given)))
+        assert "while_loop" in text and "solution" not in text
+        with without(SOLVERS):
+            assert "linear_solution" in str(primad.lower(primad.trace(f)(*given)))
+
+
+def test_what_the_solver_closes_over_may_be_traced_and_has_no_derivative() -> None:
+    def loss(b: Any, k: Any, m: Any) -> Any:
+        near = 1 / (np.diagonal(m) + k)
+        solver = lambda f, x0: implicit.cg(f, x0, M=lambda x: near * x)  # noqa: E731
+        return np.sum(by(solver)(b, k, m) ** 2)
+
+    given = drawn(3, "symmetric")
+    for way in ("value", "grad", "Hessian"):
+        alike(WAYS[way](loss)(*given), WAYS[way](lambda *args: np.sum(exact(*args) ** 2))(*given))
+
+
+def test_trees_complex_numbers_and_short_floats() -> None:
+    def pulled(x: Any) -> Any:
+        return {"u": 3 * x["u"] + x["v"], "v": 4 * x["v"] + np.sum(x["u"]) * np.ones(2)}
+
+    b = {"u": np.array([1.0, 2.0]), "v": np.array([0.5, -1.0])}
+    for solver in (implicit.gmres, implicit.bicgstab):
+        found = primad.jit(lambda b, s=solver: implicit.linear_solve(pulled, b, solver=s))(b)  # type: ignore[misc]
+        for name in b:
+            np.testing.assert_allclose(pulled(found)[name], b[name], rtol=1e-8)
+    A, c = np.array([[3, 1j], [-1j, 2]]), np.array([1 + 1j, 2.0])
+    np.testing.assert_allclose(implicit.linear_solve(lambda x: A @ x, c, solver=implicit.cg), np.linalg.solve(A, c))
+    single = implicit.linear_solve(lambda x: np.float32(2) * x, np.ones(3, np.float32), solver=implicit.cg)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, np.full(3, 0.5, np.float32))
+    zero = implicit.linear_solve(lambda x: 2 * x, np.zeros(3), solver=implicit.cg)
+    np.testing.assert_array_equal(zero, np.zeros(3))
+
+
+# -- steps that do not arrive ------------------------------------------------------------------------------------------
+
+
+def of_its_own(m: Any) -> Callable[..., Any]:
+    """A solver that has the factors of one matrix: it is wrong for the transposed one."""
+    inverse = np.linalg.inv(m)
+    return lambda f, x0: -inverse @ f(x0)
+
+
+def early(f: Any, x0: Any) -> Any:
+    return x0 - 1e-3 * f(x0)
+
+
+@pytest.mark.parametrize("which", ["of its own", "early", "one step", "NaN"])
+def test_where_steps_do_not_arrive_the_matrix_is_factorised(which: str) -> None:
+    b, k, m = drawn(5, "general")
+    solver = {
+        "of its own": of_its_own(matrix_of(m, k)), "early": early,
+        "one step": lambda f, x0: implicit.gmres(f, x0, restart=2, maxiter=1), "NaN": lambda f, x0: x0 * np.nan,
+    }[which]  # fmt: skip
+    cases = "alone-grad", "scan-value", "scan-eager grad", "vmap-grad", "alone-eager"
+    for place, way in [case.split("-") for case in cases]:
+        alike(*(WAYS[way](PLACES[place](f))(b, k, m) for f in (by(solver), exact)))
+
+
+def test_errors_that_are_the_program_s_own_stay() -> None:
+    @primad.jit
+    def looked_up(b: Any, i: Any) -> Any:
+        return implicit.linear_solve(lambda x: 2 * x, b, solver=implicit.cg)[i]
+
+    assert looked_up(np.ones(3), 2) == 0.5
+    with pytest.raises(primad.IndexShapeError, match="index 7 is out of range"):
+        looked_up(np.ones(3), 7)
+    singular = lambda b: implicit.linear_solve(lambda x: x * np.array([1.0, 0.0]), b, solver=implicit.cg)  # noqa: E731
+    for f in (singular, primad.jit(singular)):
+        with pytest.raises(primad.MatrixError, match="singular"):
+            f(np.ones(2))
+
+
+def test_donated_memory_is_not_read_after_steps_that_failed() -> None:
+    step = primad.jit(lambda u: implicit.linear_solve(lambda x: 3 * x, u, solver=early), donate=0)
+    np.testing.assert_allclose(step(np.ones(4)), np.full(4, 1 / 3), rtol=1e-14)
+
+
+def test_functions_that_are_not_linear_are_refused_as_before() -> None:
+    with pytest.raises(primad.DomainError):
+        implicit.linear_solve(lambda x: x**2 + 1, np.ones(2) / 2, solver=lambda f, x0: x0 - 0.1 * f(x0))
+
+
+def test_results_are_the_same_bits_each_time() -> None:
+    f = primad.jit(primad.grad(in_a_scan(by(steps)), (0, 1, 2)))
+    given = drawn(9, "symmetric")
+    first = f(*given)
+    for again in (f(*given), primad.jit(primad.grad(in_a_scan(by(steps)), (0, 1, 2)))(*given)):
+        for x, y in zip(first, again, strict=True):
+            np.testing.assert_array_equal(x, y)
