@@ -16,6 +16,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.law_families import LEFT_OUT
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import aligned
 from primad.ops.record.fields import LoopForm
 from primad.simplify import simplify
@@ -143,9 +144,14 @@ def lines_within(program: Program) -> Mapping[Node, str]:
 def most_work_of(form: LoopForm) -> int:
     """Return the flops and bytes of a loop that takes as many steps as it may, until it looks for interrupts.
 
-    Stacks of loops do that themselves: of those one step counts.
+    Loops that end by themselves look: of those one step counts.
     """
-    return (1 if form.separate else form.length) * most_work_of_step(form.of)
+    return (1 if form.separate or form.ends else form.length) * most_work_of_step(form.of)
+
+
+def may_be_long(form: LoopForm) -> bool:
+    """Say whether a loop that ends by itself has to look for interrupts while it takes its steps."""
+    return form.ends and form.length * most_work_of_step(form.of) > BUDGET.uninterrupted
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -8,7 +8,7 @@ Stacked values are arrays in the memory of the whole. A call is a loop of one st
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
@@ -19,9 +19,10 @@ from primad.native.cpython.failure_places import FailurePlace
 from primad.native.emit.copies import copy
 from primad.native.emit.emit_context import Site, failure_record_of, interrupt, own_of
 from primad.native.emit.op_table import length_of
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View, contiguous, row_major
 from primad.native.loops.batched_while import member_of
-from primad.native.loops.body_programs import form_of, has_body
+from primad.native.loops.body_programs import form_of, has_body, may_be_long, most_work_of_step
 from primad.native.loops.step_driver import DRIVER
 from primad.native.loops.while_lanes import MemberRange, write_stack
 from primad.native.schedule.layout import Layout, Unit, results_of
@@ -31,8 +32,8 @@ from primad.ops.record.primitive import application
 
 BYTE = np.dtype(np.int8)
 SPENT = "@KERNEL.spent"
-"""Where a text counts the instructions of stacks of loops since it last asked Python for signals: these loops may be
-parts of others, which do not ask. Threads may count at once, and lose some."""
+"""Where a text counts what loops that end by themselves have done since it last asked Python for signals: these loops
+may be parts of others, which do not ask. Threads may count at once, and lose some."""
 SPENT_TEXT = f"{SPENT} = internal global i64 0"
 
 
@@ -162,8 +163,7 @@ class _Loop:
             members = MemberRange("0", str(member.size), steps, length, SPENT, lambda: interrupt(code, error))
             out = [None if (view := targets[i]) is None else code.start(view) for i in member.results]
             taken, going, stopped = write_stack(code, member, members, sources, out)
-            address = code.emit(f"ptrtoint ptr {code.emit(f'load ptr, ptr {error}')} to i64")
-            Site(code, self.node, (), ()).fail(stopped, lambda: str(FailurePlace.INTERRUPTED - 1), address)
+            self._interrupted(stopped, error)
             self._ended(taken, going)
 
     def _source(self, i: int, stacked: bool) -> tuple[str, str]:
@@ -196,9 +196,54 @@ class _Loop:
         results += [None if view is None else self._first_row(view, steps) for view in stacks]
         shape = form.carry, form.stacked, form.reverse, form.ends
         straight = Straight(code, record=lambda node: failure_record_of(code, node))
-        taken, going = write_steps(straight, self.body.program, shape, [*tables, *results], steps)
+        at_once = self._steps_at_once()
+        error = code.room("ptr") if at_once else ""
+
+        def watch(index: str) -> str:
+            """Ask for signals after each of so many steps, which is a power of two."""
+            last = code.emit(f"icmp eq i64 {code.emit(f'and i64 {index}, {at_once - 1}')}, {at_once - 1}")
+            return code.either("i1", last, lambda: self._spent(str(at_once), error), lambda: "false")
+
+        stops = watch if at_once else None
+        taken, going, stopped = write_steps(straight, self.body.program, shape, [*tables, *results], steps, stops)
+        if stopped:
+            rest = code.emit(f"and i64 {taken}, {at_once - 1}")
+            self._interrupted(code.emit(f"or i1 {stopped}, {self._spent(rest, error, stopped)}"), error)
         if form.ends:
             self._ended(taken, going)
+
+    # -- signals -------------------------------------------------------------------------------------------------------
+
+    def _steps_at_once(self) -> int:
+        """Return how many steps of a loop that ends by itself are taken until it asks for signals, a power of two.
+
+        It is 0 for loops that take no notable time, however many steps they take.
+        """
+        if not may_be_long(self.form):
+            return 0
+        return 1 << max(0, (BUDGET.uninterrupted // most_work_of_step(self.form.of)).bit_length() - 1)
+
+    def _spent(self, steps: str, error: str, already: str = "") -> str:
+        """Count steps, and ask Python for signals if many were taken; return whether a handler raised.
+
+        Args:
+            steps: how many, an i64.
+            error: where the address of what it raised is stored.
+            already: whether one has raised before, so that none is asked.
+        """
+        code = self.code
+        work = code.emit(f"mul i64 {steps}, {most_work_of_step(self.form.of)}")
+        spent = code.emit(f"add i64 {code.emit(f'load i64, ptr {SPENT}')}, {work}")
+        long = code.emit(f"icmp uge i64 {spent}, {BUDGET.uninterrupted}")
+        code.store("i64", code.emit(f"select i1 {long}, i64 0, i64 {spent}"), SPENT)
+        if already:
+            long = code.emit(f"select i1 {already}, i1 false, i1 {long}")
+        return code.either("i1", long, lambda: interrupt(code, error), lambda: "false")
+
+    def _interrupted(self, stopped: str, error: str) -> None:
+        """Say that a handler raised, where it did."""
+        address = self.code.emit(f"ptrtoint ptr {self.code.emit(f'load ptr, ptr {error}')} to i64")
+        Site(self.code, self.node, (), ()).fail(stopped, lambda: str(FailurePlace.INTERRUPTED - 1), address)
 
     def _ended(self, taken: str, going: str) -> None:
         """Say how many steps a loop took that ends by itself, or that it did not end."""
@@ -239,13 +284,20 @@ class _Loop:
         strides = self._array("i64", [str(sign * view.nbytes // view.shape[0]) for _, view in moving])
         scratch = code.start(View(own_of(self.node), self.free, (1,), (1,), BYTE))
         count = code.room("i64")
-        status = code.ask(
-            "i64", DRIVER, ("ptr", self.body.name), ("ptr", table), ("ptr", scratch), ("ptr", places), ("ptr", strides),
-            ("i64", str(len(moving))), ("i64", str(form.carry)), ("i64", str(out)), ("i64", steps), ("ptr", go),
-            ("ptr", count),
-        )  # fmt: skip
+
+        def take(steps: str) -> str:
+            return code.ask(
+                "i64", DRIVER, ("ptr", self.body.name), ("ptr", table), ("ptr", scratch), ("ptr", places),
+                ("ptr", strides), ("i64", str(len(moving))), ("i64", str(form.carry)), ("i64", str(out)),
+                ("i64", steps), ("ptr", go), ("ptr", count),
+            )  # fmt: skip
+
+        if self._steps_at_once():
+            status, taken = self._in_turns(take, steps, go, count)
+        else:
+            status = take(steps)
+            taken = code.emit(f"load i64, ptr {count}")
         self._pass_on(status, scratch)
-        taken = code.emit(f"load i64, ptr {count}")
         odd = code.emit(f"trunc i64 {taken} to i1")
         with code.when(odd):
             for home, other in zip(homes, self.second, strict=True):
@@ -254,6 +306,40 @@ class _Loop:
             ended = code.emit(f"icmp ne i64 {status}, 0")
             more = code.emit(f"icmp ne i8 {code.emit(f'load i8, ptr {go}')}, 0")
             self._ended(taken, code.emit(f"select i1 {ended}, i1 false, i1 {more}"))
+
+    def _in_turns(self, take: Callable[[str], str], steps: str, go: str, count: str) -> tuple[str, str]:
+        """Take steps, some at once, and ask for signals in between.
+
+        Args:
+            take: takes so many steps, an i64, and returns what `DRIVER` does.
+            steps: how many to take at most.
+            go: the address of whether there is a further step.
+            count: the address of how many were taken at once.
+
+        Returns:
+            the status of the last step, and how many were taken.
+        """
+        code, at_once = self.code, self._steps_at_once()
+        error, last = code.room("ptr"), code.room("i64")
+        raised: list[str] = []
+
+        def turn(_: str, values: list[str]) -> tuple[list[str], str]:
+            (done,) = values
+            left = code.emit(f"sub i64 {steps}, {done}")
+            status = take(code.call("i64", "llvm.smin.i64", ("i64", left), ("i64", str(at_once))))
+            code.store("i64", status, last)
+            own = code.emit(f"load i64, ptr {count}")
+            done = code.emit(f"add i64 {done}, {own}")
+            failed = code.emit(f"icmp ne i64 {status}, 0")
+            raised.append(self._spent(own, error, failed))
+            more = code.emit(f"icmp ne i8 {code.emit(f'load i8, ptr {go}')}, 0")
+            more = code.emit(f"and i1 {more}, {code.emit(f'icmp slt i64 {done}, {steps}')}")
+            ended = code.emit(f"or i1 {failed}, {raised[0]}")
+            return [done], code.emit(f"select i1 {ended}, i1 false, i1 {more}")
+
+        (done,), _ = code.turns(steps, turn, ["0"], ["i64"])
+        self._interrupted(raised[0], error)
+        return code.emit(f"load i64, ptr {last}"), done
 
     def _array(self, type: str, entries: Sequence[str]) -> str:
         """Return the address of an array of these."""

@@ -150,7 +150,7 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
     said = code.load("ptr", "%table", count) if failing else ""
     records = {node: code.place("i64", said, 2 * i) for i, node in enumerate(failing)}
     straight = Straight(code, record=records.__getitem__)
-    taken, going = write_steps(straight, program, (carry, stacked, reverse, ends), tables, "%steps")
+    taken, going, _ = write_steps(straight, program, (carry, stacked, reverse, ends), tables, "%steps")
     if ends:
         minus = code.emit(f"sub i64 0, {taken}")
         taken = code.emit(f"select i1 {going}, i64 {minus}, i64 {taken}")
@@ -159,8 +159,13 @@ def loop_text(program: Program, carry: int, stacked: int, reverse: bool, ends: b
 
 
 def write_steps(
-    straight: Straight, program: Program, shape: tuple[int, int, bool, bool], tables: Sequence[str | None], steps: str
-) -> tuple[str, str]:
+    straight: Straight,
+    program: Program,
+    shape: tuple[int, int, bool, bool],
+    tables: Sequence[str | None],
+    steps: str,
+    stops: Callable[[str], str] | None = None,
+) -> tuple[str, str, str]:
     """Write at least one step of a loop, which stops where an op fails.
 
     Args:
@@ -170,9 +175,11 @@ def write_steps(
             earlier ones, and whether the first result says if there is a further step.
         tables: the addresses, in the order of the table of `loop_text`; None for results that nothing needs.
         steps: how many steps to take at most, an i64.
+        stops: writes, for the number of a step, whether the loop stops after it for another reason.
 
     Returns:
-        how many were taken, and whether the last one said that there is a further step ('true' where none says it).
+        how many were taken; whether the last one said that there is a further step ('true' where none says it); and
+        whether it stopped for that other reason, '' where there is none.
     """
     code, (carry, stacked, reverse, ends) = straight.code, shape
     types = [*program.in_types, *program.out_types[:carry], *program.out_types[carry + ends :]]
@@ -196,6 +203,7 @@ def write_steps(
         return code.place(CELLS[types[i].dtype.str], known(tables[i]), step)
 
     going: list[str] = []
+    stopped: list[str] = []
 
     def turn(index: str, values: list[str]) -> tuple[list[str], str]:
         names = iter(values)
@@ -216,6 +224,9 @@ def write_steps(
             more = code.emit(f"select i1 {failed}, i1 false, i1 {more}")
         if ends:
             going.append(more)
+        if stops is not None:
+            stopped.append(stops(index))
+            more = code.emit(f"select i1 {stopped[0]}, i1 false, i1 {more}")
         for k, elements in enumerate(found[carry:], count + carry):
             if tables[k] is not None:
                 straight.store(types[k].dtype, elements, row(k, index))
@@ -228,4 +239,4 @@ def write_steps(
         own[:] = [next(names) for _ in range(type.size)]
         if tables[count + i] is not None:
             straight.store(type.dtype, own, known(tables[count + i]))
-    return taken, going[0] if going else "true"
+    return taken, going[0] if going else "true", stopped[0] if stopped else ""

@@ -21,7 +21,16 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
 from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.batched_while import few_of, member_of
-from primad.native.loops.body_programs import bodies_in, form_of, has_body, is_loop, most_work_of, step_program
+from primad.native.loops.body_programs import (
+    bodies_in,
+    form_of,
+    has_body,
+    is_loop,
+    may_be_long,
+    most_work_of,
+    nodes_within,
+    step_program,
+)
 from primad.native.module.outlined_text import text_of
 from primad.native.module.program_text import ProgramText, kernel_of
 from primad.native.schedule.inner_loops import with_inner_loops
@@ -33,7 +42,7 @@ from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import ALONE_WORK, WORTHWHILE_BYTES
+from primad.system.machine import ALONE_WORK, THREAD_WORK, WORTHWHILE_BYTES
 from primad.system.process import MOST_KEPT
 from primad.system.quantities import several
 
@@ -181,6 +190,8 @@ def compiled_program(
     work = None if written is None else work_of([node for node in written.nodes if not isinstance(node.op, Leaf)])
     if written is None or work is None:
         return None
+    if any(may_be_long(form_of(node)) for node in nodes_within(written) if has_body(node)):
+        work = max(work, THREAD_WORK)  # other threads need not wait for its end
     text = text_of(written_program(written))
     if text is None:
         return None
