@@ -24,14 +24,15 @@ WIDTH, THUMBNAIL = 1440, (320, 240)
 """Widths and heights in pixels: pictures are as wide as the page on a dense screen, thumbnails a quarter of that."""
 
 TOPICS = {
-    "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam twisted_bar",
+    "Statics and potentials": "poisson_2d corner pinnacle_poisson_holes helmholtz clamped_plate beam twisted_bar "
+    "notch_stress",
     "Delays and memory": "delayed_logistic toxic_population",
     "Heat, diffusion and waves": "heat_and_wave pinnacle_heat_multiscale pinnacle_heat_varying pinnacle_wave kdv "
     "schroedinger black_scholes reaction_diffusion_operator burgers_operator",
     "Flow": "cavity kovasznay burgers parametric_burgers pinnacle_burgers_2d shock_tube",
     "Patterns and chaos": "allen_cahn gray_scott pinnacle_gray_scott kuramoto_sivashinsky pinnacle_ks",
-    "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat source_location kdv_identify lorenz "
-    "lotka_volterra reaction_diffusion laplace_logistic eight_schools survival chirp",
+    "Inverse problems and fits": "inverse_conductivity pinnacle_inverse_heat seismic_inversion source_location "
+    "kdv_identify lorenz lotka_volterra reaction_diffusion laplace_logistic eight_schools survival chirp",
     "Light and signals": "fibre_pulse waveguide_bend grating double_star filter_design",
     "Derivatives in physics and chemistry": "derivatives curvature gibbs_surface helium lennard_jones lambert_w "
     "quantum_gate",
