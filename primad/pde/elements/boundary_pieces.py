@@ -12,7 +12,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.pde.elements.held_values import gives_values
-from primad.pde.elements.pairing import Pairing
+from primad.pde.elements.pairing import Pairing, exchanged
 from primad.pde.elements.weak_forms import Numbers, Residual, WeakForm
 from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.geometry.sampling import Array, Points
@@ -49,12 +49,12 @@ class BoundaryPiece:
 
 
 def boundary_pieces(
-    problem: Problem, form: WeakForm, pairing: Pairing, mesh: Triangulation, time: Any, numbers: Numbers
+    problem: Problem, form: WeakForm, mesh: Triangulation, time: Any, numbers: Numbers
 ) -> list[BoundaryPiece]:
     """Return what is said on each part of the boundary.
 
     Raises:
-        ProblemError: if something is said twice, or an equation with a flux has no condition.
+        ProblemError: if two values are given.
     """
     pieces = {part: BoundaryPiece(part, {}, [], set()) for part in problem.domain.parts if part != "initial"}
     for condition in problem.statement.conditions:
@@ -69,10 +69,22 @@ def boundary_pieces(
             if part in pieces:
                 at = mesh.points[mesh.facets[part]].mean(axis=1)
                 _enter(pieces[part], condition, problem, form, at, time, numbers)
-    for piece in pieces.values():
-        _check_piece(piece, problem, pairing)
-    _check_level(problem, pieces.values(), pairing)
     return list(pieces.values())
+
+
+def pairing_at(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing) -> Pairing:
+    """Return the pairing of equations and unknowns for what is said on the boundary.
+
+    Raises:
+        ProblemError: if something is said twice, or an equation with a flux has no condition.
+    """
+    every = set(range(len(problem.unknowns)))
+    given = [every if None in said else said for said in [{k for _, k in piece.others} for piece in pieces]]
+    found = exchanged(pairing, [{*piece.held, *piece.repeats} for piece in pieces], given)  # type: ignore[arg-type]
+    for piece in pieces:
+        _check_piece(piece, problem, found)
+    _check_level(problem, pieces, found)
+    return found
 
 
 def _enter(
@@ -114,10 +126,11 @@ def _two(piece: BoundaryPiece, name: str, first: Condition, second: Condition) -
 
 def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> None:
     names = problem.unknowns
+    tested = {source: k for k, source in enumerate(pairing.through)}
     for condition, k in piece.others:
-        if k is not None and k in piece.held:
-            _two(piece, names[k], piece.held[k], condition)
-        if k is not None and not pairing.flows[k]:
+        if k is not None and tested[k] in piece.held:
+            _two(piece, names[k], piece.held[tested[k]], condition)
+        if k is not None and not pairing.flows[tested[k]]:
             raise ProblemError(
                 f"elements: {condition.what} gives a slope of {names[k]} on the part {piece.part!r}, whose equation "
                 "has no second derivatives",
@@ -130,7 +143,7 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
         first, second = (condition for condition, own in piece.others if own == k)
         _two(piece, names[k], first, second)
     open_ones = [k for k in range(len(names)) if pairing.flows[k] and k not in {*piece.held, *piece.repeats}]
-    lacking = [names[k] for k in open_ones if k not in said] if None not in said else []
+    lacking = [names[k] for k in open_ones if pairing.through[k] not in said] if None not in said else []
     if lacking:
         raise ProblemError(
             f"elements: nothing is given of {lacking[0]} on the part {piece.part!r} of the boundary: the problem has a "

@@ -14,7 +14,7 @@ from primad.errors import ProblemError
 from primad.functional.jit import jit
 from primad.implicit.solver_functions import root
 from primad.pde.elements.boundary_fluxes import BoundaryFlux
-from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual
+from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual, pairing_at
 from primad.pde.elements.element_solution import ElementSolution
 from primad.pde.elements.element_spaces import (
     ElementSpace,
@@ -46,11 +46,13 @@ class Edge:
 
     Attributes:
         fluxes: what they give.
+        unknowns: those whose equations the fluxes belong to.
         spaces: the polynomials of each unknown there.
         weights: of the points.
     """
 
     fluxes: BoundaryFlux
+    unknowns: Sequence[int]
     spaces: Sequence[PolynomialsAt]
     weights: Array
 
@@ -101,7 +103,8 @@ class Elements(GridMethod):
         self.problem, self.degree = problem, degree
         self.form = weak_form(problem)
         known = self.numbers({}, partly=True)
-        self.pairing = paired(self.form, known)
+        pairing = paired(self.form, known)
+        self._degrees = [degree - one for one in pairing.multiplies]
         self._check_degree()
         interval = None if self.form.time is None else clock(problem.domain)
         self._begin = None if interval is None else float(interval.low)
@@ -112,7 +115,8 @@ class Elements(GridMethod):
         counts = [len(space.nodes.at) for space in self.spaces]
         self.offsets: Array = np.cumsum([0, *counts])
         self._at, self.weights = points_inside(self.mesh, degree)
-        pieces = boundary_pieces(problem, self.form, self.pairing, self.mesh, self._begin, known)
+        pieces = boundary_pieces(problem, self.form, self.mesh, self._begin, known)
+        self.pairing = pairing_at(pieces, problem, pairing)
         self.held = self._held(pieces, known)
         there = [piece for piece in pieces if piece.others and len(self.mesh.facets[piece.part])]
         self._edges = [self._edge(piece, known) for piece in there]
@@ -123,10 +127,6 @@ class Elements(GridMethod):
         self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), self._same)]
         self._open: Array = np.flatnonzero(self._place < len(self.free))
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
-
-    @property
-    def _degrees(self) -> list[int]:
-        return [self.degree - one for one in self.pairing.multiplies]
 
     def _check_degree(self) -> None:
         if 0 in self._degrees:
@@ -170,9 +170,9 @@ class Elements(GridMethod):
         at, normal, weights = points_of_part(self.mesh, piece.part, self.degree)
         residuals = [flux_residual(self.form, condition, k, at, normal, self._begin) for condition, k in piece.others]
         unknowns = [k for k, flows in enumerate(self.pairing.flows) if flows and k not in piece.held]
-        equations = {self.pairing.equations[k]: k for k in unknowns}
+        equations = {self.pairing.equations[k]: self.pairing.through[k] for k in unknowns}
         fluxes = BoundaryFlux(self.form, residuals, equations, at, normal, self._begin, known, piece.what)
-        return Edge(fluxes, [space.at_facets(piece.part) for space in self.spaces], weights)
+        return Edge(fluxes, unknowns, [space.at_facets(piece.part) for space in self.spaces], weights)
 
     # -- the equations -------------------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class Elements(GridMethod):
             u, slopes, rate = _at_points(edge.spaces, parts, moving)
             slopes = slopes if edge.fluxes.tangential else None
             given = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
-            for k, one in zip(edge.fluxes.equations.values(), given, strict=True):
+            for k, one in zip(edge.unknowns, given, strict=True):
                 found[k] = found[k] + edge.spaces[k].integrals(edge.weights * one)
         return found[0] if len(found) == 1 else pnp.concatenate(found)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class Pairing:
 
     Attributes:
         equations: the equation of each unknown.
+        through: for each unknown the one whose flux its equation has: itself, but for `exchanged` equations.
         flows: whether the equation of each unknown has second derivatives: it needs a condition at the boundary.
         multiplies: whether each unknown is in its own equation neither itself nor by its slopes, as a pressure is not
             in ∇·u = 0.
@@ -33,6 +35,7 @@ class Pairing:
     """
 
     equations: tuple[int, ...]
+    through: tuple[int, ...]
     flows: tuple[bool, ...]
     multiplies: tuple[bool, ...]
     moves: tuple[bool, ...]
@@ -76,7 +79,44 @@ def paired(form: WeakForm, numbers: Numbers) -> Pairing:
         np.logical_or.reduce(u, axis=0),
         _matched(there[still] & ~moves),
     )
-    return Pairing(tuple([int(row) for row in rows]), *[tuple([bool(one) for one in flag]) for flag in flags])
+    equations = tuple([int(row) for row in rows])
+    return Pairing(equations, tuple(range(count)), *[tuple([bool(one) for one in flag]) for flag in flags])
+
+
+def exchanged(pairing: Pairing, held: Sequence[set[int]], given: Sequence[set[int]]) -> Pairing:
+    """Return the pairing in which each equation has what it needs at the boundary: its flux, or its unknown.
+
+    Of a clamped plate, Δw = m and Δm = f, the deflection w has both conditions and the moment m none. So the flux of
+    the first equation is known, which holds up to the boundary, as one for m; the second one is solved for w (P. G.
+    Ciarlet & P.-A. Raviart, A mixed finite element method for the biharmonic equation, 1974).
+
+    Args:
+        pairing: the one read off the equations, which is kept where it serves, and where none does.
+        held: for each part of the boundary the unknowns that are given there, or go on at the other end.
+        given: for each part the unknowns whose fluxes are given there.
+    """
+    from scipy.optimize import linear_sum_assignment  # loads when it is called
+
+    count = len(pairing.equations)
+    lacking = [
+        [
+            sum(own not in known and flux not in fluxes for known, fluxes in zip(held, given, strict=True))
+            if pairing.flows[flux]
+            else 0
+            for flux in range(count)
+        ]
+        for own in range(count)
+    ]
+    order = linear_sum_assignment((1 + count) * np.array(lacking) - np.eye(count))[1].tolist()
+    if any(lacking[own][flux] for own, flux in enumerate(order)):
+        return pairing
+    return replace(
+        pairing,
+        equations=tuple([pairing.equations[k] for k in order]),
+        through=tuple(order),
+        flows=tuple([pairing.flows[k] for k in order]),
+        rests=tuple([pairing.rests[k] for k in order]),
+    )
 
 
 def _matched(there: Array) -> Array:

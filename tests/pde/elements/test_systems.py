@@ -251,3 +251,78 @@ def test_a_search_begins_with_what_each_unknown_is_given() -> None:
     for sign in (-1, 1):
         values = pde.Elements(problem, 0.25).values(start={"u": 3.0 * sign})
         assert values["u"] == pytest.approx(2 * sign * np.ones(5), rel=1e-10)
+
+
+# -- two conditions on one unknown -------------------------------------------------------------------------------------
+
+
+def deflection(x, y):
+    return np.sin(np.pi * x) ** 2 * np.sin(np.pi * y) ** 2 + x * y
+
+
+def moment(x, y):
+    c, d = np.cos(2 * np.pi * x), np.cos(2 * np.pi * y)
+    return np.pi**2 * (c * (1 - d) + d * (1 - c))
+
+
+def load(x, y):
+    c, d = np.cos(2 * np.pi * x), np.cos(2 * np.pi * y)
+    return 4 * np.pi**4 * (4 * c * d - c - d)
+
+
+def slope(n, x, y):
+    return n.x * y + n.y * x
+
+
+@thinned(2, degree=[2, 1])
+def test_a_clamped_plate_is_a_system_of_two_equations(degree: int) -> None:
+    """Both conditions are on the deflection, and none on the moment, in whatever order equations are written."""
+    clamped = [pde.Dirichlet(w=deflection, hard=False), pde.Neumann(w=slope), pde.Free("m")]
+    equations = [
+        lambda w, m, x, y: (pde.laplacian(w) - m, pde.laplacian(m) - load(x, y)),
+        lambda w, m, x, y: (pde.laplacian(m) - load(x, y), pde.laplacian(w) - m),
+    ]
+    exact = {"w": deflection, "m": moment}
+    first, second = [pde.Problem(one, SQUARE, clamped, unknowns="w m", network=NET) for one in equations]
+    found = errors_of(first, exact, [1 / 6, 1 / 12], degree)
+    assert errors_of(second, exact, [1 / 6], degree)[0] == pytest.approx(found[0], rel=1e-6)
+    of_w, of_m = orders(found)[0]
+    assert of_w > degree + 0.7 and of_m > 1.5  # theory has less for the moment
+
+
+def test_a_beam_is_clamped_at_one_end_and_supported_at_the_other() -> None:
+    beam = pde.Problem(
+        lambda w, m: (w.xx - m, m.xx - 1),
+        LINE,
+        [pde.Dirichlet(w=0), pde.Neumann(w=0, on="x-"), pde.Free("m", on="x-"), pde.Dirichlet(m=0, on="x+")],
+        unknowns="w m",
+        network=NET,
+    )
+    exact = {"w": lambda x: (2 * x**4 - 5 * x**3 + 3 * x**2) / 48, "m": lambda x: (4 * x**2 - 5 * x + 1) / 8}
+    found = errors_of(beam, exact, [1 / 4, 1 / 8])
+    assert orders(found)[0, 0] > 2.9 and np.max(found[:, 1]) < 1e-12  # the moment is a parabola
+
+
+@pytest.mark.exhaustive
+def test_a_clamped_surface_becomes_flat_by_diffusion_along_it() -> None:
+    """∂w/∂t = −∂⁴w/∂x⁴: the first mode of a clamped beam decays by its eigenvalue."""
+    beta = 4.730040744862704
+    ratio = (np.cosh(beta) - np.cos(beta)) / (np.sinh(beta) - np.sin(beta))
+
+    def mode(x):
+        return np.cosh(beta * x) - np.cos(beta * x) - ratio * (np.sinh(beta * x) - np.sin(beta * x))
+
+    surface = pde.Problem(
+        lambda w, m: (w.t + m.xx, m - w.xx),
+        LINE * pde.Time(0, 2e-3),
+        [pde.Dirichlet(w=0), pde.Neumann(w=0), pde.Free("m"), pde.Initial(w=mode), pde.Free("m", on="initial")],
+        unknowns="w m",
+        network=NET,
+    )
+    found = [
+        surface.solve(method="elements", size=size, degree=2, frames=5).error(
+            2000, w=lambda x, t: mode(x) * np.exp(-(beta**4) * t)
+        )
+        for size in (1 / 5, 1 / 10)
+    ]
+    assert np.log2(found[0] / found[1]) > 2.5 and found[1] < 1e-3
