@@ -102,10 +102,9 @@ def contract_bounds(x: Bounds, y: Bounds, *, labels: str) -> Bounds:
         spread = product(size_x, radius_y)
     if not x.is_point:
         spread = spread + product(radius_x, size_y if y.is_point else up(size_y + radius_y))
-    rounding = relative_error(count) * product(size_x, size_y) + count * TINY
-    error = up(
-        (spread * (1.0 + relative_error(count + 2)) + rounding) * (1.0 + relative_error(count + 4)) + count * TINY
-    )
+    # Each of three sums loses half of the smallest number with each of its products at most, where these vanish.
+    error = (spread + relative_error(count) * product(size_x, size_y)) * (1.0 + relative_error(count + 4))
+    error = up(error + 2 * count * TINY)
     middle = product(middle_x, middle_y)
     found = Bounds(np.nextafter(middle - error, -np.inf), np.nextafter(middle + error, np.inf))
     signs = np.min(x.low, initial=0.0) >= 0 and np.min(y.low, initial=0.0) >= 0

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from primad import ops
-from primad.enclosures.bounds import Bounds, around, undefined_where, within
+from primad.enclosures.bounds import Bounds, around, signed, undefined_where, within
 from primad.enclosures.interval_arithmetic import absolute
 from primad.ops.record.primitive import Primitive
 from primad.system.deferred import loaded
@@ -45,6 +45,7 @@ class Shape(Struct, frozen=True):
         closed: whether the domain's ends belong to it.
         least: no value is below it.
         most: no value is above it.
+        through_zero: whether it grows everywhere and is 0 at 0, so that it has the sign of its operand.
         ulps: how far computed values are off.
         absolute: how far besides, near a zero of the function or where it falls to 0.
     """
@@ -55,6 +56,7 @@ class Shape(Struct, frozen=True):
     closed: bool = True
     least: float = -INFINITY
     most: float = INFINITY
+    through_zero: bool = False
     ulps: float = ULPS
     absolute: float = 0.0
 
@@ -70,6 +72,8 @@ def by_shape(function: Function, shape: Shape) -> Callable[[Bounds], Bounds]:
         lows = [*values, *([] if shape.lowest is None else [function(np.clip(shape.lowest, a, b))])]
         highs = [*values, *([] if shape.highest is None else [function(np.clip(shape.highest, a, b))])]
         found = around(np.minimum.reduce(lows) - shape.absolute, np.maximum.reduce(highs) + shape.absolute, shape.ulps)
+        if shape.through_zero:
+            found = signed(found, a >= 0, b <= 0)
         return undefined_where(~inside, within(found, shape.least, shape.most))
 
     return bounds
@@ -77,8 +81,8 @@ def by_shape(function: Function, shape: Shape) -> Callable[[Bounds], Bounds]:
 
 # -- waves -------------------------------------------------------------------------------------------------------------
 
-FARTHEST = 2.0**40
-"""Where the place of a number among the waves is still known to four digits; beyond it a wave is anywhere."""
+HALF_TURN, QUARTER_TURN = 3.0, 1.5
+"""Sizes up to which sin and tan have the sign of their operand: a little less than π and π/2."""
 
 
 def sine(x: Bounds, quarter: float = 0.0, function: Function = np.sin) -> Bounds:
@@ -86,9 +90,10 @@ def sine(x: Bounds, quarter: float = 0.0, function: Function = np.sin) -> Bounds
     ends = function(x.low), function(x.high)
     found = around(np.minimum(*ends), np.maximum(*ends), ULPS)
     top, bottom = _has_whole(x, quarter - 0.25), _has_whole(x, quarter + 0.25)
-    low = np.where(bottom, -1.0, found.low)
-    high = np.where(top, 1.0, found.high)
-    return undefined_where(~(np.isfinite(x.low) & np.isfinite(x.high)), within(Bounds(low, high), -1.0, 1.0))
+    found = Bounds(np.where(bottom, -1.0, found.low), np.where(top, 1.0, found.high))
+    if not quarter:
+        found = _of_the_same_sign(found, x, HALF_TURN)
+    return undefined_where(~(np.isfinite(x.low) & np.isfinite(x.high)), within(found, -1.0, 1.0))
 
 
 def cosine(x: Bounds) -> Bounds:
@@ -97,16 +102,25 @@ def cosine(x: Bounds) -> Bounds:
 
 
 def _has_whole(x: Bounds, moved: float, period: float = 2.0 * math.pi) -> Any:
-    """Say where x/period + moved may be a whole number; in doubt it may."""
+    """Say where x/period + moved may be a whole number; in doubt, so of all large numbers, it may.
+
+    Two roundings and that of the period are 2.4 units in the last place of the quotient at most, and half a unit each
+    of what is added.
+    """
     far = np.maximum(np.abs(x.low), np.abs(x.high))
     slack = 8.0 * np.spacing(far / period + 1.0)
     first, last = x.low / period + moved - slack, x.high / period + moved + slack
-    return (np.ceil(first) <= np.floor(last)) | ~(far < FARTHEST)
+    return (np.ceil(first) <= np.floor(last)) | ~np.isfinite(far)
+
+
+def _of_the_same_sign(found: Bounds, x: Bounds, farthest: float) -> Bounds:
+    """Return bounds of what has the sign of its operand up to a size of it."""
+    return signed(found, (x.low >= 0) & (x.high <= farthest), (x.high <= 0) & (x.low >= -farthest))
 
 
 def tangent(x: Bounds) -> Bounds:
     """Bounds of tan between two poles."""
-    found = around(np.tan(x.low), np.tan(x.high), ULPS)
+    found = _of_the_same_sign(around(np.tan(x.low), np.tan(x.high), ULPS), x, QUARTER_TURN)
     return undefined_where(_has_whole(x, 0.5, math.pi), found)
 
 
@@ -136,27 +150,27 @@ LEAST_GAMMA = 1.4616321449683623
 SHAPES: dict[Primitive, Shape] = {
     ops.exp: Shape(least=0.0),
     ops.exp2: Shape(least=0.0),
-    ops.expm1: Shape(least=-1.0),
+    ops.expm1: Shape(through_zero=True, least=-1.0),
     ops.log: Shape(domain=POSITIVE, closed=False),
     ops.log2: Shape(domain=POSITIVE, closed=False),
     ops.log10: Shape(domain=POSITIVE, closed=False),
-    ops.log1p: Shape(domain=(-1.0, INFINITY), closed=False),
-    ops.sqrt: Shape(domain=POSITIVE, least=0.0, ulps=0.0),
-    ops.cbrt: Shape(),
-    ops.sinh: Shape(),
+    ops.log1p: Shape(through_zero=True, domain=(-1.0, INFINITY), closed=False),
+    ops.sqrt: Shape(through_zero=True, domain=POSITIVE, least=0.0, ulps=0.0),
+    ops.cbrt: Shape(through_zero=True),
+    ops.sinh: Shape(through_zero=True),
     ops.cosh: Shape(lowest=0.0, least=1.0),
-    ops.tanh: Shape(least=-1.0, most=1.0),
+    ops.tanh: Shape(through_zero=True, least=-1.0, most=1.0),
     ops.sech2: Shape(highest=0.0, least=0.0, most=1.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
-    ops.arcsin: Shape(domain=(-1.0, 1.0)),
+    ops.arcsin: Shape(through_zero=True, domain=(-1.0, 1.0)),
     ops.arccos: Shape(domain=(-1.0, 1.0), least=0.0),
-    ops.arctan: Shape(),
-    ops.arcsinh: Shape(),
+    ops.arctan: Shape(through_zero=True),
+    ops.arcsinh: Shape(through_zero=True),
     ops.arccosh: Shape(domain=(1.0, INFINITY), least=0.0),
-    ops.arctanh: Shape(domain=(-1.0, 1.0), closed=False),
-    ops.erf: Shape(least=-1.0, most=1.0, ulps=SPECIAL_ULPS),
+    ops.arctanh: Shape(through_zero=True, domain=(-1.0, 1.0), closed=False),
+    ops.erf: Shape(through_zero=True, least=-1.0, most=1.0, ulps=SPECIAL_ULPS),
     ops.erfc: Shape(least=0.0, most=2.0, ulps=TAIL_ULPS, absolute=TAIL_ERROR),
-    ops.erfi: Shape(ulps=TAIL_ULPS),
-    ops.erfinv: Shape(domain=(-1.0, 1.0), closed=False, ulps=SPECIAL_ULPS),
+    ops.erfi: Shape(through_zero=True, ulps=TAIL_ULPS),
+    ops.erfinv: Shape(through_zero=True, domain=(-1.0, 1.0), closed=False, ulps=SPECIAL_ULPS),
     ops.logistic: Shape(least=0.0, most=1.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),
     ops.logit: Shape(domain=UNIT_INTERVAL, closed=False, ulps=SPECIAL_ULPS),
     ops.softplus: Shape(least=0.0, ulps=SPECIAL_ULPS, absolute=TAIL_ERROR),

@@ -15,6 +15,10 @@ from primad.errors import EnclosureError
 
 POWER_ULPS = 4.0
 """Error of NumPy's power in ulps, as NumPy states it for vectors; scalars have less."""
+SPLIT = 2.0**27 + 1.0
+"""What splits the 53 bits of a number in two halves."""
+TOLD = 2.0**-900
+"""Products from here on have all bits of what rounding lost above the smallest number of float64."""
 
 
 def add(x: Bounds, y: Bounds) -> Bounds:
@@ -43,9 +47,31 @@ def neg(x: Bounds) -> Bounds:
 
 def mul(x: Bounds, y: Bounds) -> Bounds:
     """x·y: the extremes are products of ends. 0·∞ is 0 here: bounds are limits, no number in them is infinite."""
+    if x.is_point and y.is_point:
+        return _rounded_product(x.low, y.low)
     products = [_product(a, b) for a in x for b in y]
     found = around(np.minimum.reduce(products), np.maximum.reduce(products))
     return _signed(found, x, y)
+
+
+def _rounded_product(a: Any, b: Any) -> Bounds:
+    """Return bounds of a product of known numbers: itself where it is exact, as what rounding lost tells.
+
+    That is known exactly (Dekker 1971), if nothing on the way overflows or is too small to be told.
+    """
+    product = _product(a, b)
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    exact = (a == 0) | (b == 0) | ((lost == 0) & (np.abs(product) >= TOLD))
+    low, high = np.where(exact, product, down(product)), np.where(exact, product, up(product))
+    return _signed(Bounds(low, high), Bounds(a, a), Bounds(b, b))
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Return two numbers of 26 bits that add up to a number (Veltkamp)."""
+    turned = SPLIT * x
+    high = turned - (turned - x)
+    return high, x - high
 
 
 def _signed(found: Bounds, x: Bounds, y: Bounds) -> Bounds:
@@ -63,6 +89,8 @@ def _product(a: Any, b: Any) -> Any:
 
 def square(x: Bounds) -> Bounds:
     """x·x of one and the same x."""
+    if x.is_point:
+        return _rounded_product(x.low, x.low)
     size = absolute(x)
     found = around(size.low * size.low, size.high * size.high)
     return Bounds(np.maximum(found.low, 0.0), found.high)

@@ -18,7 +18,8 @@ from primad.errors import ShapeError
 MOST = 100_000
 """Boxes that a search looks at, if not said otherwise. Chosen: seconds to a minute."""
 GROWN = 0.01
-"""By which part of its width a small box is grown before a root in it is proven, so that none lies on an edge."""
+"""By which part of its width a box is grown before a root in it is proven, so that none lies on an edge. Chosen: more
+makes boxes wider than they need to be."""
 STEPS = 60
 """Steps of Newton's method to a zero that is proven. Chosen: it converges in a few, or at least halves its box."""
 
@@ -27,8 +28,9 @@ class Roots(Struct, frozen=True):
     """The zeros of a system in a box.
 
     Attributes:
-        proven: boxes that hold exactly one zero each, as the arguments that vary.
-        undecided: boxes that may hold some: where the Jacobian is singular, or the search ended too early.
+        proven: boxes that hold exactly one zero each, as the arguments that vary, and are parts of the box.
+        undecided: parts of the box that may hold some: where the Jacobian is singular, where a zero may be just outside
+            of the box, or where the search ended too early.
         boxes: how many boxes were looked at.
     """
 
@@ -56,7 +58,7 @@ def roots(function: Callable[..., Any], *box: Any, width: float = 1e-9, most: in
         most: how many boxes may be looked at.
 
     Returns:
-        boxes with exactly one zero each, and boxes that stay undecided; outside of both there is none.
+        boxes with exactly one zero each, and boxes that stay undecided; outside of both there is none in the box.
 
     Raises:
         EnclosureError: for an op without bounds.
@@ -120,10 +122,15 @@ class _RootSearch:
         self.undecided.append(left.chosen(narrow))
         return left.chosen(~narrow).halved(self._scale)
 
-    def _krawczyk(self, boxes: Boxes) -> Boxes:
-        """Return m − Y·f(m) + (1 − Y·J(X))·(X − m), which holds all zeros of the box."""
+    def _krawczyk(self, boxes: Boxes, points: Any = None) -> Boxes:
+        """Return m − Y·f(m) + (1 − Y·J(X))·(X − m), which holds all zeros of the box.
+
+        Args:
+            boxes: X.
+            points: m, a point of each; by default in the middle.
+        """
         n = boxes.low.shape[1]
-        middle = boxes.middle
+        middle = boxes.middle if points is None else points
         slopes = _matrices(self.function.derivatives(boxes), n)
         inverse = _inverses(0.5 * slopes.low + 0.5 * slopes.high)
         at = _rows(self.function.values(middle))
@@ -167,16 +174,49 @@ class _RootSearch:
 
     def result(self) -> Roots:
         """Return what was found: zeros inside of the box, in the order of their first coordinates."""
-        whole = self.function.whole
-        proven = [x for x, _ in self._proven if not np.any((x.low > whole.high) | (x.high < whole.low))]
-        proven.sort(key=lambda x: tuple(x.low[0]))
+        parts = [self._inside(one) for one, _ in self._proven]
+        proven = sorted([x for x in parts if x is not None and len(x.low)], key=lambda x: tuple(x.low[0]))
+        at_edges = [one for (one, _), part in zip(self._proven, parts, strict=True) if part is None]
         undecided = joined(self.undecided)
         rest = [one for i in range(len(undecided.low)) if not self._is_known(one := undecided.chosen([i]))]
-        return Roots([self._arguments(x) for x in proven], [self._arguments(x) for x in rest], self.boxes)
+        left = [part for one in (*at_edges, *rest) if len((part := self._cut(one)).low)]
+        return Roots([self._arguments(x) for x in proven], [self._arguments(x) for x in left], self.boxes)
+
+    def _cut(self, one: Boxes) -> Boxes:
+        """Return the part of a box that is a part of the whole one; none where there is none."""
+        whole = self.function.whole
+        part = Boxes(np.maximum(one.low, whole.low), np.minimum(one.high, whole.high))
+        return part.chosen(np.all(part.low <= part.high, axis=1))
+
+    def _inside(self, one: Boxes) -> Boxes | None:
+        """Return the part of the whole box that holds the zero of a box; none of it, or None where that is not known.
+
+        Newton's method from a point on the edge tells on which side of it a zero lies, however near.
+        """
+        whole = self.function.whole
+        for _ in range(STEPS):
+            if _within(one, whole):
+                return one
+            if np.any((one.low > whole.high) | (one.high < whole.low)):
+                return one.chosen([])
+            edge = np.where(one.low < whole.low, whole.low, np.where(one.high > whole.high, whole.high, one.middle))
+            at = _rows(self.function.values(edge))
+            if np.all((at.low == 0) & (at.high == 0)):
+                return Boxes(edge, edge)
+            better = self._krawczyk(one, edge)
+            low, high = np.fmax(one.low, better.low), np.fmin(one.high, better.high)
+            if np.all(high - low >= one.high - one.low):
+                return None
+            one = Boxes(low, high)
+        return None
 
     def _arguments(self, boxes: Boxes) -> tuple[IntervalArray, ...]:
         low, high = self.function.split(boxes.low), self.function.split(boxes.high)
         return tuple([IntervalArray(a[0], b[0]) for a, b in zip(low, high, strict=True)])
+
+
+def _within(one: Boxes, other: Boxes) -> bool:
+    return bool(np.all((one.low >= other.low) & (one.high <= other.high)))
 
 
 def _rows(results: list[Bounds]) -> Bounds:

@@ -132,6 +132,19 @@ def test_sums_that_round_the_same_way_at_each_step_hold_the_exact_value(n: int, 
     assert all(holds(found, value) for found in (total, running, product, matrix))
 
 
+@pytest.mark.parametrize("n", [40, 200])
+@pytest.mark.parametrize("small", [0.99 * UNIT, -0.49 * UNIT])
+def test_long_sums_that_round_the_same_way_hold_the_exact_value(n: int, small: float) -> None:
+    """Rows are added up one after the other, and each rounding loses nearly as much as it may."""
+    column = np.array([1.0, *[small] * (n - 1)])
+    x = np.repeat(column[:, None], 8, axis=1)
+    found = enclose(
+        lambda a: (pnp.sum(a, axis=0)[0], pnp.cumsum(a, axis=0)[-1, 0], (a.T @ np.ones((n, 8)))[0, 0]),
+        IntervalArray(x, x),
+    )
+    assert all(holds(bounds, sum(map(Fraction, column))) for bounds in found)
+
+
 @pytest.mark.parametrize("n", [1, 2, 20])
 @pytest.mark.parametrize(("a", "b"), [(1.5e-162, 1.6e-162), (1e-170, 1e-160), (3e-200, 1e-110), (1e-162, -2.4e-162)])
 def test_products_that_are_too_small_for_any_number_are_held(n: int, a: float, b: float) -> None:
@@ -140,6 +153,33 @@ def test_products_that_are_too_small_for_any_number_are_held(n: int, a: float, b
     for product in (lambda s, t: s @ t, lambda s, t: np.sum(s * t)):
         assert holds(enclose(product, IntervalArray(x, x), IntervalArray(y, y)), value)
         assert holds(enclose(product, IntervalArray(x, x), y), value)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+def test_products_of_wide_boxes_that_vanish_are_held(n: int) -> None:
+    """Those of middles, of a middle and a radius, and of radii are each less than half of the smallest number."""
+    wide = 0.7 * 2.0**-537
+    x, y = (
+        IntervalArray(np.full(n, 0.5 * wide), np.full(n, 1.5 * wide)),
+        IntervalArray(np.zeros(n), np.full(n, 2 * wide)),
+    )
+    found = enclose(lambda a, b: a @ b, x, y)
+    assert Fraction(float(found.high)) >= n * Fraction(1.5 * wide) * Fraction(2 * wide)
+    found = enclose(lambda a, b: a @ b, IntervalArray(-x.high, -x.low), y)
+    assert Fraction(float(found.low)) <= -n * Fraction(1.5 * wide) * Fraction(2 * wide)
+
+
+@pytest.mark.parametrize("n", [5, 9, 17, 33, 70])
+@pytest.mark.parametrize("thick", [False, True])
+def test_radii_that_lose_the_same_way_at_each_step_are_held(n: int, thick: bool) -> None:
+    """1 + u + u + …: sums of radii are rounded, too, and in whatever order they are added up some order loses most."""
+    for place in range(0, n, 4):
+        radius = np.full(n, 0.99 * UNIT)
+        radius[place] = 1.0
+        other = IntervalArray(-np.ones(n), np.ones(n)) if thick else np.ones(n)
+        for labels in (lambda a, b: a @ b, lambda a, b: (a[None] @ b[:, None])[0, 0]):
+            found = enclose(labels, IntervalArray(-radius, radius), other)
+            assert holds(found, sum(map(Fraction, radius))) and holds(found, -sum(map(Fraction, radius)))
 
 
 def test_products_of_wide_boxes_hold_their_corners() -> None:
@@ -192,3 +232,66 @@ def test_branches_at_their_ends_take_both_sides() -> None:
             found = enclose(lambda x, c=compared: np.where(c(x), 5.0, -5.0), IntervalArray(low, high))
             values = [5.0 if compared(x) else -5.0 for x in (low, high)]
             assert found.low == min(values) and found.high == max(values), (low, high)
+
+
+def test_products_of_known_numbers_are_themselves_where_they_are_exact() -> None:
+    rng = np.random.default_rng(4)
+    short = rng.integers(-(2**26), 2**26, 200) * 2.0 ** rng.integers(-300, 300, 200)
+    x, y = [np.concatenate([short, SPECIAL, rng.permutation(SPECIAL), 1.0 + UNIT * rng.integers(0, 99, 100)])
+            for short in (short, short[::-1])]  # fmt: skip
+    products = enclose(lambda a, b: a * b, IntervalArray(x, x), IntervalArray(y, y))
+    squares = enclose(lambda a: a * a, IntervalArray(x, x))
+    for a, b, *ends in zip(x, y, products.low, products.high, squares.low, squares.high, strict=True):
+        for value, (low, high) in ((Fraction(a) * Fraction(b), ends[:2]), (Fraction(a) ** 2, ends[2:])):
+            assert (low == -np.inf or Fraction(low) <= value) and (high == np.inf or value <= Fraction(high))
+            told = value == 0 or 2.0**-890 < abs(value) < 2.0**990
+            if told and max(abs(a), abs(b)) < 2.0**990 and Fraction(float(value)) == value:
+                assert low == high
+    assert np.all(products.low[:200] == products.high[:200])
+
+
+@pytest.mark.parametrize("power", [20, 30, 40, 47, 50, 51, 52, 53, 54])
+def test_crests_and_poles_between_neighbours_are_seen(power: int) -> None:
+    """As far out as numbers are near enough for the waves between them to matter, a quotient is rounded by as much."""
+    rng = np.random.default_rng(power)
+    with mpmath.workdps(60):
+        for k in map(int, rng.integers(2**power, 2 ** (power + 1), 40)):
+            for quarters, function, value in ((1, np.sin, 1.0), (3, np.sin, -1.0), (0, np.cos, 1.0), (2, np.cos, -1.0)):
+                at = (k + mpmath.mpf(quarters) / 4) * 2 * mpmath.pi
+                found = enclose(function, beside(at))
+                assert found.low <= value <= found.high, (k, quarters)
+            with pytest.raises(EnclosureError, match="not proven to be defined"):
+                enclose(np.tan, beside((k + mpmath.mpf(1) / 2) * mpmath.pi))
+
+
+def beside(at: Any) -> IntervalArray:
+    """Return the numbers on either side of one that is none of float64."""
+    near = float(at)
+    return (
+        IntervalArray(min(near, np.nextafter(near, 0.0)), near)
+        if near > at
+        else IntervalArray(near, np.nextafter(near, np.inf))
+    )
+
+
+def test_waves_far_out_are_bounded_where_no_crest_is_near() -> None:
+    with mpmath.workdps(60):
+        for k in (2**10, 2**30, 2**41):
+            x = float((k + mpmath.mpf(1) / 8) * 2 * mpmath.pi)
+            for function in (np.sin, np.cos, np.tan):
+                found = enclose(function, IntervalArray(x, np.nextafter(x, np.inf)))
+                assert found.width < 1e-14 + 4.0 * np.spacing(x)
+
+
+ODD = [op.name for op, shape in SHAPES.items() if shape.through_zero] + ["sin", "tan"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_goes_through_zero_has_the_sign_of_its_operand(name: str) -> None:
+    assert exact(OF_ONE[name], 0.0) == 0 < exact(OF_ONE[name], 0.3)
+    op = getattr(ops, name)
+    at_zero, above = enclose(op, IntervalArray(0.0, 0.0)), enclose(op, IntervalArray(0.0, 0.4))
+    assert at_zero.low == at_zero.high == 0.0 and above.low == 0.0 < above.high
+    if name != "sqrt":
+        below = enclose(op, IntervalArray(-0.4, 0.0))
+        assert below.high == 0.0 > below.low
