@@ -6,6 +6,7 @@ import math
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -20,7 +21,7 @@ from primad.errors import EnclosureError, ShapeError
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.ir.array_types import ArrayType
-from primad.ir.law_families import ROUNDING, without
+from primad.ir.law_families import ROUNDING, SCALES, without
 from primad.ir.program import Program
 from primad.recording import tree
 from primad.recording.tracing import check_function, record, type_of
@@ -29,6 +30,9 @@ from primad.transforms.lowering import lower
 
 HIGHEST = 4
 """The highest order of a Taylor model. Chosen: derivatives of higher orders are rarely narrow enough to help."""
+
+INEXACT = (ROUNDING, SCALES)
+"""What is left out of programs, since bounds are those of exact arithmetic."""
 
 
 class IntervalArray:
@@ -149,7 +153,9 @@ def enclose(function: Callable[..., Any], *box: Any, order: int = 0, finite: boo
 class RecordedFunction:
     """A function on boxes: its program, and those of its derivatives in what varies, recorded when they are asked for.
 
-    Derivatives are those of its primitives: a rule of the user's own may say what is not so.
+    Derivatives are those of its primitives: a rule of the user's own may say what is not so. Scales by which
+    definitions keep steps from overflowing (norms, log Σ exp) are left out, since results do not depend on them.
+    Without them squares may overflow or vanish, so bounds of the program as it is written count as well.
 
     Args:
         function: the function of `box`.
@@ -169,7 +175,8 @@ class RecordedFunction:
         self.varying = [i for i, leaf in enumerate(leaves) if isinstance(leaf, IntervalArray)]
         self._batch = batch
         self._types = [_type(leaf) for leaf in leaves]
-        self._alone = _recorded(lambda *given: function(*tree.unflatten(in_tree, given)), self._types)
+        self._function = lambda *given: function(*tree.unflatten(in_tree, given))
+        self._alone = _recorded(self._function, self._types)
         self._programs: dict[int, Program] = {}
         self.undefined: Undefined | None = None
         self.overflown: Undefined | None = None
@@ -184,13 +191,24 @@ class RecordedFunction:
         kinds = {type.dtype for node in self._program(0).nodes for type in types_of(node) if type.dtype.kind == "f"}
         return next((str(dtype) for dtype in kinds if dtype != np.float64), "")
 
+    @cached_property
+    def _as_written(self) -> Program | None:
+        """The program with its scales, as it runs in float64; None where it has none."""
+        alone = _recorded(self._function, self._types, ROUNDING)
+        return None if alone.key == self._alone.key else self._of_rows(alone, ROUNDING)
+
     def bounds(self, box: Sequence[Bounds], order: int) -> list[Bounds]:
         """Return the bounds of the results on a box; NaN where a value is not proven to exist."""
         run = IntervalRun()
         found = run.outputs(self._program(0), box)
         self.undefined, self.overflown = run.undefined, run.overflown
+        if self._as_written is not None:
+            written = IntervalRun()
+            pairs = zip(found, written.outputs(self._as_written, box), strict=True)
+            found = [intersection(*pair) if pair[0].low.dtype.kind == "f" else pair[0] for pair in pairs]
+            self.undefined, self.overflown = written.undefined, written.overflown
         last = min(order, HIGHEST) if self.varying else 0
-        on_box, reached, exists = found, 0, [_is_defined(x) for x in found]
+        on_box, reached, exists = found, 0, [np.asarray(True)] * len(found)
         while reached < last and run.continuous:  # what does not jump moves as its derivative says
             exists = [known & _is_defined(x, reached) for known, x in zip(exists, on_box, strict=True)]
             reached += 1
@@ -228,17 +246,20 @@ class RecordedFunction:
     def _program(self, order: int) -> Program:
         """Return the program of the derivatives of an order in all that varies, joined to one vector."""
         if order not in self._programs:
-            function: Callable[..., Any] = self._derived(order) if order else self._alone
-            types = self._types
-            if self._batch is not None:
-                function = vmap(function, tuple([0 if i in self.varying else None for i in range(len(types))]))
-                types = [
-                    ArrayType((self._batch, *type.shape), type.dtype) if i in self.varying else type
-                    for i, type in enumerate(types)
-                ]
-            with without(ROUNDING):
-                self._programs[order] = simplify(_recorded(function, types))
+            self._programs[order] = self._of_rows(self._derived(order) if order else self._alone)
         return self._programs[order]
+
+    def _of_rows(self, function: Callable[..., Any], *left_out: str) -> Program:
+        """Return the program of a function for all boxes that are asked about at once."""
+        types = self._types
+        if self._batch is not None:
+            function = vmap(function, tuple([0 if i in self.varying else None for i in range(len(types))]))
+            types = [
+                ArrayType((self._batch, *type.shape), type.dtype) if i in self.varying else type
+                for i, type in enumerate(types)
+            ]
+        with without(*(left_out or INEXACT)):
+            return simplify(_recorded(function, types, *left_out))
 
     def _derived(self, order: int) -> Callable[..., Any]:
         def derived(*leaves: Any) -> Any:
@@ -271,8 +292,8 @@ def _where(known: Any, x: Bounds) -> Bounds:
     return Bounds(*[np.where(known, end, np.nan) for end in x])
 
 
-def _recorded(function: Callable[..., Any], types: Sequence[ArrayType]) -> Program:
-    with without(ROUNDING):
+def _recorded(function: Callable[..., Any], types: Sequence[ArrayType], *left_out: str) -> Program:
+    with without(*(left_out or INEXACT)):
         return lower(record(function, types, tree.flatten(tuple(types))[1]))
 
 

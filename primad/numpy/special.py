@@ -9,6 +9,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import is_complex
+from primad.ir.law_families import scales
 from primad.numpy.axis_arguments import keep_axes, normalize_axes
 from primad.numpy.elementwise.complex_numbers import imag, real
 from primad.numpy.elementwise.logic import isfinite
@@ -95,8 +96,10 @@ def i1(x: Any, /) -> Any:
 
 def _softmax(x: Any, *, axis: int) -> Any:
     """Shifted by the largest element, or the largest real part, on which the result does not depend."""
-    shift = convert(ops.stop_gradient(ops.reduce_max(real(x), axes=(axis,))), x.dtype)
-    e = ops.exp(x - ops.broadcast(shift, shape=x.shape, axes=(axis,)))
+    if scales():
+        shift = convert(ops.stop_gradient(ops.reduce_max(real(x), axes=(axis,))), x.dtype)
+        x = x - ops.broadcast(shift, shape=x.shape, axes=(axis,))
+    e = ops.exp(x)
     return e / ops.broadcast(ops.sum(e, axes=(axis,)), shape=x.shape, axes=(axis,))
 
 

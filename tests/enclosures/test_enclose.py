@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import primad
+from primad import numpy as pnp
 from primad.enclosures import EnclosureError, IntervalArray, Range, enclose, range_of, roots
+from primad.enclosures.enclosing import RecordedFunction
 from primad.verify.cases.drawn_cases import Seeded
 from primad.verify.random_programs import draw_program
 
@@ -156,6 +160,20 @@ def test_a_derivative_proves_no_value(name: str, order: int) -> None:
         range_of(HOLES[name], IntervalArray(-1.0, 2.0), width=0.1, order=order, most=50)
 
 
+def test_a_second_derivative_proves_no_first_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of √x² is 0 on both sides of 0, where the first one jumps: here as if a law said that it is 0 at 0, too."""
+
+    def derived(self: RecordedFunction, order: int) -> Any:
+        del self
+        slope = lambda x: pnp.reshape(x / np.sqrt(x * x), (1,))  # noqa: E731
+        return slope if order == 1 else lambda x: pnp.reshape(0.0 * x, (1,) * order)
+
+    monkeypatch.setattr(RecordedFunction, "_derived", derived)
+    for order in range(5):
+        bounds = enclose(lambda x: np.sqrt(x * x), IntervalArray(-1.0, 2.0), order=order)
+        assert bounds.low <= 0.0 and bounds.high >= 2.0, order
+
+
 OVERFLOWS: dict[str, tuple[Any, float, float, str]] = {
     "exp": (np.exp, 709.0, 710.0, "exp"),
     "hidden by what follows": (lambda x: 1.0 / np.exp(x), 709.0, 710.0, "exp"),
@@ -246,22 +264,6 @@ def test_no_more_boxes_are_looked_at_than_are_allowed() -> None:
     assert widths == sorted(widths, reverse=True) and widths[-1] < 0.7 * widths[0]
 
 
-def test_all_roots_are_found_and_proven() -> None:
-    found = roots(lambda x: np.cos(x) * (x - 1.0), IntervalArray(-9.0, 9.0))
-    expected = sorted([1.0, *(np.pi * (k + 0.5) for k in range(-3, 3))])
-    assert found.complete and len(found.proven) == len(expected)
-    for (box,), root in zip(found.proven, expected, strict=True):
-        assert box.low <= root <= box.high and box.width < 1e-8
-    crossing = roots(lambda x: [x[0] ** 2 + x[1] ** 2 - 4.0, x[0] * x[1] - 1.0], IntervalArray([-3, -3], [3, 3]))
-    assert crossing.complete and len(crossing.proven) == 4
-    double = roots(lambda x: (x - 0.3) ** 2, IntervalArray(-1.0, 1.0))
-    assert not double.complete and not double.proven
-    assert any(0.3 in box for (box,) in double.undecided)
-    assert roots(lambda x: np.exp(x) + 0.1, IntervalArray(-9.0, 9.0)).complete
-    jump = roots(step, IntervalArray(-1.0, 1.0), width=1e-3)
-    assert not jump.proven
-
-
 @pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 1.0)])
 def test_searches_refuse_boxes_without_end(ends: tuple[float, float]) -> None:
     with pytest.raises(primad.ShapeError, match="infinite"):
@@ -278,6 +280,59 @@ def test_the_middle_of_the_smallest_box_lies_within() -> None:
     for order in (0, 1, 2):
         bounds = enclose(np.sqrt, IntervalArray(x, x), order=order)
         assert np.all(bounds.low <= np.sqrt(x)) and np.all(np.sqrt(x) <= bounds.high)
+
+
+SCALED: dict[str, tuple[Any, Any]] = {
+    "norm": (np.linalg.norm, lambda x: mpmath.sqrt(sum(a * a for a in x))),
+    "norm of a column": (
+        lambda x: np.linalg.norm(pnp.reshape(x, (3, 1)), axis=0)[0], lambda x: mpmath.sqrt(sum(a * a for a in x)),
+    ),
+    "log Σ exp": (pnp.special.logsumexp, lambda x: mpmath.log(sum(map(mpmath.exp, x)))),
+    "softmax": (
+        lambda x: pnp.special.softmax(x)[0], lambda x: 1 / sum(mpmath.exp(a - x[0]) for a in x),
+    ),
+}  # fmt: skip
+"""Functions with scales against overflow, and their exact values."""
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_against_overflow_make_no_bounds_wider(name: str) -> None:
+    """Results do not depend on scales, so at corners bounds are those that the function takes there."""
+    function, exact = SCALED[name]
+    rng = np.random.default_rng(3)
+    for size in (1.0, 1e-3, 30.0):
+        low = size * (rng.uniform(0.2, 1.0, 3) * rng.choice([-1.0, 1.0], 3))
+        box = IntervalArray(low, low + 0.1 * size * rng.uniform(0.5, 1.0, 3))
+        for order in range(3):
+            found = enclose(function, box, order=order)
+            corners = [[a[i] for a, i in zip(zip(box.low, box.high, strict=True), side, strict=True)]
+                       for side in itertools.product((0, 1), repeat=3)]  # fmt: skip
+            values = [exact(list(map(mpmath.mpf, at))) for at in corners]
+            for value in values:
+                assert mpmath.mpf(float(found.low)) <= value <= mpmath.mpf(float(found.high))
+            if name != "softmax":
+                taken = float(max(values) - min(values))
+                assert found.width <= taken * (1 + 1e-10) + 1e-13 * size
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_norms_of_what_is_tiny_or_huge_have_close_bounds(scale: float) -> None:
+    x = scale * np.array([1.0, 2.0, -2.0])
+    for order in range(3):
+        found = enclose(np.linalg.norm, IntervalArray(x, x), order=order, finite=True)
+        assert found.low <= 3.0 * scale * (1 + 1e-15) and found.high >= 3.0 * scale * (1 - 1e-15)
+        assert found.width < 1e-13 * scale
+    shifted = enclose(pnp.special.logsumexp, IntervalArray([1000.0, 1000.0], 1000.0), finite=True)
+    assert shifted.low <= 1000.0 + np.log(2.0) <= shifted.high and shifted.width < 1e-9
+
+
+def test_a_slope_of_a_norm_is_bounded_by_one() -> None:
+    """Its scale, which jumps from element to element, is not in the way of Taylor's theorem."""
+    box = IntervalArray([0.5, -1.0], [0.6, -0.9])
+    slopes = enclose(primad.grad(np.linalg.norm), box, order=2)
+    exact = np.array([[x / np.hypot(x, y) for x in (0.5, 0.6) for y in (-1.0, -0.9)]])
+    assert slopes.low[0] <= exact.min() and exact.max() <= slopes.high[0]
+    assert slopes.width[0] < 1.3 * (exact.max() - exact.min())
 
 
 MULTIPLES: dict[str, Any] = {

@@ -10,6 +10,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import is_float, real_dtype
+from primad.ir.law_families import scales
 from primad.ir.node import Node, Trace
 from primad.numpy.axis_arguments import keep_axes, normalize_axes, normalize_axis, reduced_axes
 from primad.numpy.elementwise.complex_numbers import real, squares
@@ -86,6 +87,8 @@ def _norm(x: Any, *, axes: Axes) -> Any:
     """
     if _count(x, axes) == 0:
         return ops.sum(x, axes=axes)
+    if not scales():
+        return safe_sqrt(ops.sum(x * x, axes=axes))
     scale = ops.stop_gradient(ops.reduce_max(ops.abs(x), axes=axes))
     scale = ops.select((scale > 0) & (scale < math.inf), scale, full(1.0, scale))
     y = x / _over(x, scale, axes)
@@ -100,6 +103,8 @@ def _scaled_norm(x: Any, axes: Axes) -> Any:
 
 def _log_sum_exp(x: Any, *, axes: Axes) -> Any:
     """Max + log Σ exp(x − max), of complex numbers with the largest real part; one that is not finite is 0 instead."""
+    if not scales():
+        return ops.log(ops.sum(ops.exp(x), axes=axes))
     peak = ops.stop_gradient(ops.reduce_max(real(x), axes=axes))
     peak = ops.select(ops.abs(peak) < math.inf, peak, peak.__class__(peak.node.trace.literal(0, peak.type)))
     peak = convert(peak, x.dtype)
