@@ -20,7 +20,7 @@ from primad.ir.program import Program
 from primad.ir.signature import Signature
 from primad.native.complex_numbers import transforms
 from primad.native.cpython import entry_point
-from primad.native.emit.op_table import length_of, reason, short_length
+from primad.native.emit.op_table import length_of, reason, runs_apart, short_length
 from primad.native.lapack.unrolled_matrices import few_minors, is_small
 from primad.native.llvm import compiler as native
 from primad.native.llvm.compile_limits import BUDGET
@@ -335,7 +335,7 @@ LIMITS = {
     ),
     "instructions of loops that run apart": Limit(
         lambda: AT_ONCE * length_of(MEMBER.program),
-        lambda: not reason(STACK),
+        lambda: runs_apart(form_of(STACK)),
         True,
         "native.emit.op_table.BUDGET.instructions",
     ),

@@ -163,7 +163,7 @@ def reason(node: Node) -> str:
 def _unfit(node: Node) -> str:
     """Return why a loop or a call cannot be a part of a native function; '' where it can."""
     form = form_of(node)
-    if form.separate:
+    if runs_apart(form):
         return _unfit_stack(node.op.name, form)
     rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
     if form.length * rows > BUDGET.stacks:
@@ -194,11 +194,15 @@ def one_loop_of(of: ClosedProgram, wanted: tuple[bool, ...]) -> tuple[Member, in
     return member, length
 
 
+def runs_apart(form: LoopForm) -> bool:
+    """Say whether a loop is a stack of loops that are taken a few at a time; other stacks take their steps together."""
+    return form.separate and one_loop_of(form.of, (True,) * form.carry) is not None
+
+
 def _unfit_stack(name: str, form: LoopForm) -> str:
     """Return why a stack of loops cannot be a part of a native function; '' where it can."""
     found = one_loop_of(form.of, (True,) * form.carry)
-    if found is None:
-        return f"the loops of {name} do not run apart from each other in registers"
+    assert found is not None
     member, length = found
     if length * form.length > BUDGET.uninterrupted:
         return f"{name} may take too many steps between two moments at which Python sees an interrupt"
@@ -320,7 +324,7 @@ def short_length(program: Program) -> int | None:
 def kept_out_by(program: Program) -> str:
     """Say which op keeps a program of small arrays, or a step of a loop, out of registers, and why; '' if none does."""
     loops = [form_of(node) for node in program.nodes if has_body(node)]
-    for part in (program, *[step_program(form.of) for form in loops if not form.separate]):
+    for part in (program, *[step_program(form.of) for form in loops if not runs_apart(form)]):
         found = [(node.op.name, kept_out(node)) for node in part.nodes if not has_body(node)]
         named = [f"{name} keeps its values out of registers: {why}" for name, why in found if why]
         if named and has_small_arrays(part):

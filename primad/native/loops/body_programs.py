@@ -35,11 +35,13 @@ class NativeBody(Struct, frozen=True):
         name: of its function, unless its elements are written out one by one, in registers, as those of one member of
             a stack of loops are.
         text: of that function.
+        apart: whether it is the step of a stack of loops, of which each ends when it is done.
     """
 
     program: Program
     name: str = ""
     text: ProgramText | None = None
+    apart: bool = False
 
     def own_types(self, node: Node) -> list[ArrayType]:
         """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result.
@@ -48,7 +50,7 @@ class NativeBody(Struct, frozen=True):
         """
         form = form_of(node)
         operands = [x.type for x in node.inputs[form.lead :]]
-        if form.separate:
+        if self.apart:
             return operands
         carried = self.program.in_types[: form.carry]
         rows = self.program.out_types[form.carry + form.ends :]

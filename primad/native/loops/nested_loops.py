@@ -70,7 +70,7 @@ class _Loop:
     def write(self) -> None:
         """Write all of it."""
         code, form = self.code, self.form
-        if form.separate:
+        if self.body.apart:
             self._few_at_a_time()
             return
         operands = self._operands()

@@ -11,7 +11,7 @@ from typing import Any
 from primad.ir.node import Leaf, Node
 from primad.ir.program import ClosedProgram, Program
 from primad.native.emit.emit_context import FAILURE_BYTES
-from primad.native.emit.op_table import failing_in, reason, short_length, stays_in_registers
+from primad.native.emit.op_table import failing_in, reason, runs_apart, short_length, stays_in_registers
 from primad.native.emit.pointwise import is_function
 from primad.native.llvm.builder import Builder
 from primad.native.llvm.compile_limits import BUDGET
@@ -76,12 +76,12 @@ def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
     """
     found: dict[ClosedProgram, NativeBody] = {}
     forms = [form_of(node) for node in program.nodes if is_loop(node)]
-    looped, stacks = {form.of for form in forms}, {form.of for form in forms if form.separate}
+    looped, stacks = {form.of for form in forms}, {form.of for form in forms if runs_apart(form)}
     for i, of in enumerate(bodies_in(program)):
         body = step_program(of)
         short = short_length(body) is not None if of in looped else stays_in_registers(body)
         if of in stacks or short:
-            found[of] = NativeBody(body)
+            found[of] = NativeBody(body, apart=of in stacks)
             continue
         text = text_of(body)
         if text is None:

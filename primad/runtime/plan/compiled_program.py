@@ -15,7 +15,7 @@ from primad.ir.signature import Signature
 from primad.native.complex_numbers.realify import in_parts
 from primad.native.cpython.entry_point import builtin, is_plain, write_cpython_entry
 from primad.native.cpython.object_layout import data_address
-from primad.native.emit.op_table import short_length
+from primad.native.emit.op_table import runs_apart, short_length
 from primad.native.emit.pointwise import work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiled, compiler
@@ -156,7 +156,7 @@ def loops_in_words(program: Program) -> list[str]:
         if is_loop(node):
             form = form_of(node)
             most = "at most " if form.lead else ""
-            member = member_of(form.of, (True,) * form.carry) if form.separate else None
+            member = member_of(form.of, (True,) * form.carry) if runs_apart(form) else None
             short = short_length(step_program(form.of)) is not None
             how = "its carried values in registers" if short else "which calls its step"
             how = how if member is None else few_of(member)
@@ -216,7 +216,7 @@ def work_of(nodes: Iterable[Node]) -> int | None:
             if called is None:
                 return None
             work += called
-        if form is not None and form.separate:  # its members stay in registers
+        if form is not None and runs_apart(form):  # its members stay in registers
             work += cost.flops
             size += node.type.nbytes
         else:

@@ -148,6 +148,30 @@ def test_a_step_of_a_stack_may_leave_a_value_as_it_is_and_choices_go(monkeypatch
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_stacks_of_large_loops_take_their_steps_together_in_native_code(ended: bool) -> None:
+    """Members are too large for registers; loops that have ended, or never begin, keep their values."""
+    counts, x = np.array([0, 3, 1, 0, 6]) * (not ended), np.random.default_rng(1).normal(size=(5, 40))
+    mixed = np.random.default_rng(2).normal(size=(40, 40)) / 8
+
+    def f(count: Any, x: Any) -> Any:
+        step = lambda s: (s[0] + 1, np.tanh(mixed @ s[1]) / (1.0 + s[0] - count), np.sum(s[1]))  # noqa: E731
+        return primad.while_loop(lambda s: s[0] < count, step, (0, x, 0.0))
+
+    def looped(x: Any) -> Any:
+        def step(c: Any, k: Any) -> Any:
+            _, y, total = primad.vmap(f)(counts + k * (counts > 0), c)
+            return y + 0.1, total
+
+        return primad.scan(step, x, np.arange(3))
+
+    tangent = lambda x: primad.jvp(looped, (x,), (np.cos(x),))  # noqa: E731
+    same = primad.jit(tangent, backend="reference")(x)
+    for got, want in zip(tree.leaves(primad.jit(tangent)(x)), tree.leaves(same), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    assert "plan: one native function" in str(primad.explain(looped, x))
+
+
 @pytest.mark.parametrize("limit", [None, 10**9])
 def test_a_long_stack_of_loops_sees_signals(limit: int | None) -> None:
     """Without that it would take long; what a handler raises is what the caller gets, and the next call goes well."""
