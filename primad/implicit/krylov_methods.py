@@ -29,6 +29,22 @@ ENOUGH = 0.8
 Function = Callable[[Any], Any]
 
 
+class LinearResidual:
+    """x -> A x - b, as functions of the user's have it.
+
+    Args:
+        times: x -> A x, of rows of real numbers.
+        right: b, a row.
+        unknowns: what a row is to the user.
+    """
+
+    def __init__(self, times: Function, right: Any, unknowns: Unknowns) -> None:
+        self.times, self.right, self._unknowns = times, right, unknowns
+
+    def __call__(self, x: Any) -> Any:
+        return self._unknowns(self.times(self._unknowns.row(x)) - self.right)
+
+
 class _System:
     """A linear system as rows of real numbers: what a residual that is linear in x says of A and b.
 
@@ -39,15 +55,15 @@ class _System:
     """
 
     def __init__(self, residual: Function, x0: Any, M: Function | None, name: str) -> None:
-        self._residual, self._near = residual, M
+        self._near = M
         self.unknowns = unknowns = Unknowns(x0, name)
         self.start = unknowns.row(x0)
-        self.at_zero = unknowns.row(residual(unknowns(np.zeros(self.start.shape, unknowns.dtype))))
-        self.right = -self.at_zero
-
-    def times(self, x: Any) -> Any:
-        """Return A x."""
-        return self.unknowns.row(self._residual(self.unknowns(x))) - self.at_zero
+        if isinstance(residual, LinearResidual):
+            self.times, self.right = residual.times, residual.right
+            return
+        at_zero = unknowns.row(residual(unknowns(np.zeros(self.start.shape, unknowns.dtype))))
+        self.times = lambda x: unknowns.row(residual(unknowns(x))) - at_zero
+        self.right = -at_zero
 
     def near(self, x: Any) -> Any:
         """Return about what A⁻¹ x is."""

@@ -12,6 +12,7 @@ from primad.errors import MatrixError
 from primad.functional.control.while_loops import while_loop
 from primad.functional.derived_calls import Call
 from primad.implicit.equations import Array, ImplicitEquation
+from primad.implicit.krylov_methods import LinearResidual
 from primad.implicit.solution_search import ROUNDED
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
@@ -126,7 +127,7 @@ def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed
 
     def solution(right: Any) -> Any:
         assert of.solver is not None
-        found = of.solver(lambda x: unknowns(times(unknowns.row(x)) - right), unknowns(zeros))
+        found = of.solver(LinearResidual(times, right, unknowns), unknowns(zeros))
         return unknowns.row(getattr(found, "x", getattr(found, "root", getattr(found, "params", found))))
 
     least = max(of.tolerance, ROUNDED * float(np.finfo(b.dtype).eps)) * pnp.max(abs(b))

@@ -21,7 +21,6 @@ from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ir.law_families import LEFT_OUT, SOLVERS
 from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive
-from primad.ops.record.rules import tangent_sum
 from primad.transforms import batching
 from primad.transforms.lowering import inline
 
@@ -112,6 +111,12 @@ def _solved(b: Array, x: Array, *given: Array, of: ImplicitEquation, transposed:
     return of.factors(x, given).solve(b, transposed) if b.any() or not batched else np.zeros_like(b)
 
 
+def _with_all_axes(b: Any, batches: Batches) -> Any:
+    """Return a right side that is repeated along the axes of all vmaps."""
+    made = tuple([axis for axis, (flags, _) in enumerate(reversed(batches)) if not flags[0]])
+    return ops.broadcast(b, axes=made, shape=(*_sizes(batches), *b.shape[-1:])) if made else b
+
+
 def _push_linear(
     op: Primitive,
     tangents: Sequence[Any],
@@ -126,19 +131,21 @@ def _push_linear(
     count = len(of.of.operand_types)
     first, others = tangents[0], tangents[1 : 1 + count]
     active = tuple([not isinstance(t, Zero) for t in others])
-    terms = []
-    if not isinstance(first, Zero):
-        terms.append(_apply(op, [first, *inputs], batches, of=of, transposed=transposed))
-    if any(active):
-        program = of.change_along(active, transposed)
-        for flags, size in batches:
-            mapped = flags[1 : 1 + count]
-            own = [on for on, moves in zip(mapped, active, strict=True) if moves]
-            program = batching.vmap(program, [*mapped, True, *own], size)
-        (change,) = inline(program, [*inputs[:count], out, *[t for t in others if not isinstance(t, Zero)]])
-        rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
-        terms.append(-_apply(op, [change, *inputs], rows, of=of, transposed=transposed))
-    return tangent_sum(terms) if terms else Zero(out.type)
+    if not any(active):
+        return (
+            Zero(out.type)
+            if isinstance(first, Zero)
+            else _apply(op, [first, *inputs], batches, of=of, transposed=transposed)
+        )
+    program = of.change_along(active, transposed)
+    for flags, size in batches:
+        mapped = flags[1 : 1 + count]
+        own = [on for on, moves in zip(mapped, active, strict=True) if moves]
+        program = batching.vmap(program, [*mapped, True, *own], size)
+    (change,) = inline(program, [*inputs[:count], out, *[t for t in others if not isinstance(t, Zero)]])
+    right = -change if isinstance(first, Zero) else _with_all_axes(first, batches) - change
+    rows = tuple([((True, *flags[1:]), size) for flags, size in batches])
+    return _apply(op, [right, *inputs], rows, of=of, transposed=transposed)
 
 
 def _pull_linear(
