@@ -24,7 +24,7 @@ from primad.ops.record.primitive import project
 from primad.programs.spectra.roles import Role, repeats_along, role_of
 from primad.programs.spectra.spectral_ops import spectral_sum
 from primad.programs.spectra.turned_values import Pair, Turned, along, permuted
-from primad.programs.spectra.value_functions import Factor, Spectrum, choice, part_of
+from primad.programs.spectra.value_functions import Factor, Spectrum, choice, long_axes, part_of
 from primad.recording.traced_array import TracedArray, lift
 from primad.transforms.lowering import active_nodes, apply_program_op, expand, rewritten
 
@@ -305,12 +305,14 @@ class _Reader:
     def _trace_of(self, factors: Sequence[Node], mapping: dict[Node, Node]) -> Any:
         """Return the sum over all eigenvalues of a product of functions of them, where it is one."""
         for spectrum in self._spectra.values():
-            if spectrum.behind.isdisjoint(factors):
+            lead = factors[0].type.shape[:-1]  # the values may lie along another axis, and have further ones
+            if spectrum.behind.isdisjoint(factors) or long_axes(lead) != long_axes(spectrum.values.shape[:-1]):
                 continue
             part = part_of(factors, spectrum.behind)
             found = spectrum.product([Factor(x, part) for x in factors], part, mapping)
             if found is not None:
                 a = spectrum.matrix(mapping)
                 options: dict[str, Any] = {"lower": spectrum.lower, "dtype": str(a.dtype), "repeated": 0}
-                return apply_program_op(spectral_sum, found[0], [a, *found[1]], **options)
+                total = apply_program_op(spectral_sum, found[0], [a, *found[1]], **options)
+                return ops.reshape(total, shape=lead)
         return None

@@ -182,7 +182,7 @@ class _Leaves:
         if repeats_along(node, last):
             return self._constant(node, part)
         role = role_of(node)
-        same = role is Role.REGROUPS and _long(node.type.shape) == _long(node.inputs[0].type.shape)
+        same = role is Role.REGROUPS and long_axes(node.type.shape) == long_axes(node.inputs[0].type.shape)
         same |= role is Role.REPEATS and all(i < len(self._stack) for i in dict(node.params)["axes"])
         chosen = part is not None and choice(node, last) == part
         if same or chosen:
@@ -202,9 +202,10 @@ class _Leaves:
         if node.op is LITERAL:
             return self._note(node)
         if repeats_along(node, node.type.ndim - 1):
-            return self._take(node, self._for_each_matrix(node))
-        own = self._values.shape[self._values.ndim - node.type.ndim :]
-        if part is not None or _long(node.type.shape) != _long(own):
+            number = self._for_each_matrix(node)
+            return number is not None and self._take(node, number)
+        own = self._values.shape[max(0, self._values.ndim - node.type.ndim) :]
+        if part is not None or long_axes(node.type.shape) != long_axes(own):
             return False
         x = ops.reshape(TracedArray(self._mapping.get(node, node)), shape=own)
         new = tuple(range(self._values.ndim - len(own)))
@@ -214,10 +215,20 @@ class _Leaves:
         return node.op is project and node.inputs[0] is self._source and dict(node.params)["index"] == 0
 
     def _for_each_matrix(self, node: Node) -> Any:
+        """Return what is repeated for all values of a matrix, a number for each; None if it is none.
+
+        Where functions have more axes than the values, as rows of a matrix have, those in front have one element.
+        """
+        more = node.type.ndim - self._values.ndim
+        surplus, front = max(0, more), max(0, -more)
+        lengths, stack = node.type.shape[:-1], self._values.shape[:-1]
+        if any(n != 1 for n in lengths[:surplus]) or lengths[surplus:] != stack[front:]:
+            return None
+        repeated = [i for i in dict(node.params)["axes"] if surplus <= i < len(lengths)]
         x = TracedArray(self._mapping.get(node.inputs[0], node.inputs[0]))
-        front = self._values.ndim - node.type.ndim
-        axes = [front + i for i in dict(node.params)["axes"] if i < node.type.ndim - 1]
-        return ops.broadcast(x, shape=self._values.shape[:-1], axes=(*range(front), *axes))
+        once = tuple([n for i, n in enumerate(lengths) if i >= surplus and i not in repeated])
+        axes = (*range(front), *[front + i - surplus for i in repeated])
+        return ops.broadcast(ops.reshape(x, shape=once), shape=stack, axes=axes)
 
     def _take(self, node: Node, operand: Any) -> bool:
         """Note an operand; of a complex one its parts, since functions need not be analytic in it."""
@@ -247,6 +258,6 @@ class _Leaves:
         return known
 
 
-def _long(shape: Sequence[int]) -> tuple[int, ...]:
+def long_axes(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the lengths of the axes that have more than one element."""
     return tuple([n for n in shape if n != 1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -461,6 +463,31 @@ def test_every_form_has_its_derivative_where_values_differ(name):
     value, change = pushed(a)
     assert np.allclose(value, f(a), atol=1e-12)
     assert np.allclose(change, slope_by_differences(f, a, e), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("stack", [(), (1,), (2,), (3,)], ids=str)
+def test_values_have_further_axes(stack):
+    """They are rows, columns or parts of larger arrays, beside numbers of the matrices that are repeated for them."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(*stack, 3, 3)) / 4 + np.diag([0.0, 1.0, 2.5])
+    a = a + a.swapaxes(-1, -2)
+    e = hermitian(rng, 3, False) * np.ones((*stack, 1, 1)) / 4
+
+    for more in range(3):
+        for places in combinations(range(len(stack) + 1 + more), more):
+
+            def f(a, places=places):
+                w = np.expand_dims(np.linalg.eigh(a)[0], places)
+                once = np.expand_dims(a[..., :1, 0], places)
+                total = np.broadcast_to(np.sum(a * a), w.shape)
+                number, spread = np.broadcast_to(once, w.shape), np.broadcast_to(w, (2, *w.shape))
+                return np.sum(np.exp(w * number) + np.sin(w + total) * number) + np.sum(w * np.cos(spread * total))
+
+            def slope(a, f=f):
+                return np.sum(primad.grad(f)(a) * e)
+
+            assert np.allclose(slope(a), slope_by_differences(f, a, e), rtol=1e-7, atol=1e-8), places
+            assert np.allclose(np.sum(primad.grad(slope)(a) * e), slope_by_differences(slope, a, e), rtol=1e-6), places
 
 
 def test_a_number_that_is_used_twice_is_taken_once():
