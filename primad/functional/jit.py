@@ -281,7 +281,7 @@ class _Compilation(Struct, eq=False):
             if static is None:
                 return self.function(*args, **kwargs, **named)
             free = of_others(self.function, args, fixed, named)
-            return called(free, dynamic, kwargs, leaves, in_tree, (id(self.function), places, static))
+            return called(free, leaves, in_tree, (id(self.function), places, static))
         try:
             types = tuple([type_of(leaf) for leaf in leaves])
         except TracingError as error:

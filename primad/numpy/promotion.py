@@ -15,6 +15,7 @@ from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT, Node, Params, named
+from primad.numpy.inplace.seen import as_numpys
 from primad.recording.foreign import plain
 from primad.recording.object_arrays import OBJECTS, holds_traced, stacked
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
@@ -77,6 +78,8 @@ def implements(
     def decorate(function: F) -> F:
         if ufunc and isinstance(originals[0], Deferred):
             function = _in_loop(originals[0], function)
+        if not ufunc:
+            function = cast(F, as_numpys(originals[0], function))
         table = UFUNCS if ufunc else FUNCTIONS
         for original in originals:
             table[original] = function

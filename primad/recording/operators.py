@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,36 @@ def _power(self: Any, exponent: Any) -> Any:
     return _power_of(self, exponent)
 
 
+def _alone() -> int:
+    """Return how many references to an array an operator in place counts where one variable alone holds it."""
+    counts = []
+
+    class Probe:
+        def __iadd__(self, other: Any) -> Any:
+            counts.append(sys.getrefcount(self))
+            return self
+
+    probe = Probe()
+    probe += 1
+    return counts[0]
+
+
+_ALONE = _alone()
+
+
+def _in_place(ufunc: np.ufunc, forward: Any = None) -> Any:
+    """Return an operator in place: where something else holds the array too, or a view of it, that sees the result."""
+    forward = forward or _operator(ufunc)
+
+    def apply(self: Any, other: Any) -> Any:
+        alone = sys.getrefcount(self) <= _ALONE
+        found = forward(self, other)
+        many = type(found) is type(self) and self.node.type.shape  # one number is replaced, as Python's is
+        return METHODS["in place"](self, found, ufunc.__name__, alone) if many else found
+
+    return apply
+
+
 class ArrayOperators:
     """What Python's operators record."""
 
@@ -97,6 +128,12 @@ class ArrayOperators:
 
     __lshift__, __rlshift__ = _operator(np.left_shift), _operator(np.left_shift, True)
     __rshift__, __rrshift__ = _operator(np.right_shift), _operator(np.right_shift, True)
+
+    __iadd__, __isub__, __imul__ = _in_place(np.add), _in_place(np.subtract), _in_place(np.multiply)
+    __itruediv__, __ifloordiv__ = _in_place(np.true_divide), _in_place(np.floor_divide)
+    __imod__, __ipow__, __imatmul__ = _in_place(np.remainder), _in_place(np.power, _power), _in_place(np.matmul)
+    __iand__, __ior__, __ixor__ = _in_place(np.bitwise_and), _in_place(np.bitwise_or), _in_place(np.bitwise_xor)
+    __ilshift__, __irshift__ = _in_place(np.left_shift), _in_place(np.right_shift)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

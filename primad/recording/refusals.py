@@ -137,7 +137,7 @@ def written_to() -> TracingError:
         return TracingError(f"{now.text} writes into a traced array", why, way_out(now), where=where)
     return TracingError(
         "a traced array was written to in place (x[i] = …)",
-        why="Recorded values are immutable; copies of them are not.",
+        why="Arguments, complex results, single numbers and another function's values are immutable; copies are not.",
         fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
     )
 

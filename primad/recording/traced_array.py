@@ -31,7 +31,7 @@ from primad.recording.protocols import (
     call_ufunc,
     called,
 )
-from primad.recording.refusals import Refusal, lost, unknown, written_to
+from primad.recording.refusals import Refusal, lost, unknown
 from primad.recording.user_expressions import CodePlace, is_solver, place_of
 
 
@@ -39,13 +39,14 @@ from primad.recording.user_expressions import CodePlace, is_solver, place_of
 class TracedArray(ArrayOperators):
     """An array that a function is being recorded on: it has a type, and computes nothing.
 
-    The arrays of `primad.numpy.inplace.writable` derive from it: what they hold now, `settled` says.
+    The arrays of `primad.numpy.inplace.writable` derive from it: what they hold now, `settled` says. What is written to
+    becomes one (`primad.numpy.inplace.results`); so there is room for its memory, and for what it is a view of.
 
     Attributes:
         node: the node of the program that it stands for.
     """
 
-    __slots__ = ("node",)
+    __slots__ = ("__weakref__", "_of", "_seen", "_view", "memory", "node")
     __array_priority__ = 1000
     __leaf__ = True
 
@@ -267,13 +268,13 @@ class TracedArray(ArrayOperators):
         return refusal.error()
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise written_to()
+        METHODS["__setitem__"](self, index, value)
 
     def __copy__(self) -> TracedArray:
-        return self  # recorded values are immutable
+        return TracedArray(self.node)
 
     def __deepcopy__(self, memo: Any) -> TracedArray:
-        return self
+        return TracedArray(self.node)
 
     def __reduce__(self) -> NoReturn:
         raise TracingError(

@@ -45,8 +45,6 @@ class _Known(Struct):
 
 def called(
     function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
     leaves: Sequence[Any],
     in_tree: Any,
     key: Hashable,
@@ -55,10 +53,8 @@ def called(
 
     Args:
         function: what was jitted, of the arguments that are not static.
-        args: its positional arguments.
-        kwargs: those with names.
-        leaves: the same, flattened.
-        in_tree: the structure of the pair of both.
+        leaves: its arguments, flattened.
+        in_tree: the structure of the pair of those by place and those by name.
         key: what tells the function, with its static arguments, from others while it exists.
     """
     trace = max((leaf.node.trace for leaf in leaves if type(leaf) is TracedArray), key=lambda trace: trace.age)
@@ -69,6 +65,8 @@ def called(
             operands = traced_operands([*leaves, *of.program.sources])
             return tree.unflatten(of.program.out_tree, as_tuple(call(*operands, of=of)))
     before = trace.size
+    own = [TracedArray(leaf.node) if type(leaf) is TracedArray else leaf for leaf in leaves]  # to write to, as calls do
+    args, kwargs = tree.unflatten(in_tree, own)
     result = function(*args, **kwargs)
     known.times += 1
     known.nodes += trace.size - before

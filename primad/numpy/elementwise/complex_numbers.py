@@ -12,6 +12,7 @@ from primad import ops
 from primad.errors import TracingError
 from primad.ir.array_types import is_complex
 from primad.numpy.elementwise.ufuncs import arctan2
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import convert, implements, loop_dtype, refuse_out
 from primad.recording.protocols import METHODS
 
@@ -36,7 +37,7 @@ def imag(val: Any) -> Any:
 def conjugate(x: Any, /, out: Any = None) -> Any:
     """np.conjugate: x − iy for x + iy; a real array itself."""
     refuse_out("conjugate", out)
-    return conjugated(convert(x, loop_dtype(np.conjugate, x)))
+    return fresh(conjugated(convert(x, loop_dtype(np.conjugate, x))))
 
 
 conj = conjugate

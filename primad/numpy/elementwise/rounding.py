@@ -12,6 +12,7 @@ from primad.errors import TracingError
 from primad.ir.array_types import is_complex, is_float
 from primad.numpy.elementwise.logic import isnan
 from primad.numpy.elementwise.ufuncs import absolute, ceil, difference, maximum, minimum, where
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import as_float, as_ufunc, convert, harmonize, implements, loop_dtype, refuse_out
 from primad.ops.record.kinds import composite
 from primad.ops.record.primitive import Primitive, full
@@ -54,7 +55,7 @@ def trunc(x: Any, /, out: Any = None) -> Any:
     """np.trunc: the integer next to x towards 0."""
     refuse_out("trunc", out)
     x = convert(x, loop_dtype(np.trunc, x))
-    return ops.select(x < 0, ceil(x), ops.floor(x)) if is_float(x.dtype) else x
+    return ops.select(x < 0, ceil(x), ops.floor(x)) if is_float(x.dtype) else fresh(x)
 
 
 @implements(np.fix)

@@ -13,6 +13,7 @@ from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import ArrayType, is_complex, is_float
 from primad.ir.node import LITERAL, literal_value
 from primad.numpy.elementwise.complex_order import larger, smaller
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import (
     any_traced,
     as_float,
@@ -263,7 +264,7 @@ def float_power(x: Any, y: Any, /, out: Any = None) -> Any:
 def positive(x: Any, /, out: Any = None) -> Any:
     """np.positive: x."""
     refuse_out("positive", out)
-    return convert(x, loop_dtype(np.positive, x))
+    return fresh(convert(x, loop_dtype(np.positive, x)))
 
 
 # -- functions by definition -------------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
 def ceil(x: Any, /, out: Any = None) -> Any:
     """np.ceil: the smallest integer not below x."""
     refuse_out("ceil", out)
-    return -ops.floor(-x) if is_float(x.dtype) else convert(x, loop_dtype(np.ceil, x))
+    return -ops.floor(-x) if is_float(x.dtype) else fresh(convert(x, loop_dtype(np.ceil, x)))
 
 
 @implements(np.heaviside, ufunc=True)
@@ -391,7 +392,8 @@ def _astype(x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok
             f"astype: casting from {x.dtype} to {np.dtype(dtype)} is not {casting}",
             fix="leave casting out for a conversion in any case.",
         )
-    return convert(x, dtype)
+    found = convert(x, dtype)
+    return fresh(found) if copy else found
 
 
 METHODS["astype"] = _astype

@@ -18,6 +18,7 @@ from primad import ops
 from primad.errors import TracingError
 from primad.ir.node import Trace
 from primad.numpy.inplace.joined_pieces import assembled, flat, part, picked
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import as_traced, expand
 from primad.numpy.shapes.index_updates import set_at
 from primad.numpy.shapes.indexing import getitem
@@ -91,7 +92,7 @@ class ArrayMemory(_Memory):
             self._refill(piece)
 
     def _refill(self, *pieces: TracedArray) -> None:
-        self.places, self.pieces, self.starts = None, [*pieces], [0 for _ in pieces]
+        self.places, self.pieces, self.starts = None, [fresh(piece) for piece in pieces], [0 for _ in pieces]
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class ArrayMemory(_Memory):
     def _added(self, piece: TracedArray) -> Numbers:
         """Append a piece and return the places of its elements."""
         start = self.starts[-1] + self.pieces[-1].size if self.pieces else 0
-        self.pieces.append(piece)
+        self.pieces.append(fresh(piece))  # what was written may be written to itself
         self.starts.append(start)
         return np.arange(start, start + piece.size).reshape(piece.shape)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -21,14 +21,47 @@ from primad.numpy.inplace.buffer_contents import (
     known,
     with_dots,
 )
-from primad.numpy.inplace.flat import Flat
 from primad.numpy.promotion import any_traced, convert, joined
 from primad.numpy.shapes.index_updates import set_at
-from primad.recording.foreign import refuse_among
+from primad.recording.foreign import plain, refuse_among
+from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray, lift, settled
 from primad.recording.tracing import RECORDING
 
 _COPY = "y = primad.numpy.copy(y) may be written to."
+
+
+class Flat:
+    """All elements of a traced array in a row: what `x.flat` is.
+
+    Args:
+        array: the array.
+    """
+
+    def __init__(self, array: TracedArray) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._array[place] for place in np.ndindex(self._array.shape))
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._array.reshape(-1)[index]
+        return found.copy() if hasattr(found, "mark") else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not hasattr(self._array, "mark"):
+            self._array[index] = value  # which says what to write instead
+        value = settled(value)
+        value = joined(value) if any_traced([value]) else plain(value)
+        numbers = np.arange(value.size).reshape(value.shape)
+
+        def write(marks: np.ndarray[Any, Any]) -> None:
+            marks.flat[index] = numbers
+
+        self._array.mark(write, value)
 
 
 class ArrayView(TracedArray):
@@ -39,7 +72,7 @@ class ArrayView(TracedArray):
         view: NumPy's view of the memory's plain numbers: which elements these are.
     """
 
-    __slots__ = ("_view", "memory")
+    __slots__ = ()
 
     def __init__(self, memory: ArrayMemory | ChosenMemory | PartMemory, view: Numbers) -> None:
         self.memory = memory
@@ -296,12 +329,7 @@ class ArrayView(TracedArray):
 
     def check_cast(self, name: str, dtype: Any, casting: Any = "same_kind") -> None:
         """Raise unless values of a dtype may be written."""
-        if not np.can_cast(dtype, self.dtype, casting):
-            raise TracingError(
-                f"Cannot cast {name!r} output from {dtype!r} to {self.dtype!r} with casting rule {casting!r}",
-                why="An array keeps its dtype when it is written to.",
-                fix="make it an array of floats: np.zeros(3), np.array([1.0, 2.0]), y.astype(float).",
-            )
+        check_cast(name, dtype, self.dtype, casting)
 
     def mark(self, write: Callable[[Numbers], Any], value: Any) -> None:
         """Write the values whose numbers `write` puts into an array of this shape."""
@@ -315,3 +343,16 @@ def _read_only(view: Numbers) -> Numbers:
     shown = view.view()
     shown.flags.writeable = False
     return shown
+
+
+def check_cast(name: str, dtype: Any, own: Any, casting: Any = "same_kind") -> None:
+    """Raise unless values of a dtype may be written into an array of a dtype."""
+    if not np.can_cast(dtype, own, casting):
+        raise TracingError(
+            f"Cannot cast {name!r} output from {dtype!r} to {own!r} with casting rule {casting!r}",
+            why="An array keeps its dtype when it is written to.",
+            fix="make it an array of floats: np.zeros(3), np.array([1.0, 2.0]), y.astype(float).",
+        )
+
+
+METHODS["flat"] = Flat

@@ -13,20 +13,13 @@ import numpy as np
 
 from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.inplace.buffer_contents import Numbers, known
+from primad.numpy.inplace.seen import VIEWS
 from primad.numpy.inplace.views import ArrayView
 from primad.numpy.promotion import any_traced, as_traced, convert, joined
 from primad.numpy.shapes.index_updates import add_at, set_at
 from primad.recording.foreign import plain
 from primad.recording.traced_array import TracedArray, settled
 
-_VIEWS = frozenset((
-    np.array_split, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays, np.broadcast_to, np.diag,
-    np.diagonal, np.dsplit, np.einsum, np.expand_dims, np.flip, np.fliplr, np.flipud, np.hsplit,
-    np.lib.stride_tricks.sliding_window_view, np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose,
-    np.moveaxis, np.ravel, np.reshape, np.rollaxis, np.rot90, np.split, np.squeeze,
-    np.swapaxes, np.transpose, np.unstack, np.vsplit,
-))  # fmt: skip
-"""Functions of NumPy's that give views, where they can."""
 _VIEW_METHODS = frozenset(
     ("conj", "conjugate", "diagonal", "ravel", "reshape", "squeeze", "swapaxes", "transpose", "view")
 )
@@ -202,7 +195,7 @@ class WritableArray(ArrayView):
             if copied is not None and not copied:
                 return args[0].take_over("nan_to_num", function(args[0], **kwargs))
         out, args, kwargs = _without(function, "out", args, kwargs)
-        found = _called(function, args, kwargs, function in _VIEWS)
+        found = _called(function, args, kwargs, function in VIEWS)
         return found if out is None else _written(function.__name__, out, found, function in _LIKE_UFUNCS)
 
     def _write(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from primad.errors import IndexShapeError, TracingError
 from primad.ir.node import Params, named
 from primad.numpy.axis_arguments import normalize_axis
 from primad.numpy.inplace.boolean_index import Chosen, Mask, check_mask, known_mask
+from primad.numpy.inplace.seen import note
 from primad.numpy.linalg.diagonals import diagonal_
 from primad.numpy.promotion import as_traced, convert, expand, first_traced, implements, refuse_out
 from primad.numpy.shapes.shaping import ravel
@@ -117,7 +118,10 @@ def getitem(x: TracedArray, index: Any) -> Any:
     """Index a traced array as NumPy does: integers, slices, new axes, ellipses, integer and boolean arrays."""
     plain = _plain(index)
     if plain is not None:
-        return bind_each(x, _steps(x.shape, plain))
+        found = bind_each(x, _steps(x.shape, plain))
+        if found.node.type.shape:
+            note(found, x, operator.getitem, (index,), {})
+        return found
     index = with_known_masks(index)
     mask = Mask.of(index, x.shape)
     if mask is not None:
@@ -127,7 +131,9 @@ def getitem(x: TracedArray, index: Any) -> Any:
         x, entries = _with_single_axes(x, entries)
     arrays = [i for i, item in enumerate(entries) if isinstance(item, (np.ndarray, TracedArray))]
     if not arrays:
-        return bind_each(x, _basic(x.shape, entries))
+        found = bind_each(x, _basic(x.shape, entries))
+        note(found, x, operator.getitem, (index,), {})
+        return found
     # NumPy counts numbers among the arrays: what is indexed leads, unless all of them are neighbours.
     advanced = [i for i, item in enumerate(entries) if item is not None and not isinstance(item, slice)]
     place = advanced[0] if advanced == list(range(advanced[0], advanced[0] + len(advanced))) else 0

@@ -13,6 +13,7 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError
 from primad.numpy.axis_arguments import as_shape, normalize_axes, normalize_axis
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import (
     as_traced,
     convert,
@@ -61,7 +62,7 @@ def reshape(x: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     return ops.reshape(x, shape=tuple(lengths))
 
 
-METHODS["reshape"] = lambda x, *shape, order="C": reshape(x, *shape, order=order)
+METHODS["reshape"] = lambda x, *shape, order="C": reshape(x, shape[0] if len(shape) == 1 else shape, order=order)
 
 
 @implements(np.ravel, method="ravel")
@@ -70,7 +71,7 @@ def ravel(x: Any, order: str = "C") -> Any:
     return reshape(x, (x.size,), order=order)
 
 
-METHODS["flatten"] = lambda x, order="C": ravel(x, order)
+METHODS["flatten"] = lambda x, order="C": fresh(ravel(x, order))
 
 
 def in_a_row(x: Any, axis: Any) -> tuple[Any, Any]:

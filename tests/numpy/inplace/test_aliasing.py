@@ -1,4 +1,4 @@
-"""What NumPy's functions and methods give of arrays that may be written to: views of them where NumPy gives views.
+"""What NumPy's functions and methods give of arrays that are written to: views of them where NumPy gives views.
 
 Each call of the table of NumPy's functions, and each attribute of NumPy's arrays, is asked for a result; then the array
 is written to, and then the result is. What is seen in the one of what was written into the other is as in NumPy, or
@@ -29,15 +29,24 @@ def parts(found: Any) -> list[Any]:
     return list(found) if isinstance(found, (list, tuple)) else [found]
 
 
-def written(call: Callable[..., Any], arrays: list[Any]) -> tuple[list[Any], list[Any]]:
+def write(y: Any, factor: float, number: float, by_item: bool) -> None:
+    """Write into all elements of an array, which its caller holds too."""
+    if by_item:
+        y[...] = factor * y + number
+    else:
+        y *= factor
+        y += number
+
+
+def written(call: Callable[..., Any], arrays: list[Any], by_item: bool = True) -> tuple[list[Any], list[Any]]:
     """Return the results after the arrays were written to, and the arrays after the results were; none if refused."""
     results = [r for r in parts(call(*arrays)) if is_array(r)]
     for y in arrays:
-        y[...] = 0.5 * y + 1.25
+        write(y, 0.5, 1.25, by_item)
     seen = [r * 1.0 for r in results]
     try:
         for r in results:
-            r[...] = 0.75
+            write(r, 0.0, 0.75, by_item)
     except REFUSED:
         return seen, []
     return seen, [y * 1.0 for y in arrays]
@@ -51,12 +60,12 @@ def same(found: list[Any], expected: list[Any]) -> bool:
 
 
 def compared(call: Callable[..., Any], args: list[Any]) -> str | None:
-    """Say how a call differs from NumPy's where arrays hold plain numbers, and where they hold traced ones."""
+    """Say how a call differs from NumPy's, of arrays that are made in each of the ways of `MADE`."""
     seen, arrays = written(call, [np.copy(arg) for arg in args])
-    for made in ("plain", "traced"):
+    for made, (make, by_item) in MADE.items():
 
-        def program(xs: Any, made: str = made) -> Any:
-            return written(call, [pnp.array(a if made == "plain" else x) for a, x in zip(args, xs, strict=True)])
+        def program(xs: Any, make: Any = make, by_item: bool = by_item) -> Any:
+            return written(call, [make(a, x) for a, x in zip(args, xs, strict=True)], by_item)
 
         try:
             found = primad.trace(program)(args)(args)
@@ -65,6 +74,16 @@ def compared(call: Callable[..., Any], args: list[Any]) -> str | None:
         if not same(found[0], seen) or (found[1] and not same(found[1], arrays)):
             return f"where it is {made}"
     return None
+
+
+MADE: dict[str, tuple[Callable[[Any, Any], Any], bool]] = {
+    "plain": (lambda a, x: pnp.array(a), True),
+    "traced": (lambda a, x: pnp.array(x), True),
+    "a result": (lambda a, x: np.copysign(np.abs(x), x), True),
+    "a result, by operators": (lambda a, x: np.copysign(np.abs(x), x), False),
+    "an argument, by operators": (lambda a, x: x, False),
+}
+"""How an array is made of a plain one and the same as an argument, and whether it is written to by an index."""
 
 
 @pytest.mark.filterwarnings("ignore")

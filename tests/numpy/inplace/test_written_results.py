@@ -1,0 +1,187 @@
+"""Results of operations that are written to, and operators in place, as NumPy's: who else holds the array sees it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primad
+import primad.numpy as pnp
+from primad import PrimadError
+from primad.recording.protocols import UFUNCS
+from primad.recording.traced_array import TracedArray
+
+X = np.array([0.7, 1.3, 2.2, -0.4])
+
+
+def at_a_mask(x: Any) -> Any:
+    y = 2.0 * x
+    y[y > 2.0] = 0.5
+    y[x < 0.0] *= x[x < 0.0]
+    return np.sum(y**2)
+
+
+def in_a_loop(x: Any) -> Any:
+    y = np.sin(x)
+    for i in range(1, len(y)):
+        y[i] = y[i] * y[i - 1]
+    return np.sum(y)
+
+
+def by_two_names(x: Any) -> Any:
+    y = np.sin(x)
+    z = y
+    z += x
+    return np.sum(y * z)
+
+
+def by_a_function(x: Any) -> Any:
+    def change(v: Any) -> None:
+        v *= 3.0
+        v[0] = 1.0
+
+    y = np.exp(x)
+    change(y)
+    return np.sum(y**2)
+
+
+def by_a_view(x: Any) -> Any:
+    y = np.exp(x).reshape(2, 2)
+    first, turned = y[0], y.T
+    first -= turned[1]
+    turned[1] *= 2.0
+    return np.sum(y * turned)
+
+
+def by_a_view_of_the_argument(x: Any) -> Any:
+    y = x[1:]
+    y *= x[:-1]
+    return np.sum(x**2)
+
+
+def by_a_list(x: Any) -> Any:
+    parts = [np.sin(x), np.cos(x)]
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return np.sum(parts[0] * total)
+
+
+def by_copies(x: Any) -> Any:
+    y = np.sin(x)
+    copies = [
+        copy.copy(y),
+        copy.deepcopy(y),
+        y.copy(),
+        y.astype(float),
+        y.flatten(),
+        np.stack([y])[0],
+        +y,
+        y[[0, 1, 2, 3]],
+    ]
+    y[0] = 5.0
+    for each in copies:
+        each *= 2.0
+    return np.sum(y) + sum(np.sum(each**2) for each in copies)
+
+
+PROGRAMS = (
+    at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
+)  # fmt: skip
+
+
+def differences(f: Callable[[Any], Any], x: Any, step: float = 1e-5) -> Any:
+    return np.array([(f(x + step * unit) - f(x - step * unit)) / (2 * step) for unit in np.eye(x.size)])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_and_derivatives_are_those_of_numpys_program(program: Callable[[Any], Any]) -> None:
+    value, gradient = primad.value_and_grad(program)(X)
+    np.testing.assert_allclose(value, program(X.copy()), rtol=1e-13)
+    np.testing.assert_allclose(gradient, differences(lambda x: program(x.copy()), X), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(primad.jit(primad.grad(program))(X), gradient, rtol=1e-12)
+    np.testing.assert_allclose(primad.vmap(program)(np.stack([X, X]))[1], value, rtol=1e-13)
+    hessian = primad.hessian(program)(X)
+    np.testing.assert_allclose(hessian, differences(primad.grad(program), X), rtol=1e-6, atol=1e-7)
+
+
+def test_a_jitted_function_changes_its_own_argument_only() -> None:
+    """As it does where the argument is a plain array."""
+
+    @primad.jit
+    def changed(v: Any) -> Any:
+        v *= 2.0
+        return np.sum(v)
+
+    def program(x: Any) -> Any:
+        y = np.sin(x)
+        return changed(y) * np.sum(y)
+
+    np.testing.assert_allclose(primad.grad(program)(X), 4.0 * np.sum(np.sin(X)) * np.cos(X))
+
+
+def test_one_variable_alone_keeps_a_result_without_memory() -> None:
+    def program(x: Any) -> Any:
+        y = np.sin(x)
+        y += x
+        assert type(y) is TracedArray
+        held = [y]
+        y *= x
+        assert y is held[0] and type(y) is not TracedArray
+        return y
+
+    primad.trace(program)(X)
+
+
+def test_an_array_keeps_its_dtype_and_shape() -> None:
+    def program(x: Any) -> Any:
+        y = x * 2
+        with pytest.raises(PrimadError, match=r"(?s)Cannot cast 'divide'.*Fix"):
+            y /= 2
+        z = x.astype(np.float32)
+        z += np.ones(4)
+        assert z.dtype == np.float32
+        with pytest.raises(PrimadError, match=r"(?s)operand of shape \(4,\).*\(2, 4\).*Fix"):
+            z *= np.ones((2, 4))
+        return z
+
+    primad.trace(program)(np.arange(4))
+
+
+def test_writing_into_what_another_recording_made_is_refused() -> None:
+    def program(x: Any) -> Any:
+        y = np.sin(x)
+
+        def inner(z: Any) -> Any:
+            y[0] = z
+            return np.sum(y)
+
+        return primad.grad(inner)(x[0])
+
+    with pytest.raises(PrimadError, match="written to in place"):
+        primad.grad(program)(X)
+
+
+UNARY = [ufunc for ufunc in UFUNCS if isinstance(ufunc, np.ufunc) and ufunc.nin == ufunc.nout == 1]
+
+
+@pytest.mark.parametrize("dtype", [bool, int, np.float32, float, complex])
+def test_ufuncs_give_arrays_of_their_own(dtype: Any) -> None:
+    """Else a write into the result would be one into the operand."""
+    same = []
+
+    def program(x: Any) -> Any:
+        for ufunc in UNARY:
+            for call in (ufunc, getattr(pnp, ufunc.__name__, ufunc)):
+                try:
+                    same.extend([ufunc.__name__] if call(x) is x else [])
+                except (PrimadError, TypeError):
+                    continue  # NumPy has no loop for it
+        return x
+
+    primad.trace(program)(np.ones(3, dtype))
+    assert len(UNARY) > 30 and not same
