@@ -7,11 +7,12 @@ which element is where.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import ArrayType
 from primad.ir.node import CAPTURED, LITERAL, Node, leaf_value
 from primad.ir.program import Program
 from primad.native.emit.emit_context import begin_failure_records, report, return_status
@@ -210,9 +211,7 @@ def write_steps(
         inputs = []
         for i, type in enumerate(program.in_types):
             if i < carry:
-                own = np.empty(type.size, object)
-                own[:] = [next(names) for _ in range(type.size)]
-                inputs.append(own.reshape(type.shape))
+                inputs.append(_next(names, type))
             else:
                 inputs.append(straight.load(type.dtype, type.shape, row(i, index)) if i in rows else loaded[i])
         found = straight.run(program, inputs)
@@ -235,8 +234,14 @@ def write_steps(
     after, taken = code.turns(steps, turn, flat, kinds)
     names = iter(after)
     for i, type in enumerate(program.out_types[:carry]):
-        own = np.empty(type.size, object)
-        own[:] = [next(names) for _ in range(type.size)]
+        own = _next(names, type)
         if tables[count + i] is not None:
             straight.store(type.dtype, own, known(tables[count + i]))
     return taken, going[0] if going else "true", stopped[0] if stopped else ""
+
+
+def _next(names: Iterator[str], type: ArrayType) -> np.ndarray[Any, Any]:
+    """Return the next names as the elements of an array of a type."""
+    found = np.empty(type.size, object)
+    found[:] = [next(names) for _ in range(type.size)]
+    return found.reshape(type.shape)
