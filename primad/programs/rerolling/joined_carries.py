@@ -39,7 +39,7 @@ class JoinedCarries:
 
     @property
     def any(self) -> bool:
-        """Whether arrays are joined that are carried, or may be, which each loop sees then."""
+        """Whether arrays are joined that are carried, or may be, which is for each loop to see."""
         return bool(self._inside) or any(is_joined(x) for x in self._after)
 
     def _find_carried_twice(self) -> None:

@@ -40,10 +40,10 @@ def rolled(program: Program) -> Program:
 
     Its notes say which runs there are, and why one stays unrolled.
     """
+    before = program.notes
     found = _rolled(program)
     if found is None and len(program.neutral) >= FEWEST_STEPS:
         found = _rolled(with_neutral_ops(program), mixed=True)
-    before = program.notes
     found = found or _rolled(program, changing=True) or program
     found.notes = (*before, *found.notes)
     return found
