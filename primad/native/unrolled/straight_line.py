@@ -187,12 +187,8 @@ def write_steps(
     count = len(program.inputs)
     rows = range(carry, carry + stacked)
 
-    def known(address: str | None) -> str:
-        assert address is not None
-        return address
-
     loaded = {
-        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, known(tables[i]))
+        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, _known(tables[i]))
         for i in range(count)
         if i not in rows
     }
@@ -201,7 +197,7 @@ def write_steps(
 
     def row(i: int, index: str) -> str:
         step = code.once(f"mul i64 {index}, {-types[i].size if reverse else types[i].size}")
-        return code.place(CELLS[types[i].dtype.str], known(tables[i]), step)
+        return code.place(CELLS[types[i].dtype.str], _known(tables[i]), step)
 
     going: list[str] = []
     stopped: list[str] = []
@@ -236,7 +232,7 @@ def write_steps(
     for i, type in enumerate(program.out_types[:carry]):
         own = _next(names, type)
         if tables[count + i] is not None:
-            straight.store(type.dtype, own, known(tables[count + i]))
+            straight.store(type.dtype, own, _known(tables[count + i]))
     return taken, going[0] if going else "true", stopped[0] if stopped else ""
 
 
@@ -245,3 +241,8 @@ def _next(names: Iterator[str], type: ArrayType) -> np.ndarray[Any, Any]:
     found = np.empty(type.size, object)
     found[:] = [next(names) for _ in range(type.size)]
     return found.reshape(type.shape)
+
+
+def _known(address: str | None) -> str:
+    assert address is not None
+    return address
