@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,6 +150,35 @@ def _check(form: WeakForm, what: str, numbers: Numbers) -> None:
             why="Elements take those that are functions of space, coefficients and constants.",
             fix=f"divide the equation by the factor, or take what is differentiated along {form.time} as the unknown.",
         )
+
+
+def is_constraint(form: WeakForm, place: int, resting: Sequence[int], numbers: Numbers) -> bool:
+    """Say whether an equation is linear in unknowns that have rates, with factors of space alone, and has no others.
+
+    Args:
+        form: whose equations there are.
+        place: the equation's.
+        resting: the unknowns without rates.
+        numbers: coefficients and constants by name.
+    """
+    state, size = drawn(form), len(form.space)
+    count = len(state.u)
+    curves = tuple([state.u[0] + i for i in range(len(form.seconds))])
+    every = (*state.u, *[one for row in state.slopes for one in row])
+
+    def equation(own: Any, rates: Any = state.rates, curves: Any = curves, time: Any = state.time) -> Any:
+        rows = tuple([tuple(own[count + k * size : count + (k + 1) * size]) for k in range(count)])
+        at = state._replace(u=tuple(own[:count]), slopes=rows, rates=rates, time=time)
+        return form.evaluated(form.equations, at, curves, numbers)[place]
+
+    def factors(own: Any, time: Any) -> Any:
+        return slopes_of(lambda one: [equation(one, time=time)], own)
+
+    asked, *others = [depends(equation, (every, state.rates, curves), argument) for argument in range(3)]
+    of_resting = any(asked[k] or any(asked[count + k * size : count + (k + 1) * size]) for k in resting)
+    arrays = (every, np.float64(state.time))
+    changing = [depends(factors, arrays, argument) for argument in range(2)]
+    return not (of_resting or any(any(one) for one in [*others, *changing]))
 
 
 def _wrong(what: str, how: str) -> None:

@@ -2,6 +2,11 @@
 
 M is the derivative of the weak form by the derivatives along time: it is found as the tangent is. Values that are given
 move as their conditions say; unknowns of whose equations none has a derivative along time are solved for at the start.
+
+A constraint, as ∇·u = 0 is, has none of the unknowns that do not move, such as a pressure: it says by its derivative
+along time, ∂g/∂t + C ∂u/∂t = 0, what they are. That is what steps take. They keep linear invariants, so the constraint
+holds at the end of each step as it does at the start (E. Hairer & G. Wanner, Solving Ordinary Differential Equations
+II, §VII.2), for which the values nearest to the given ones are taken that it holds for.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from primad.functional.derivatives.first_order import jvp
 from primad.functional.derivatives.lazy_matrices import jacobian
 from primad.implicit.solver_functions import root
 from primad.integrate.ivp import solve_ivp
+from primad.pde.elements.supported import is_constraint
 from primad.pde.geometry.intervals import Interval
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.condition_checks import concerned
@@ -52,26 +58,39 @@ class ElementSteps:
             )
         self.elements, self.tolerance = elements, tolerance
         self.times: Array = np.linspace(interval.low, interval.high, frames + 1)
-        pairing, offsets, free = elements.pairing, elements.offsets, elements.free
-        owner = np.searchsorted(offsets, free, side="right") - 1
-        self._resting = np.flatnonzero(~np.asarray(pairing.moves)[owner])
-        self._still = np.flatnonzero(np.asarray(pairing.rests)[owner])
-        self._check_index()
+        pairing = elements.pairing
+        owner = np.searchsorted(elements.offsets, elements.free, side="right") - 1
+        self._moves: Array = np.asarray(pairing.moves)[owner]
+        self._still: Array = np.asarray(pairing.rests)[owner]
+        self._late: Array = np.isin(owner, self._constrained())
         self._initial = [self._initial_of(k) for k in range(len(elements.spaces))]
 
-    def _check_index(self) -> None:
-        pairing, names = self.elements.pairing, self.elements.problem.unknowns
-        wrong = [k for k in range(len(names)) if not (pairing.moves[k] or pairing.at_once[k])]
-        if wrong or len(self._resting) != len(self._still):
-            name, time = names[next(iter(wrong), 0)], self.elements.form.time
-            raise ProblemError(
-                f"elements: of the equations without a derivative along {time}, none can be solved for {name}, which "
-                "has none either",
-                why="Steps in time solve these equations at each time for these unknowns, as a pressure's cannot be.",
-                fix=f"let {name} follow at once, by a small factor ε of its own rate: ε * {name}.{time} + … ("
-                "artificial "
-                'compressibility); or solve the problem with a network: method="network".',
-            )
+    def _constrained(self) -> list[int]:
+        """Return the unknowns that do not move, and that equations at one time do not determine.
+
+        Raises:
+            ProblemError: if their equations are no constraints, or there are not as many without rates as unknowns.
+        """
+        elements, pairing = self.elements, self.elements.pairing
+        unknowns = range(len(elements.problem.unknowns))
+        resting = [k for k in unknowns if not pairing.moves[k]]
+        late = [k for k in resting if not pairing.at_once[k]]
+        known = elements.numbers({}, partly=True)
+        wrong = [k for k in late if not is_constraint(elements.form, pairing.equations[k], resting, known)]
+        if wrong or np.sum(~self._moves) != np.sum(self._still):
+            self._refuse(next(iter(wrong), 0))
+        return late
+
+    def _refuse(self, k: int) -> None:
+        name, time = self.elements.problem.unknowns[k], self.elements.form.time
+        raise ProblemError(
+            f"elements: of the equations without a derivative along {time}, none can be solved for {name}, which has "
+            "none either",
+            why="Steps in time solve these equations at each time, or take their derivatives along it where they are "
+            "linear, with constant factors, in unknowns that have rates, as ∇·u = 0 is.",
+            fix=f"let {name} follow at once, by a small factor ε of its own rate: ε * {name}.{time} + … (artificial "
+            'compressibility); or solve the problem with a network: method="network".',
+        )
 
     def _initial_of(self, k: int) -> GivenValue | None:
         problem, name = self.elements.problem, self.elements.problem.unknowns[k]
@@ -102,9 +121,13 @@ class ElementSteps:
             else:
                 rows.append(given.at(elements.form.points(space.nodes.at, self.times[0]), known))
         first = (pnp.concatenate(rows) if len(rows) > 1 else rows[0])[elements.free]
-        if not self._resting.size:
+        if np.all(self._moves):
             return first
-        resting, still = self._resting, self._still
+        if np.any(self._late):
+            guess = np.zeros(len(first)) if is_traced(first) else np.where(self._moves, np.asarray(first), 0.0)
+            first = pnp.where(self._moves, root(self._nearest, guess, first, known), first)
+            return pnp.where(self._moves, first, root(self._balance, np.zeros(len(self._late)), first, known))
+        resting, still = np.flatnonzero(~self._moves), np.flatnonzero(self._still)
         guess = np.zeros(len(resting)) if is_traced(first) else np.asarray(first)[resting]
 
         def equation(unknown: Any, first: Any, known: Any) -> Any:
@@ -112,6 +135,48 @@ class ElementSteps:
             return self._forces(self.times[0], free, known)[still]
 
         return pnp.add_at(first, resting, root(equation, guess, first, known) - first[resting])
+
+    def _nearest(self, unknown: Any, first: Any, known: Numbers) -> Any:
+        """Return what is zero for the values nearest to the given ones, in the mean, for which constraints hold.
+
+        Args:
+            unknown: of what moves these values; elsewhere multipliers of the constraints.
+            first: the values that are given.
+            known: all coefficients and constants by name.
+        """
+        start, zeros = self.times[0], np.zeros(len(self._late))
+        along = ~self._moves * unknown, self._moves * (unknown - first)
+        _, weighted = jvp(lambda free, rates: self._rows(start, free, rates, known), (first, zeros), along)
+        constraints = self._rows(start, pnp.where(self._moves, unknown, first), zeros, known)
+        return pnp.where(self._late, constraints, weighted)
+
+    def _balance(self, unknown: Any, first: Any, known: Numbers) -> Any:
+        """Return what is zero at the start, of rates of what moves, and of values of what does not, in one row."""
+        start, rates = self.times[0], self._moves * unknown
+        values = pnp.where(self._moves, first, unknown)
+        rows = self._rows(start, values, rates, known)
+        return pnp.where(self._late, self._along(start, values, rates, known), rows)
+
+    def _rows(self, time: Any, free: Any, rates: Any, known: Numbers) -> Any:
+        """Return the residual at free nodes, of values and rates there."""
+        elements = self.elements
+        held, moving = self._held(time, known)
+        still = np.zeros(len(elements.held.places)) if moving is None else moving
+        whole = elements.whole(rates, still)
+        return elements.gathered(elements.residual(elements.whole(free, held), known, whole, time))
+
+    def _along(self, time: Any, free: Any, rates: Any, known: Numbers) -> Any:
+        """Return the derivative along time of the residual, where it has no rates; None are zeros."""
+        elements, time = self.elements, pnp.asarray(time, dtype=float)
+
+        def residual(time: Any, free: Any = free) -> Any:
+            whole = elements.whole(free, elements.held.at(time, known))
+            return elements.gathered(elements.residual(whole, known, None, time))
+
+        one = np.float64(1.0)
+        if rates is None:
+            return jvp(residual, (time,), (one,))[1]
+        return jvp(residual, (time, free), (one, rates))[1]
 
     def _held(self, time: Any, known: Numbers) -> tuple[Any, Any]:
         """Return the values that are given, and their derivatives along time."""
@@ -122,20 +187,20 @@ class ElementSteps:
         return value, rate
 
     def _forces(self, time: Any, free: Any, known: Numbers) -> Any:
-        elements = self.elements
-        held, rate = self._held(time, known)
-        rates = None if rate is None else elements.whole(np.zeros(len(elements.free)), rate)
-        return -elements.gathered(elements.residual(elements.whole(free, held), known, rates, time))
+        rows = self._rows(time, free, np.zeros(len(self._late)), known)
+        if np.any(self._late):
+            rows = pnp.where(self._late, self._along(time, free, None, known), rows)
+        return -rows
 
     def _mass(self, known: Numbers) -> Any:
-        """Return M, a sparse matrix."""
-        elements = self.elements
-        nothing = np.zeros(len(elements.free))
-        held = np.zeros(len(elements.held.places))
-        whole = elements.whole(nothing, held)
+        """Return M, a sparse matrix; of constraints it has the factors of what moves."""
+        start, nothing = self.times[0], np.zeros(len(self._late))
 
         def along(rates: Any) -> Any:
-            return elements.gathered(elements.residual(whole, known, elements.whole(rates, held), self.times[0]))
+            rows = self._rows(start, nothing, rates, known)
+            if np.any(self._late):
+                rows = pnp.where(self._late, self._along(start, nothing, rates, known), rows)
+            return rows
 
         return jacobian(along)(nothing).sparse("csc")
 

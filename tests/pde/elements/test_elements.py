@@ -242,7 +242,7 @@ REFUSED = {
         [pde.Dirichlet(u=0, v=0), pde.Free("p")],
     ),
     "none can be solved for p": (
-        lambda u, v, p: (u.t - pde.laplacian(u) + p.x, v.t - pde.laplacian(v) + p.y, u.x + v.y),
+        lambda u, v, p: (u.t - pde.laplacian(u) + p.x, v.t - pde.laplacian(v) + p.y, u * u.x + v.y),
         SQUARE * pde.Time(0, 1),
         [
             pde.Dirichlet(u=0, v=0), pde.Initial(u=0, v=0), pde.Free("p", on=["x-", "y-", "y+", "initial"]),
