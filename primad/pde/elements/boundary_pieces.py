@@ -16,7 +16,7 @@ from primad.pde.elements.pairing import Pairing, exchanged
 from primad.pde.elements.weak_forms import Numbers, Residual, WeakForm
 from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.geometry.sampling import Array, Points
-from primad.pde.geometry.triangulations import Triangulation
+from primad.pde.geometry.triangulations import Triangulation, without_time
 from primad.pde.problem.condition_checks import concerned
 from primad.pde.problem.conditions import Condition, Dirichlet, Neumann, Periodic
 from primad.pde.problem.named_arguments import arguments, by_name
@@ -190,9 +190,9 @@ def flux_residual(form: WeakForm, condition: Condition, k: int | None, at: Array
         return lambda known: by_name(condition.residual, ChainMap({"n": own}, known))  # type: ignore[arg-type]
     points = np.asarray(form.points(at, time))
     row: dict[str, Any] = {
-        **valued_arrays(condition, form.names[k], Points(domain.names, points, whole)), "normal": whole,
+        **valued_arrays(condition, form.names[k], Points(domain.names, points, whole)), "normal": normal,
     }  # fmt: skip
-    valued = valued_residual(condition, form.names[k], domain)
+    valued = valued_residual(condition, form.names[k], without_time(domain))
     values = {"target": getattr(condition, "values", {})[form.names[k]]}
     values.update({key: getattr(condition, key) for key in "ab" if hasattr(condition, key)})
     moving = {key: value for key, value in values.items() if _changes(value, form, condition)}

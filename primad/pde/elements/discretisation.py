@@ -16,12 +16,8 @@ from primad.implicit.solver_functions import root
 from primad.pde.elements.boundary_fluxes import BoundaryFlux
 from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual, pairing_at
 from primad.pde.elements.element_solution import ElementSolution
-from primad.pde.elements.element_spaces import (
-    ElementSpace,
-    PolynomialsAt,
-    points_inside,
-    points_of_part,
-)
+from primad.pde.elements.element_spaces import ElementSpace, PolynomialsAt, points_inside, points_of_part
+from primad.pde.elements.flux_checks import checked_flux
 from primad.pde.elements.held_values import HeldValues, given_values
 from primad.pde.elements.location import Location
 from primad.pde.elements.pairing import paired
@@ -49,12 +45,14 @@ class Edge:
         unknowns: those whose equations the fluxes belong to.
         spaces: the polynomials of each unknown there.
         weights: of the points.
+        tangential: whether derivatives along the boundary are in a flux.
     """
 
     fluxes: BoundaryFlux
     unknowns: Sequence[int]
     spaces: Sequence[PolynomialsAt]
     weights: Array
+    tangential: bool
 
 
 class Elements(GridMethod):
@@ -171,8 +169,9 @@ class Elements(GridMethod):
         residuals = [flux_residual(self.form, condition, k, at, normal, self._begin) for condition, k in piece.others]
         unknowns = [k for k, flows in enumerate(self.pairing.flows) if flows and k not in piece.held]
         equations = {self.pairing.equations[k]: self.pairing.through[k] for k in unknowns}
-        fluxes = BoundaryFlux(self.form, residuals, equations, at, normal, self._begin, known, piece.what)
-        return Edge(fluxes, unknowns, [space.at_facets(piece.part) for space in self.spaces], weights)
+        fluxes = BoundaryFlux(self.form, residuals, equations, at, normal, piece.what)
+        tangential = checked_flux(fluxes, self.pairing, self._begin, known)
+        return Edge(fluxes, unknowns, [space.at_facets(piece.part) for space in self.spaces], weights, tangential)
 
     # -- the equations -------------------------------------------------------------------------------------------------
 
@@ -201,7 +200,7 @@ class Elements(GridMethod):
             found.append(space.integrals(self.weights * rest[e], through))
         for edge in self._edges:
             u, slopes, rate = _at_points(edge.spaces, parts, moving)
-            slopes = slopes if edge.fluxes.tangential else None
+            slopes = slopes if edge.tangential else None
             given = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
             for k, one in zip(edge.unknowns, given, strict=True):
                 found[k] = found[k] + edge.spaces[k].integrals(edge.weights * one)

@@ -59,6 +59,10 @@ def weak_form(problem: Problem) -> WeakForm:
                 f"a condition of the kind {condition.kind!r}",
                 "Dirichlet, Neumann, Robin, periodic and initial conditions, and those on ∂u/∂n",
             )
+    for name, term in problem.terms.items():
+        orders = [len(along) for asked in problem.asked[name].values() for along in asked]
+        if term.kind == "boundary" and max(orders, default=0) > 1:
+            _refuse(f"derivatives of order {max(orders)} in the {name}", "conditions on values and first derivatives")
     functions = [equation.function for equation in problem.statement.equations]
     form = WeakForm(functions, problem.unknowns, problem.domain, _seconds(problem))
     numbers = {**problem.statement.constants, **problem.statement.coefficients}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from primad.enclosures.op_bounds import JUMPS
+from primad.ir.node import Node
+from primad.ir.walks import dependents
+from primad.ops.record.primitive import project
 from primad.recording import tree
 from primad.recording.tracing import trace
 from primad.transforms.lowering import lower, without_calls
@@ -24,12 +27,23 @@ def may_jump_with(function: Callable[..., Any], arguments: Sequence[Any], place:
 
     Loops and branches that the argument goes into count as such: it is not looked into them.
     """
+    reached = _reached(function, arguments, [place])
+    return any(node.op.kind in ("piecewise constant", "program") or node.op in JUMPS for node in reached)
+
+
+def is_analytic_in(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Say whether a function is known to be analytic in its arguments: where it is zero all around, it is zero.
+
+    What has absolute values, larger ones of two, comparisons, loops or branches is not.
+    """
+    reached = [node for node in _reached(function, arguments, range(len(arguments))) if node.op is not project]
+    return all(node.op.complex == "analytic" and node.op.kind != "piecewise constant" for node in reached)
+
+
+def _reached(function: Callable[..., Any], arguments: Sequence[Any], places: Iterable[int]) -> list[Node]:
+    """Return what of a function's program depends on some of its arguments."""
     program = lower(without_calls(trace(function)(*arguments)))
-    own = tree.unflatten(tree.flatten(tuple(arguments))[1], list(program.inputs))[place]
-    reached = set(tree.leaves(own))
-    for node in program.nodes:
-        if any(operand in reached for operand in node.inputs):
-            reached.add(node)
-            if node.op.kind in ("piecewise constant", "program") or node.op in JUMPS:
-                return True
-    return False
+    own = tree.unflatten(tree.flatten(tuple(arguments))[1], list(program.inputs))
+    given = [leaf for place in places for leaf in tree.leaves(own[place])]
+    found = dependents(program.nodes, given)
+    return [node for node in program.nodes if node in found and node.inputs]

@@ -223,6 +223,9 @@ REFUSED = {
         lambda u: u.xx + u.yy, SQUARE,
         [pde.Dirichlet(u=0, on=["x-", "y-", "y+"]), pde.Condition(lambda u: u.y, on="x+")],
     ),
+    "derivatives of order 2 in the condition on x+": (
+        lambda u: u.xx + 1, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.xx + u.x - 1, on="x+")],
+    ),
     "is not linear in u": (
         lambda u: u.xx, LINE, [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u**2 - 1, on="x+")],
     ),

@@ -95,6 +95,94 @@ def test_a_wave_is_a_system_of_first_order_in_time() -> None:
     assert pde.Elements(string, 1 / 8, 2).pairing.equations == (1, 0)
 
 
+GROWTH = {
+    "the same conductivity": (1, 0),
+    "one that changes in time": (lambda u, t: 1 + t, 0),
+    "one that changes with u": (lambda u, t: 1 + u, 1),
+    "one that changes with u, with a kink": (lambda u, t: 1 + np.maximum(u, 0), 1),
+}
+AT_END = {
+    "a slope": lambda u, t: u.x - 2 * np.exp(t),
+    "a slope and u": lambda u, t: u.x + t * u**2 - 2 * np.exp(t) - t * np.exp(2 * t),
+    "a rate": lambda u, t: u.x + u.t - 3 * np.exp(t),
+    "a rate times u": lambda u, t: u.x + u * u.t - 2 * np.exp(t) - np.exp(2 * t),
+    "a rate times t": lambda u, t: u.x + t * u.t - (2 + t) * np.exp(t),
+    "a rate that is squared": lambda u, t: u.x + u.t**2 - 2 * np.exp(t) - np.exp(2 * t),
+    "a rate at late times": lambda u, t: u.x + np.where(t > 0.8, 1, 0) * (u.t - np.exp(t)) - 2 * np.exp(t),
+    "a slope times u, and a rate": lambda u, t: (1 + u) * u.x + u.t - (3 + 2 * np.exp(t)) * np.exp(t),
+    "a second derivative": lambda u, t: u.x + u.xx - 4 * np.exp(t),
+    "one along time": lambda u, t: u.x + u.d("xt") - 4 * np.exp(t),
+}
+
+
+@thinned(2, said=[*AT_END], conductivity=[*GROWTH])
+def test_conditions_at_the_boundary_hold_or_are_refused(said: str, conductivity: str) -> None:
+    """Of u = x² exp(t): whatever a condition says of it, nothing is left out."""
+    given, changes = GROWTH[conductivity]
+
+    def equation(u, x, t):
+        own, exact = given(u, t) if callable(given) else given, x**2 * np.exp(t)
+        once = given(exact, t) if callable(given) else given
+        steep, flat = changes * u.x**2, changes * (2 * x * np.exp(t)) ** 2
+        return u.t - own * u.xx - steep - exact + once * 2 * np.exp(t) + flat
+
+    start = [pde.Dirichlet(u=0, on="x-"), pde.Initial(u=lambda x: x**2)]
+    problem = pde.Problem(equation, LINE * pde.Time(0, 1), [*start, pde.Condition(AT_END[said], on="x+")], network=NET)
+    refused = "rate" in said and not (said == "a rate" and conductivity == "the same conductivity")
+    if refused or said in ("a second derivative", "one along time"):
+        with pytest.raises(ProblemError, match=r"with factors that change|derivatives of order 2 in"):
+            pde.Elements(problem, 1 / 4, 2)
+        return
+    elements = pde.Elements(problem, 1 / 4, 2, frames=3)
+    assert elements.values() == pytest.approx(elements.nodes[:, 0] ** 2 * np.e, abs=1e-3)
+
+
+def test_what_moves_at_the_boundary_only_is_refused() -> None:
+    """The state at the start would be that of the equations without what moves."""
+    drum = pde.Problem(
+        lambda u: u.xx,
+        LINE * pde.Time(0, 1),
+        [pde.Dirichlet(u=0, on="x-"), pde.Condition(lambda u: u.t + u.x, on="x+"), pde.Initial(u=lambda x: x)],
+        network=NET,
+    )
+    with pytest.raises(ProblemError, match="says how u changes with t, and the equation in the domain does not"):
+        pde.Elements(drum, 1 / 4, 2)
+
+
+LEANING = {
+    "always": lambda u, t: 1.0,
+    "after the start": lambda u, t: t,
+    "after a while": lambda u, t: np.where(t > 0.5, 1.0, 0.0),
+    "where u is large": lambda u, t: np.maximum(u - 1, 0),
+    "where u is small": lambda u, t: np.minimum(u - 0.2, 0),
+}
+
+
+@pytest.mark.parametrize("when", LEANING)
+def test_slopes_along_the_boundary_are_in_the_flux_whenever_a_condition_says_so(when: str) -> None:
+    """They are left out where nothing depends on them: of (xy + y²)(1 + t)."""
+
+    def exact(x, y, t):
+        return (x * y + y * y) * (1 + t)
+
+    def oblique(u, y, t):
+        lean, whole = LEANING[when](u, t), LEANING[when](exact(1, y, t), t)
+        return u.x + lean * u.y - (1 + t) * (y + whole * (1 + 2 * y))
+
+    plate = pde.Problem(
+        lambda u, x, y, t: u.t - pde.laplacian(u) - x * y - y * y + 2 * (1 + t),
+        SQUARE * pde.Time(0, 1),
+        [
+            pde.Dirichlet(u=exact, on=["x-", "y-", "y+"], hard=False),
+            pde.Condition(oblique, on="x+"),
+            pde.Initial(u=lambda x, y: exact(x, y, 0), hard=False),
+        ],
+        network=NET,
+    )
+    elements = pde.Elements(plate, 1 / 2, 2, frames=3)
+    assert elements.values() == pytest.approx(exact(*elements.nodes.T, 1.0), abs=1e-9)
+
+
 @pytest.mark.exhaustive
 def test_equations_of_fourth_order_are_systems_with_one_without_a_rate() -> None:
     """Cahn and Hilliard's: c is conserved, and what a grid of points finds is found."""
