@@ -10,12 +10,13 @@ from itertools import permutations
 import numpy as np
 
 from primad.errors import ProblemError
-from primad.pde.geometry.constructive import Named
+from primad.pde.geometry.constructive import Combined, Named
 from primad.pde.geometry.domains import Domain, Product
 from primad.pde.geometry.intervals import Interval, Parameters, Time, time_of
 from primad.pde.geometry.meshes import Mesh
+from primad.pde.geometry.plane_meshes import boundary_points, triangles
 from primad.pde.geometry.sampling import Array
-from primad.pde.geometry.shapes import Polygon
+from primad.pde.geometry.shapes import Ball, Polygon
 
 ACROSS = {1: 100, 2: 32, 3: 8}
 """Cells across the longest side of a domain, unless a size is given, by the dimension. Chosen: a second or less to
@@ -23,6 +24,10 @@ solve Poisson's equation, and a picture shows no corners."""
 NEAR = 1e-9
 """How far from a straight part of the boundary the middle of a facet of it is, as a share of the domain's size. Chosen:
 rounding leaves 1e-15, facets of other parts are further away than 1e-6."""
+
+FINE = 2000
+"""Points across the longest side of a domain, by which parts of a curved boundary are told apart. Chosen: facets are
+longer."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,8 @@ def triangulated(domain: Domain, size: float | None = None) -> Triangulation:
     """Cut a domain into simplices.
 
     Args:
-        domain: of one to three coordinates: intervals, their products, polygons, meshes, and those with named pieces.
+        domain: of one to three coordinates: intervals, their products, polygons, meshes, and those with named pieces;
+            of two also disks, and unions, differences and intersections.
         size: the longest edge, along the axes where the domain is a box; by default a part of the longest side, and a
             mesh as it is.
 
@@ -115,7 +121,7 @@ def cut(domain: Domain, size: float | None) -> tuple[Array, Array]:
     """
     raise ProblemError(
         f"{domain!r} is not cut into simplices",
-        why="Intervals, boxes of up to three coordinates, polygons and meshes are.",
+        why="Intervals, boxes of up to three coordinates, meshes, and shapes in the plane are.",
         fix="describe it by a polygon with many corners, pde.Polygon(…), or by a mesh, pde.Mesh(points, cells).",
     )
 
@@ -145,6 +151,14 @@ def _is_of_space(domain: Domain) -> bool:
 @cut.register
 def _(domain: Polygon, size: float | None) -> tuple[Array, Array]:
     return _refined(*_numbered(domain.triangles), size or _length(domain))
+
+
+@cut.register(Ball)
+@cut.register(Combined)
+def _(domain: Ball | Combined, size: float | None) -> tuple[Array, Array]:
+    if domain.dimension != 2:
+        return cut.dispatch(Domain)(domain, size)
+    return triangles(domain, size or _length(domain))
 
 
 @cut.register
@@ -235,6 +249,19 @@ def _(domain: Polygon, at: Array, normals: Array) -> Array:
 @parts_at.register
 def _(domain: Mesh, at: Array, normals: Array) -> Array:
     return _nearest({part: ends for part, (ends, _) in domain.facets.items()}, domain, at)
+
+
+@parts_at.register(Ball)
+@parts_at.register(Combined)
+def _(domain: Ball | Combined, at: Array, normals: Array) -> Array:
+    """Return the part of the nearest of many points on the boundary, since middles of facets are not on it."""
+    from scipy.spatial import cKDTree  # loads when it is called
+
+    closest = float(np.max(np.ptp(domain.bounds, axis=1))) / FINE
+    pieces = [(part, piece) for part, own in boundary_points(domain, closest).items() for piece in own]
+    owner = np.repeat(np.array([part for part, _ in pieces], dtype=object), [len(piece) for _, piece in pieces])
+    found: Array = owner[cKDTree(np.concatenate([piece for _, piece in pieces])).query(at)[1]]
+    return found
 
 
 @parts_at.register

@@ -31,6 +31,11 @@ DOMAINS = {
     "mesh": (MESH, "floor", None),
     "finer mesh": (MESH, "floor", 0.4),
     "tetrahedra": (TETRAHEDRA, None, None),
+    "disk": (pde.Disk((1, 0), 2), None, 0.9),
+    "hole": (pde.Box(x=(-2, 2), y=(-1, 1)) - pde.Disk(radius=0.5), "boundary", 0.4),
+    "lens": (pde.Disk() & pde.Disk((1, 0)), "boundary 2", 0.3),
+    "union": (pde.Polygon([(0, 0), (2, 0), (1, 2)]) | pde.Disk((1, 0), 0.5), "edge 1", 0.3),
+    "named ring": ((pde.Disk(radius=2) - pde.Disk()).named(port=lambda x, y: x > 1.5), "port", 0.6),
     "named": (L_SHAPE.named(port=lambda x, y: (x == 0) & (y < 1)), "port", 0.5),
 }
 
@@ -107,6 +112,23 @@ def test_the_error_falls_with_the_order_of_the_elements(degree: int, sizes: tupl
     problem = pde.Problem(varying, SQUARE, MIXED, network=NET)
     errors = [problem.solve(method="elements", size=1 / n, degree=degree).error(u=bent) for n in sizes]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(degree + 1, abs=0.1)
+
+
+@thinned(2, degree=[1, 2])
+def test_straight_edges_of_a_curved_domain_leave_the_second_order(degree: int) -> None:
+    """Of a potential between two circles, given on one and with its flux on the other."""
+
+    def exact(x, y):
+        return np.log(x**2 + y**2) / 2
+
+    ring = pde.Problem(
+        lambda u: pde.laplacian(u),
+        pde.Disk(radius=2) - pde.Disk(),
+        [pde.Dirichlet(u=np.log(2), on="boundary"), pde.Neumann(u=-1, on="boundary 2")],
+        network=NET,
+    )
+    errors = [ring.solve(method="elements", size=size, degree=degree).error(u=exact) for size in (0.2, 0.1)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.25) and errors[1] < 4e-3
 
 
 def test_a_divergence_written_out_has_a_symmetric_matrix() -> None:
@@ -202,7 +224,7 @@ REFUSED = {
         lambda u: (1 + u**2) * u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)],
     ),
     "no value of u at the start": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Free("u", on="initial")]),
-    "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Disk(), ZERO),
+    "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Ball((0, 0, 0)), ZERO),
     "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
     "has two conditions": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Neumann(u=0, on="x+")]),
     "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Periodic("x")]),
