@@ -34,6 +34,9 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 METHODS_OF: dict[Any, dict[str, Callable[..., Any]]] = {}
 """What methods record that only the results of an op have."""
 
+WRITERS: set[Any] = set()
+"""Functions of NumPy's that write into their first argument, which is to be a result."""
+
 REFUSED: dict[Any, str] = {}
 """Why a function of NumPy's records nothing."""
 
@@ -87,6 +90,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
     """Call what a ufunc, or a method of one, records, or say why it cannot."""
     name = ufunc.__name__
     if "out" in kwargs:
+        if METHODS["written into"](kwargs["out"]):
+            return getattr(ufunc, method)(*inputs, **kwargs)
         raise TracingError(
             f"np.{name} was asked to write a traced array into an existing array",
             why="An in-place write (`a += x`, out=) into a NumPy array would lose the derivative.",
@@ -150,6 +155,8 @@ def _instead_of_caller() -> str:
 def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call what a NumPy function records, or say why it cannot."""
     recorded = recorded_by(FUNCTIONS, function)
+    if function in WRITERS and METHODS["written into"](args[:1]):
+        return function(*args, **kwargs)
     if recorded is None:
         module = str(getattr(function, "__module__", "numpy")).replace("numpy", "np", 1)
         name = f"{module}.{getattr(function, '__name__', function)}"
@@ -161,6 +168,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
             "primad.custom_jvp.",
         )
     if kwargs.get("out") is not None:
+        if METHODS["written into"]((kwargs["out"],)):
+            return function(*args, **kwargs)
         raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
     # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
     kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}

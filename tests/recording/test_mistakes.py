@@ -554,7 +554,7 @@ def same(found: Any, plain: Any) -> bool:
     """Say whether two results are equal; of a tree, its leaves."""
     if isinstance(plain, (list, tuple)):
         return len(found) == len(plain) and all(same(a, b) for a, b in zip(found, plain, strict=True))
-    if isinstance(plain, (str, type, np.dtype)) or callable(plain):
+    if plain is None or isinstance(plain, (str, type, np.dtype)) or callable(plain):
         return bool(found == plain)
     return np.shape(found) == np.shape(plain) and bool(np.allclose(found, plain, rtol=1e-10, equal_nan=True))
 

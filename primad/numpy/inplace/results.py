@@ -66,10 +66,22 @@ def _hold(x: Any, memory: ArrayMemory, view: Numbers) -> None:
 
 def write(x: TracedArray, index: Any, value: Any) -> None:
     """Write into a result; one number is none, and an argument of the function that is being recorded its caller's."""
+    _for_writes(x)[index] = value
+
+
+def _for_writes(x: TracedArray) -> WritableArray:
     own = None if not x.shape or isinstance(_root(x).node.op, Leaf) else _become_writable(x)
     if own is None:
         raise written_to()
-    own[index] = value
+    return own
+
+
+def let_write(targets: Any) -> bool:
+    """Let arrays that a function is asked to write into, as `out`, be written to, if results are among them."""
+    results = [x for x in targets if type(x) is TracedArray]
+    for x in results:
+        _for_writes(x)
+    return bool(results)
 
 
 def in_place(x: TracedArray, found: Any, name: str, alone: bool) -> Any:

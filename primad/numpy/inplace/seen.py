@@ -171,3 +171,4 @@ def _results() -> Any:
 
 METHODS["__setitem__"] = lambda *args: _results().write(*args)
 METHODS["in place"] = lambda *args: _results().in_place(*args)
+METHODS["written into"] = lambda *args: _results().let_write(*args)

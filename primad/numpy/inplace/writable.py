@@ -18,6 +18,7 @@ from primad.numpy.inplace.views import ArrayView
 from primad.numpy.promotion import any_traced, as_traced, convert, joined
 from primad.numpy.shapes.index_updates import add_at, set_at
 from primad.recording.foreign import plain
+from primad.recording.protocols import WRITERS
 from primad.recording.traced_array import TracedArray, settled
 
 _VIEW_METHODS = frozenset(
@@ -36,6 +37,7 @@ _WRITING: dict[Any, tuple[int, str]] = {
     np.put_along_axis: (2, "values"), np.putmask: (2, "values"),
 }  # fmt: skip
 """Functions of NumPy's that write into their first argument, and where they take what they write."""
+WRITERS.update(_WRITING)
 _FIRST: dict[Any, str] = {
     np.copyto: "dst", np.fill_diagonal: "a", np.imag: "val", np.nan_to_num: "x", np.place: "arr", np.put: "a",
     np.put_along_axis: "arr", np.putmask: "a", np.real: "val", np.real_if_close: "a",

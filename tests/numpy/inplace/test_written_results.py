@@ -89,8 +89,21 @@ def by_copies(x: Any) -> Any:
     return np.sum(y) + sum(np.sum(each**2) for each in copies)
 
 
+def by_an_output(x: Any) -> Any:
+    y, z = np.sin(x), x * 1.5
+    np.multiply(y, x, out=y)
+    np.cumsum(z, out=z)
+    np.add(z[1:], y[:-1], out=z[1:])
+    np.fill_diagonal(z.reshape(2, 2), x[0])
+    turned = y[::-1] * 1.0
+    np.copyto(turned, y, where=[True, False, True, False])
+    y = y * turned
+    return np.sum(y * z)
+
+
 PROGRAMS = (
     at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
+    by_an_output,
 )  # fmt: skip
 
 
