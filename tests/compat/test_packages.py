@@ -50,10 +50,59 @@ def caught(x):
     except ValueError:
         return x[0] ** 3
 
+def by_builtins(x):
+    r = x[0] * x[1]
+    if hasattr(r, "__len__") or hasattr(r, "__iter__") or not hasattr(x, "__len__") or not hasattr(r, "__add__"):
+        raise ValueError("a number is no sequence")
+    return (r - round(r)) ** 2 * round(x[2]) + round(3.7)
+
+class Chosen:
+    def __init__(self, library):
+        self.library = library
+
+    def __getattr__(self, name):
+        return getattr(self.library, name)
+
+chosen = Chosen(np)
+
+def enclosing(sine, cosine=math.cos):
+    def both(x):
+        return sine(x) * cosine(x)
+    return both
+
+enclosed, table, row = enclosing(math.sin), {"tan": math.tan}, [math.exp]
+
+class Kept:
+    logarithm = staticmethod(math.log)
+
+    @staticmethod
+    def root(x, *, root=math.sqrt):
+        return root(x)
+
+    @property
+    def power(self, power=math.pow):
+        return power
+
+def by_what_is_kept(x):
+    of_class = Kept.logarithm(x[0]) * Kept().root(x[1]) + Kept().power(x[2], 3)
+    return enclosed(x[0]) + table["tan"](x[1]) * row[0](x[2]) + of_class
+
+def by_complex_numbers(x):
+    z = complex(x[0], x[1]) * np.complex128(x[2]) + complex(x[0])
+    return z.real * z.imag + abs(z) + (3.0 if isinstance(z, complex) else 0.0)
+
+def by_choice(x):
+    found = chosen.zeros(3)
+    found[1:] = chosen.asarray(x[1:], dtype=float) ** 2
+    return chosen.sum(found)
+
 def joined(x):
     return series.polyval(0.3, x) + np.linalg.det(c_[[x[0], 1.0], [2.0, x[1]]]) + expm(np.diag(x))[1, 1] + down(x[2])
 """
-FUNCTIONS = ("converted", "filled", "by_class", "caught", "joined")
+FUNCTIONS = (
+    "converted", "filled", "by_class", "by_builtins", "by_choice", "by_what_is_kept", "by_complex_numbers", "caught",
+    "joined",
+)  # fmt: skip
 AT = np.array([0.7, 1.3, 2.2])
 
 

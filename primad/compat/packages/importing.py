@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -17,6 +17,7 @@ import numpy as np
 
 from primad.compat.packages import python_functions
 from primad.compat.packages.fitted import take_traced_points
+from primad.compat.packages.held import adopt_held
 from primad.errors import TracingError
 from primad.recording.foreign import holds_arrays
 from primad.recording.protocols import FUNCTIONS
@@ -117,7 +118,9 @@ def _loaded() -> list[str]:
     return [name for name in _MODULES if name in sys.modules]
 
 
-_CLASS_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:\w+\.)?float(?:64)?\b|class \w+\([^)]*\bfloat64\b")
+_CLASS_BY_IDENTITY = re.compile(
+    r"\bis (?:not )?(?:\w+\.)?(?:float(?:64)?|complex(?:128)?)\b|class \w+\([^)]*\b(?:float64|complex128)\b"
+)
 """Code that asks whether a class is Python's or NumPy's own, which another one that stands for it is not, or derives
 from NumPy's."""
 _MODULE_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:np|numpy|scipy|math)\b(?!\.)")
@@ -136,9 +139,13 @@ def adopt(module: ModuleType) -> None:
         return
     classes = not _CLASS_BY_IDENTITY.search(source)
     names.update({name: counterpart(each, classes) for name, each in list(names.items()) if not name.startswith("__")})
-    names.setdefault("isinstance", python_functions.isinstance)
+    for name, function in python_functions.BUILTINS.items():
+        names.setdefault(name, function)
     if classes:
-        names.setdefault("float", python_functions.CLASSES[float])
+        names.update(
+            {kind.__name__: names.get(kind.__name__, python_functions.CLASSES[kind]) for kind in (float, complex)}
+        )
+    adopt_held(module, partial(counterpart, classes=classes))
 
 
 def _source(module: ModuleType) -> str:

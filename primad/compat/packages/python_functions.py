@@ -108,6 +108,15 @@ def _known(leaf: Any) -> Any:
     return found.item() if isinstance(found, np.generic) else found
 
 
+def _complex(own: type, *args: Any) -> Any:
+    """Return the complex number of one that is traced, or of two parts."""
+    parts = [settled(each) for each in args]
+    if not any(builtins.isinstance(each, TracedArray) for each in parts) or (own is complex and parts[0].size != 1):
+        return own(*args)
+    x = parts[0] + 1j * parts[1] if len(parts) > 1 else pnp.astype(parts[0], np.complex128)
+    return pnp.reshape(x, ()) if own is complex else x
+
+
 def standing_for(own: type) -> type:
     """Return a class that is used as one of numbers, and leaves traced numbers traced: `float(x)` is x.
 
@@ -133,6 +142,8 @@ def standing_for(own: type) -> type:
         def __new__(cls, *args: Any) -> Any:
             if cls is not Standing:  # a class of the package's own that derives from numbers
                 return own.__new__(cls, *args)
+            if issubclass(own, complex):
+                return _complex(own, *args)
             x = settled(args[0]) if args and builtins.isinstance(args[0], TracedArray) else None
             if x is None or x.dtype.kind == "c" or (own is float and x.size != 1):
                 return own(*args)  # which a traced array refuses
@@ -145,7 +156,9 @@ def standing_for(own: type) -> type:
     return Standing
 
 
-CLASSES: MappingProxyType[type, type] = MappingProxyType({own: standing_for(own) for own in (float, np.float64)})
+CLASSES: MappingProxyType[type, type] = MappingProxyType(
+    {own: standing_for(own) for own in (float, np.float64, complex, np.complex128)}
+)
 """class of numbers -> what stands for it."""
 
 
@@ -163,3 +176,21 @@ def _classes(kinds: Any) -> list[Any]:
     if builtins.isinstance(kinds, tuple):
         return [kind for each in kinds for kind in _classes(each)]
     return list(getattr(kinds, "__args__", (kinds,)))
+
+
+def hasattr(x: Any, name: str) -> bool:
+    """Say whether a value has an attribute; a traced number has those of NumPy's: no length, and no elements."""
+    number = type(x) is TracedArray and not x.shape and name.startswith("__")
+    return builtins.hasattr(x.dtype.type if number else x, name)
+
+
+def round(x: Any, ndigits: Any = None) -> Any:
+    """Return the nearest integer of a number, of a traced one by its value: its derivative is 0; or decimals of it."""
+    whole = builtins.isinstance(x, TracedArray) and ndigits is None
+    return int(pnp.round(x)) if whole else builtins.round(x, ndigits)
+
+
+BUILTINS: MappingProxyType[str, Function] = MappingProxyType(
+    {"hasattr": hasattr, "isinstance": isinstance, "round": round}
+)
+"""Functions of Python's own that ask what a value is -> what stands for them."""

@@ -1,0 +1,75 @@
+"""What a module's functions, classes, tables and objects took of NumPy, SciPy and `math` when the module was loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+Counterpart = Callable[[Any], Any]
+
+
+def adopt_held(module: ModuleType, counterpart: Counterpart) -> None:
+    """Let what is held in a module be recorded, as its names are.
+
+    That is: what is a default of its functions or enclosed in them, an attribute of its classes, an entry of its dicts
+    and lists, and a library that an object of one of its package's classes holds.
+
+    Args:
+        module: the module.
+        counterpart: returns what stands for a value; the value itself if nothing does.
+    """
+    for name, each in list(vars(module).items()):
+        if name.startswith("__"):  # Python's own, its builtins among them
+            continue
+        if type(each) is dict or type(each) is list:
+            _entries(each, counterpart)
+        elif isinstance(each, FunctionType):
+            if each.__module__ == module.__name__:
+                _function(each, counterpart)
+        elif isinstance(each, type):
+            if each.__module__ == module.__name__:
+                _class(each, counterpart)
+        elif type(each).__module__.partition(".")[0] == module.__name__.partition(".")[0]:
+            _object(each, counterpart)
+
+
+def _entries(table: Any, counterpart: Counterpart) -> None:
+    for key, each in list(table.items() if isinstance(table, MutableMapping) else enumerate(table)):
+        found = counterpart(each)
+        if found is not each:
+            table[key] = found
+
+
+def _function(function: FunctionType, counterpart: Counterpart) -> None:
+    if function.__defaults__:
+        function.__defaults__ = tuple(map(counterpart, function.__defaults__))
+    _entries(function.__kwdefaults__ or {}, counterpart)
+    for cell in function.__closure__ or ():
+        _cell(cell, counterpart)
+
+
+def _cell(cell: CellType, counterpart: Counterpart) -> None:
+    with suppress(ValueError):  # it may be empty
+        found = counterpart(cell.cell_contents)
+        if found is not cell.cell_contents:
+            cell.cell_contents = found
+
+
+def _class(cls: type, counterpart: Counterpart) -> None:
+    for name, each in list(vars(cls).items()):
+        function = getattr(each, "__func__", getattr(each, "fget", each))
+        if isinstance(function, FunctionType):
+            _function(function, counterpart)
+        elif not name.startswith("__"):
+            found = counterpart(function)
+            if found is not function:
+                setattr(cls, name, type(each)(found) if isinstance(each, (staticmethod, classmethod)) else found)
+
+
+def _object(held: Any, counterpart: Counterpart) -> None:
+    """Let NumPy be recorded where an object holds it: a choice of array libraries."""
+    names = getattr(held, "__dict__", None)
+    if type(names) is dict:
+        names.update({name: counterpart(each) for name, each in names.items() if isinstance(each, ModuleType)})
