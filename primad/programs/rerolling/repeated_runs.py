@@ -29,9 +29,9 @@ FEWEST_NODES = 250
 """Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
 takes a seventh of the time of the steps one by one, which NumPy runs; code of fewer scalars is compiled in 20 ms."""
 LONG_BYTES = 2 * ASSUMED[1].size
-"""Bytes of an array that an op moves, from which steps are worth a loop however few nodes they have. Tuned: with
-products of matrices and vectors and with shifted arrays of this size, calls of 10 to 30 steps take as long either way,
-and from twice as many on half to a seventh."""
+"""Bytes of an operand of a product, from which steps are worth a loop however few nodes they have. Tuned: 12 to 50
+products of matrices of 64 to 72 kB with vectors take as long either way, and of larger ones two to three times as long
+one by one."""
 FEWEST_STEPS = 8
 """Steps of a run, below which it stays as it is. Chosen: a loop costs what some steps cost."""
 WINDOW = 48
@@ -192,15 +192,19 @@ def sources(program: Program) -> set[Node]:
 def moves_much(node: Node) -> bool:
     """Say whether an op moves a long array, and computes little with it: not element by element, nor to sum it up.
 
-    One function for many such steps fits no cache, while the gradient of a loop takes one product for all its steps.
+    The gradient of a loop takes one product for all its steps' products of a matrix and a vector. Shifted arrays that
+    no second cache holds go out to memory and come back for each op, where one function for all steps is too long:
+    sixteen steps of a heat equation with a product take three to seven times as long one by one, others as long.
     """
     op = node.op
     if isinstance(op, Leaf) or op.axes.pointwise or op.memory.views or not isinstance(node.type, ArrayType):
         return False
     if op.kind == "linear":
-        return node.type.nbytes >= LONG_BYTES
+        return op.indexing.running is None and node.type.nbytes >= ASSUMED[2].size
     longest = max([x.type.nbytes for x in node.inputs], default=0)
-    return longest >= LONG_BYTES and 0 < op.cost(node).matmul_flops < CORE.flops_of_byte * longest
+    if longest < max(LONG_BYTES, 2 * node.type.nbytes):  # no matrix and a vector
+        return False
+    return 0 < op.cost(node).matmul_flops < CORE.flops_of_byte * longest
 
 
 def is_short(nodes: Sequence[Node]) -> bool:

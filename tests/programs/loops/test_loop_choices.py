@@ -225,6 +225,14 @@ def chosen_anew(x: Any, rest: Any) -> Any:
     return np.sin(0.9 * x) + 0.1 * x
 
 
+def summed_up(x: Any, rest: Any) -> Any:
+    return np.tanh(np.cumsum(x) / 1000.0)
+
+
+def averaged(x: Any, rest: Any) -> Any:
+    return np.tanh(np.convolve(x, rest, "same"))
+
+
 def centred(x: Any, rest: Any) -> Any:
     return np.sin(x - np.mean(x))
 
@@ -232,14 +240,16 @@ def centred(x: Any, rest: Any) -> Any:
 @pytest.mark.parametrize(
     ("step", "shape", "weights", "is_loop"),
     [
-        (shifted, (16_384,), (1,), True),
-        (shifted, (128, 128), (1,), False),  # which runs in tiles along the other axis
-        (shifted, (4096,), (1,), False),  # in the first cache
+        (shifted, (131_072,), (1,), True),
+        (shifted, (512, 512), (1,), False),  # which runs in tiles along the other axis
+        (shifted, (65_536,), (1,), False),  # in a cache
         (weighed, (128,), (128, 128), True),
         (weighed, (64,), (64, 64), False),
         (weighed, (128, 200), (128, 128), False),  # which computes more than it moves
-        (chosen_anew, (100_000,), (1,), False),  # one loop over elements has all steps
-        (centred, (100_000,), (1,), False),
+        (chosen_anew, (200_000,), (1,), False),  # one loop over elements has all steps
+        (centred, (200_000,), (1,), False),
+        (summed_up, (200_000,), (1,), False),
+        (averaged, (20_000,), (5,), False),
     ],
 )
 def test_few_steps_are_a_loop_where_they_move_long_arrays(
