@@ -1,15 +1,20 @@
-"""Shapes and axes as NumPy's functions take them, made plain tuples."""
+"""Shapes and axes as NumPy's functions take them, made plain tuples, and which ops broadcast arrays by its rule."""
 
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
+from primad.ir.node import Params, named
 from primad.recording.traced_array import TracedArray
+
+MOST_EXPANSIONS = 4096
+"""Shapes with those to which they are broadcast, of which it is remembered by which ops. Chosen: a kilobyte each."""
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
@@ -63,3 +68,26 @@ def keep_axes(result: TracedArray, x: TracedArray, axes: tuple[int, ...], keepdi
     if not keepdims:
         return result
     return cast(TracedArray, ops.reshape(result, shape=tuple([1 if i in axes else n for i, n in enumerate(x.shape)])))
+
+
+@lru_cache(maxsize=MOST_EXPANSIONS)
+def expansion(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[Any, Params], ...]:
+    """Return the ops, with their params, that broadcast an array of a shape to another."""
+    offset = len(shape) - len(own)
+    if offset < 0 or any(n not in (1, m) for n, m in zip(own, shape[offset:], strict=True)):
+        raise ShapeError(f"an array of shape {own} does not broadcast to {shape}", fix="give it those lengths, or 1.")
+    stretched = [i for i, n in enumerate(own) if n == 1 and shape[offset + i] != 1]
+    axes = (*range(offset), *(offset + i for i in stretched))
+    spread = (ops.broadcast, named({"shape": shape, "axes": axes}))
+    if not stretched:
+        return (spread,)
+    return (ops.reshape, named({"shape": tuple([n for i, n in enumerate(own) if i not in stretched])})), spread
+
+
+@lru_cache(maxsize=MOST_EXPANSIONS)
+def broadcast_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the shape to which arrays of two shapes are broadcast; None if lengths do not fit."""
+    try:
+        return np.broadcast_shapes(one, other)
+    except ValueError:
+        return None

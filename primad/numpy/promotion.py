@@ -6,7 +6,7 @@ Also the registration that makes plain `np.sin(x)` on a traced array find its im
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from primad import ops
 from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
-from primad.ir.node import INPUT, Node, Params, named
-from primad.numpy.inplace.seen import as_numpys
+from primad.ir.node import INPUT, Node
+from primad.numpy.axis_arguments import broadcast_shape, expansion
 from primad.recording.foreign import plain
 from primad.recording.object_arrays import OBJECTS, holds_traced, stacked
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
@@ -23,8 +23,6 @@ from primad.recording.traced_array import TracedArray, bind_each, lift, settled
 from primad.system.deferred import Deferred
 
 F = TypeVar("F", bound=Callable[..., Any])
-MOST_EXPANSIONS = 4096
-"""Shapes with those to which they are broadcast, of which it is remembered by which ops. Chosen: a kilobyte each."""
 _UFUNC_METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
 
 
@@ -297,35 +295,13 @@ def expand(x: TracedArray, shape: tuple[int, ...]) -> TracedArray:
         ShapeError: if it does not broadcast.
     """
     own = x.shape
-    return x if own == shape else bind_each(x, _expansion(own, shape))
-
-
-@lru_cache(maxsize=MOST_EXPANSIONS)
-def _expansion(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[tuple[Any, Params], ...]:
-    """Return the ops, with their params, that broadcast an array of a shape to another."""
-    offset = len(shape) - len(own)
-    if offset < 0 or any(n not in (1, m) for n, m in zip(own, shape[offset:], strict=True)):
-        raise ShapeError(f"an array of shape {own} does not broadcast to {shape}", fix="give it those lengths, or 1.")
-    stretched = [i for i, n in enumerate(own) if n == 1 and shape[offset + i] != 1]
-    axes = (*range(offset), *(offset + i for i in stretched))
-    spread = (ops.broadcast, named({"shape": shape, "axes": axes}))
-    if not stretched:
-        return (spread,)
-    return (ops.reshape, named({"shape": tuple([n for i, n in enumerate(own) if i not in stretched])})), spread
+    return x if own == shape else bind_each(x, expansion(own, shape))
 
 
 def of_one_shape(x: TracedArray, y: TracedArray) -> tuple[Node, Node] | None:
     """Return two arrays broadcast to each other; None if lengths do not fit."""
-    shape = _broadcast_shape(x.shape, y.shape)
+    shape = broadcast_shape(x.shape, y.shape)
     return None if shape is None else (expand(x, shape).node, expand(y, shape).node)
-
-
-@lru_cache(maxsize=MOST_EXPANSIONS)
-def _broadcast_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
-    try:
-        return np.broadcast_shapes(one, other)
-    except ValueError:
-        return None
 
 
 def common_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -352,6 +328,10 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
         dtype: the dtype to use, or None for NumPy's.
         floats: whether integers and booleans become floats.
     """
+    if dtype is None and len(values) == 2:
+        quick = _with_number(*values)
+        if quick is not None:
+            return quick
     values = tuple([joined(value) for value in values])
     if dtype is None:
         dtype = result_dtype(*values)
@@ -371,6 +351,18 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
             value = as_traced(value, like)
         result.append(expand(convert(value, dtype), shape))
     return result
+
+
+def _with_number(x: Any, y: Any) -> list[TracedArray] | None:
+    """Return an array of real floats and a Python number, which adopts its type; None for other operands."""
+    array, number = (x, y) if type(x) is TracedArray else (y, x)
+    if type(array) is not TracedArray or (number.__class__ is not float and number.__class__ is not int):
+        return None
+    node = array.node
+    if node.type.dtype.kind != "f":
+        return None
+    other = TracedArray(node.trace.literal(number, node.type))
+    return [x, other] if array is x else [other, y]
 
 
 def check_layout(name: str, order: Any = "K", device: Any = None) -> None:

@@ -73,6 +73,11 @@ def follow(given):
         assert following.text() == fresh.text()
         assert following.key == fresh.key
         assert all(map(same_bits, following.source_values, fresh.source_values))
+        assert left_out(following) <= left_out(fresh)  # a fresh one notes what laws ask for, too
+
+
+def left_out(program):
+    return {(at, op, tuple([x.index for x in xs]), x.index) for at, op, xs, _, x in program.neutral}
 
 
 def counted(monkeypatch):

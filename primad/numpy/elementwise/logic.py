@@ -11,8 +11,8 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import is_complex, is_float
-from primad.numpy.elementwise.complex_order import by_parts
-from primad.numpy.elementwise.ufuncs import AS_NUMPY, absolute, agree
+from primad.numpy.elementwise.meeting_operands import agree, by_parts
+from primad.numpy.elementwise.ufuncs import AS_NUMPY, absolute
 from primad.numpy.promotion import (
     as_float,
     as_traced,

@@ -10,10 +10,9 @@ import numpy as np
 
 from primad import ops
 from primad.errors import DomainError, ShapeError, TracingError
-from primad.ir.array_types import ArrayType, is_complex, is_float
+from primad.ir.array_types import is_complex, is_float
 from primad.ir.node import LITERAL, literal_value
-from primad.numpy.elementwise.complex_order import larger, smaller
-from primad.numpy.inplace.seen import fresh
+from primad.numpy.elementwise.meeting_operands import agree, as_number, larger, smaller, with_number
 from primad.numpy.promotion import (
     any_traced,
     as_float,
@@ -92,32 +91,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def agree(x: Any, y: Any, floats: bool) -> bool:
-    """Say whether operands need no conversion: of one type (floats, if one is plain), or floats and a Python number."""
-    if type(x) is not TracedArray:
-        return _agrees(x, y.node.type)
-    type_ = x.node.type
-    if type(y) is not TracedArray:
-        return _agrees(y, type_)
-    kind = type_.dtype.kind  # booleans may become numbers
-    return (type_ is y.node.type or type_ == y.node.type) and (kind == "f" or (kind != "b" and not floats))
-
-
-def _agrees(value: Any, with_: ArrayType) -> bool:
-    """Say whether a plain operand of an array needs no conversion: a Python number, or an array of the same type."""
-    kind = type(value)
-    if kind is np.ndarray:
-        same = value.shape == with_.shape != () and value.dtype == with_.dtype
-        return same and with_.dtype.kind == "f"
-    return (kind is float or kind is int) and with_.dtype.kind == "f"
-
-
-def _as_number(value: Any, other: Any) -> Any:
-    """Return the Python number for a scalar of NumPy's that meets a traced array of its dtype, as when it is read."""
-    same = value.__class__ is np.float64 and type(other) is TracedArray and other.node.type.dtype == value.dtype
-    return float(value) if same else value
-
-
 AS_NUMPY = "Broadcasts and promotes as NumPy does."
 
 
@@ -143,7 +116,11 @@ def binary(
                 nodes = (a, b) if a.type is b.type else of_one_shape(x, y)  # most operations by far
                 if nodes is not None:
                     return TracedArray(trace.build(primitive, nodes, ()))
-        x, y = _as_number(x, y), _as_number(y, x)
+        elif x.__class__ is float or y.__class__ is float:
+            found = with_number(primitive, x, y)
+            if found is not None:
+                return found
+        x, y = as_number(x, y), as_number(y, x)
         if not agree(x, y, floats):
             x, y = harmonize(name, x, y, dtype=loop_dtype(ufuncs[0], x, y))
         if over_complex is not None and type(x) is TracedArray and is_complex(x.dtype):
@@ -239,7 +216,8 @@ def power(x: Any, y: Any, /, out: Any = None) -> Any:
     """
     refuse_out("power", out)
     if type(x) is TracedArray and (y.__class__ is int or y.__class__ is float) and is_float(x.dtype):
-        return ops.power(x, float(y))
+        found = with_number(ops.power, x, float(y))
+        return ops.power(x, float(y)) if found is None else found
     constant = type(x) is TracedArray and type(y) is not TracedArray and np.ndim(y) == 0 and is_float(x.dtype)
     if constant and result_dtype(x, y) == x.dtype:
         return ops.power(x, complex(y) if is_complex(x.dtype) else float(y))

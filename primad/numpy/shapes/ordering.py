@@ -10,8 +10,8 @@ from primad import ops
 from primad.errors import IndexShapeError, ShapeError, TracingError
 from primad.ir.array_types import is_complex, is_float
 from primad.numpy.axis_arguments import normalize_axes
-from primad.numpy.elementwise.complex_order import sorts_before
 from primad.numpy.elementwise.logic import isnan
+from primad.numpy.elementwise.meeting_operands import sorts_before
 from primad.numpy.elementwise.ufuncs import where
 from primad.numpy.promotion import as_traced, convert, implements, joined, refuse_out, result_dtype, traced_operands
 from primad.numpy.reduce.reductions import any, sum
