@@ -11,8 +11,8 @@ from primad.errors import ShapeError
 from primad.functional.derived_calls import Call
 from primad.implicit import krylov_methods
 from primad.implicit.equations import ImplicitEquation
-from primad.implicit.recorded_systems import recorded_system
-from primad.implicit.solution_ops import solution, stepwise_solution
+from primad.implicit.recorded_systems import RecordedRoot, recorded_root, recorded_system
+from primad.implicit.solution_ops import solution, stepwise_root, stepwise_solution
 from primad.implicit.unknowns import Unknowns, numbers
 from primad.ir.program import ClosedProgram
 from primad.recording import tree
@@ -64,36 +64,43 @@ def solved(
 
     call = Call(equation, (unknowns.row(x0), tuple(settings), *args), known=False)
     of = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns, len(settings))
-    if name == "linear_solve" and solver is not None:
-        found = solved_in_steps(of, call)
-        if found is not None:
-            return unknowns(found)
+    found = solved_in_steps(of, call)
+    if found is not None:
+        return unknowns(found)
     if call.nested:
         return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
     return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
 
 
 def solved_in_steps(of: ImplicitEquation, call: Call) -> Any:
-    """Return the solution of a linear system by a solver that can be recorded, as a row; None where it cannot be.
+    """Return the solution by a solver that can be recorded, as a row; None where it cannot be.
 
     Args:
-        of: the equation, which starts at zeros.
+        of: the equation, with its solver.
         call: its recording.
     """
+    if of.solver is None or of.name not in RECORDED:
+        return None
     is_traced = call.nested
     operands: list[Any] = (
         traced_operands([*call.leaves, *call.program.sources])
         if is_traced
         else arrays([*call.leaves, *call.program.source_values])
     )
-    found = recorded_system(of, operands, is_traced)
+    found = RECORDED[of.name](of, operands, is_traced)
     if found is None:
         return None
-    system, beside = found
+    recorded, beside = found
     if any(isinstance(x, TracedArray) for x in beside) and not is_traced:
         operands = traced_operands([*operands, *beside])[: len(operands)]
+    if isinstance(recorded, RecordedRoot):
+        return stepwise_root(*operands, *beside, of=recorded)
     right = -of.values(operands[0], operands[1:])[0]
-    return stepwise_solution(right, *operands, *beside, of=system, transposed=False)
+    return stepwise_solution(right, *operands, *beside, of=recorded, transposed=False)
+
+
+RECORDED: dict[str, Any] = {"linear_solve": recorded_system, "root": recorded_root, "fixed_point": recorded_root}
+"""What records the solvers of the functions that users call, where it is known what a solver's steps are to reach."""
 
 
 def _check_options(name: str, solver: Any, tolerance: Any) -> None:

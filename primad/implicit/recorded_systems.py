@@ -1,4 +1,4 @@
-"""Linear systems whose solver is recorded: its steps are part of the program, and run natively with what is around."""
+"""Equations whose solver is recorded: its steps are part of the program, and run natively with what is around."""
 
 from __future__ import annotations
 
@@ -10,20 +10,29 @@ import numpy as np
 from primad import numpy as pnp
 from primad.errors import MatrixError
 from primad.functional.control.while_loops import while_loop
+from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.functional.derived_calls import Call
-from primad.implicit.equations import Array, ImplicitEquation
+from primad.implicit.equations import FOLD, Array, ImplicitEquation
 from primad.implicit.krylov_methods import LinearResidual
-from primad.implicit.solution_search import ROUNDED
+from primad.implicit.solution_search import MOST_POLISHING, ROUNDED, returned
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
 from primad.recording.traced_array import TracedArray
+from primad.recording.tracing import program_of
 from primad.runtime.calling import arrays, traced_operands
 from primad.runtime.executors.dispatch import prepared_call
+from primad.transforms import batching
 from primad.transforms.lowering import inline
 
 MOST_PASSES = 4
 """Times that a solver is applied, each to what the one before left of the right side. Chosen: one that stops at a share
 of 1e-5 is exact to the last digit after three."""
+
+
+EXACT = 1e-10
+"""What a residual may be, as a share of its terms, for a recorded solver's result to be taken as it is: derivatives are
+then exact to ten digits, and the Jacobian need not be computed as a whole. Chosen: solvers that square their errors
+end below it."""
 
 
 class LinearEquation(ImplicitEquation):
@@ -94,20 +103,43 @@ def recorded_system(
     def solutions(b: Any, *operands: Any) -> list[Any]:
         return [_in_passes(of, b, operands, transposed) for transposed in ((False, True) if both else (False,))]
 
+    found = _recorded(solutions, (operands[0], *operands), both)
+    return None if found is None else (RecordedSystem(of, found[0]), found[1])
+
+
+def recorded_root(
+    of: ImplicitEquation, operands: Sequence[Any], is_traced: bool
+) -> tuple[RecordedRoot, list[Any]] | None:
+    """Return an equation with a recorded solver, and what the solver captured; None where there is none.
+
+    Newton's steps that follow factorise the Jacobian: that of few unknowns only is computed as a whole in a program.
+
+    Args:
+        of: the equation, with its solver.
+        operands: of the equation; only their types matter.
+        is_traced: whether some of them are traced.
+    """
+    x0, results = operands[0], len(of.of.out_types) - of.settings
+    if x0.size >= SPARSE_FROM or x0.dtype not in (np.float32, np.float64) or results > 2:
+        return None
+    found = _recorded(lambda *operands: [_searched(of, *operands)], operands, is_traced)
+    return None if found is None else (RecordedRoot(of, found[0]), found[1])
+
+
+def _recorded(
+    function: Callable[..., Any], args: Sequence[Any], is_traced: bool
+) -> tuple[ClosedProgram, list[Any]] | None:
+    """Record a solver; return its program, and the values that it captured."""
     try:
-        call = Call(solutions, (operands[0], *operands), known=False)
+        program = Call(function, args, known=False).program
     except Exception:  # what the user's code raises where it is given no numbers
         return None
-    if any(type != operand.type for type, operand in zip(call.program.out_types, call.program.inputs, strict=False)):
+    if any(type != program.in_types[0] for type in program.out_types):
         return None
-    if call.program.captured or both:
-        beside: list[Any] = [*call.program.sources]
-    else:
-        beside = arrays(call.program.source_values)
-    near = [x for x in operands if isinstance(x, TracedArray)]
-    if call.program.captured or near:
-        beside = traced_operands([*near, *beside])[len(near) :]
-    return RecordedSystem(of, ClosedProgram(call.program)), beside
+    near = [x for x in args if isinstance(x, TracedArray)]
+    if is_traced or program.captured:
+        return ClosedProgram(program), list(traced_operands([*near, *program.sources])[len(near) :])
+    return ClosedProgram(program), arrays(program.source_values)
 
 
 def _is_linear(of: ImplicitEquation) -> bool:
@@ -127,8 +159,7 @@ def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed
 
     def solution(right: Any) -> Any:
         assert of.solver is not None
-        found = of.solver(LinearResidual(times, right, unknowns), unknowns(zeros))
-        return unknowns.row(getattr(found, "x", getattr(found, "root", getattr(found, "params", found))))
+        return unknowns.row(returned(of.solver(LinearResidual(times, right, unknowns), unknowns(zeros))))
 
     least = max(of.tolerance, ROUNDED * float(np.finfo(b.dtype).eps)) * pnp.max(abs(b))
     is_left: Callable[[Any], Any] = lambda state: ~(pnp.max(abs(state[1])) <= least)  # noqa: E731  # NaN is left too
@@ -138,3 +169,125 @@ def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed
         return x, b - times(x)
 
     return while_loop(is_left, step, (zeros, b), MOST_PASSES)[0]
+
+
+# -- equations that are not linear -------------------------------------------------------------------------------------
+
+
+class DenseSystem(ImplicitEquation):
+    """The linear system at a solution of an equation of few unknowns, with factors that the program computes."""
+
+    def __init__(self, of: ImplicitEquation) -> None:
+        own = of.of, None, of.tolerance, of.name, of.unknowns, of.settings
+        super().__init__(*own)
+        self.equation = ImplicitEquation(*own)
+        self.key: Any = (*self.key, "dense")
+
+    def steps(self, transposed: bool) -> Program:
+        """Return the program (b, x, a) -> the solution with the Jacobian at x or with its transpose."""
+        types = self.of.operand_types
+
+        def made() -> Program:
+            return program_of([types[0], *types], lambda b, *operands: [self._solution(b, operands, transposed)])
+
+        found: Program = derived("dense system", self.of, transposed, made)
+        return found
+
+    def run(self, transposed: bool, values: Sequence[Any]) -> Any:
+        """Run the steps on arrays."""
+        b, *operands = values
+        return self.equation.factors(operands[0], operands[1:]).solve(np.asarray(b), transposed)
+
+    def _solution(self, b: Any, operands: Sequence[Any], transposed: bool) -> Any:
+        """Solve, and fail at a fold: what `ImplicitEquation.factors` says of it is said there."""
+        x, *given = operands
+        columns = _columns(self, operands)
+        matrix, factored = (columns, columns.T) if transposed else (columns.T, columns.T)
+        ones = np.ones(x.shape, x.dtype)
+        weak = pnp.linalg.solve(factored, ones)
+        weak = weak / pnp.linalg.norm(weak)
+        unknown = np.sqrt(np.finfo(x.dtype).eps) * pnp.max(abs(x))
+        there = x - pnp.linalg.solve(factored, _residual(self, operands)) - unknown * weak
+        change = _along(self, [there, *given], weak) - _along(self, operands, weak)
+        is_fold = ~(pnp.linalg.norm(pnp.linalg.solve(factored, change)) <= FOLD)
+        return while_loop(lambda u: is_fold, lambda u: u + 1, pnp.linalg.solve(matrix, b), 1)
+
+
+class RecordedRoot(ImplicitEquation):
+    """An equation with a solver that is a program. Its ops take the equation's operands, then what the solver captured.
+
+    Attributes:
+        equation: the equation with its solver as it was given.
+        system: the linear system at a solution.
+    """
+
+    def __init__(self, of: ImplicitEquation, found: ClosedProgram) -> None:
+        super().__init__(of.of, None, of.tolerance, of.name, of.unknowns, of.settings)
+        self.equation, self.system, self._found = of, DenseSystem(of), found
+        self.key: Any = (*self.key, found.key)
+
+    @property
+    def operand_types(self) -> list[Any]:
+        """Types of what its ops take."""
+        return self._found.operand_types
+
+    @property
+    def steps(self) -> Program:
+        """The program (x0, a, what the solver captured) -> the solution."""
+        return self._found.hoisted
+
+    def run(self, values: Sequence[Any]) -> Any:
+        """Run the steps on arrays."""
+        return prepared_call(self._found).run(values)[0]
+
+
+def _residual(of: ImplicitEquation, operands: Sequence[Any]) -> Any:
+    return inline(of.of.hoisted, traced_operands(operands))[0]
+
+
+def _along(of: ImplicitEquation, operands: Sequence[Any], v: Any) -> Any:
+    return inline(of.along(False), traced_operands([*operands, v]))[0]
+
+
+def _columns(of: ImplicitEquation, operands: Sequence[Any]) -> Any:
+    """Return the columns of the Jacobian, as rows."""
+    count = operands[0].size
+    program = batching.vmap(of.along(False), [*[False] * len(operands), True], count)
+    return inline(program, traced_operands([*operands, np.eye(count, dtype=operands[0].dtype)]))[0]
+
+
+def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
+    """Return the solution that the user's solver and Newton's steps find; fail wherever `solve` has more to look at."""
+    unknowns, results = of.unknowns, len(of.of.out_types) - of.settings
+    assert of.solver is not None
+
+    def values(x: Any) -> list[Any]:
+        return inline(of.of.hoisted, traced_operands([x, *given]))
+
+    def function(x: Any) -> Any:
+        found = values(unknowns.row(x).astype(x0.dtype))
+        return found[1] if results > 1 else unknowns(found[0])
+
+    settings = values(x0)[results:]
+    x = unknowns.row(returned(of.solver(function, unknowns(x0), *settings))).astype(x0.dtype)
+    found, first = values(x)[0], abs(values(x0)[0])
+    eps = float(np.finfo(x0.dtype).eps)
+    tolerance = max(of.tolerance, ROUNDED * eps)
+    least = abs(_along(of, [x, *given], x))  # at least so large are the terms: less than |J| |x|
+    is_exact = (abs(found) <= max(min(tolerance, EXACT), ROUNDED * eps) * least) & (eps * first <= tolerance * least)
+
+    def step(state: Any) -> Any:
+        x, found, count, _, is_doubtful = state
+        matrix = _columns(of, [x, *given]).T
+        near = abs(matrix) @ pnp.maximum(abs(x), abs(x0))
+        scale = pnp.maximum(abs(matrix) @ abs(x), pnp.max(pnp.where(np.isfinite(first), first, 0.0)))
+        is_sure = (abs(found) <= tolerance * pnp.minimum(scale, near)) & (eps * first <= tolerance * near)
+        new = x - pnp.linalg.solve(matrix, found)
+        after = values(new)[0]
+        is_better = pnp.linalg.norm(after) < 0.5 * pnp.linalg.norm(found)
+        goes_on = is_better & (count + 1 < MOST_POLISHING) & pnp.any(abs(after) > eps * near)
+        is_doubtful = is_doubtful | ((count == 0) & ~pnp.all(is_sure))
+        return pnp.where(is_better, new, x), pnp.where(is_better, after, found), count + 1, goes_on, is_doubtful
+
+    start = (x, found, 0, ~pnp.all(is_exact), False)
+    return while_loop(lambda state: state[3] | state[4], step, start, MOST_POLISHING + 1)[0]

@@ -15,7 +15,7 @@ import numpy as np
 from primad import ops
 from primad.errors import PrimadError, ShapeError
 from primad.implicit.equations import Array, ImplicitEquation
-from primad.implicit.recorded_systems import RecordedSystem
+from primad.implicit.recorded_systems import DenseSystem, RecordedRoot, RecordedSystem
 from primad.implicit.solution_search import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ir.law_families import LEFT_OUT, SOLVERS
@@ -74,17 +74,26 @@ def _batched(op: Primitive) -> Callable[..., Any]:
 
 
 def _push_solution(tangents: Sequence[Any], out: Any, *inputs: Any, of: ImplicitEquation, batches: Batches = ()) -> Any:
+    change, rows = _change(tangents, out, *inputs, of=of, batches=batches)
+    if change is None:
+        return Zero(out.type)
+    return -_apply(linear_solution, [change, out, *inputs[1:]], rows, of=of, transposed=False)
+
+
+def _change(
+    tangents: Sequence[Any], out: Any, *inputs: Any, of: ImplicitEquation, batches: Batches
+) -> tuple[Any, Batches]:
+    """Return how the residual changes at the solution, and how a system with the change on its right side is mapped."""
     active = tuple([not isinstance(t, Zero) for t in tangents[1:]])
     if not any(active):
-        return Zero(out.type)
+        return None, ()
     moving = [t for t in tangents[1:] if not isinstance(t, Zero)]
     program = of.tangent((False, *active))
     for flags, size in batches:
         own = [on for on, moves in zip(flags[1:], active, strict=True) if moves]
         program = batching.vmap(program, [True, *flags[1:], *own], size)
     (change,) = inline(program, [out, *inputs[1:], *moving])
-    rows = tuple([((True, True, *flags[1:]), size) for flags, size in batches])
-    return -_apply(linear_solution, [change, out, *inputs[1:]], rows, of=of, transposed=False)
+    return change, tuple([((True, True, *flags[1:]), size) for flags, size in batches])
 
 
 def _apply(op: Primitive, operands: Sequence[Any], batches: Batches, **params: Any) -> Any:
@@ -185,10 +194,10 @@ linear_solution: Primitive = Primitive(
 )
 
 
-# -- linear systems whose solver is recorded ---------------------------------------------------------------------------
+# -- with a solver that is recorded ------------------------------------------------------------------------------------
 
 
-def _steps(*operands: Any, of: RecordedSystem, transposed: bool, batches: Batches = ()) -> Any:
+def _steps(*operands: Any, of: RecordedSystem | DenseSystem, transposed: bool, batches: Batches = ()) -> Any:
     """Return what the solver's steps give; factors where these are left out."""
     if SOLVERS in LEFT_OUT.get():
         count = 1 + len(of.of.operand_types)
@@ -200,7 +209,7 @@ def _steps(*operands: Any, of: RecordedSystem, transposed: bool, batches: Batche
     return inline(program, operands)[0]
 
 
-def _stepped(b: Array, *inputs: Array, of: RecordedSystem, transposed: bool, batched: bool) -> Array:
+def _stepped(b: Array, *inputs: Array, of: RecordedSystem | DenseSystem, transposed: bool, batched: bool) -> Array:
     try:
         found: Array = np.asarray(of.run(transposed, [b, *inputs]))
     except PrimadError:  # the steps do not arrive
@@ -225,4 +234,47 @@ stepwise_solution: Primitive = Primitive(
     ),
     axes=Axes(batch=lambda *args, **params: _batched(stepwise_solution)(*args, **params)),
     doc="The solution of a linear system, or of the transposed one, by a solver whose steps are part of the program.",
+)
+
+
+def _push_root(tangents: Sequence[Any], out: Any, *inputs: Any, of: RecordedRoot, batches: Batches = ()) -> Any:
+    """What the solver captured changes no solution."""
+    count = len(of.of.operand_types)
+    own = tuple([(flags[:count], size) for flags, size in batches])
+    change, rows = _change(tangents[:count], out, *inputs[:count], of=of, batches=own)
+    if change is None:
+        return Zero(out.type)
+    return -_apply(stepwise_solution, [change, out, *inputs[1:count]], rows, of=of.system, transposed=False)
+
+
+def _steps_to_root(*operands: Any, of: RecordedRoot, batches: Batches = ()) -> Any:
+    """Return what the solver's steps give; what it returns where it is called where these are left out."""
+    if SOLVERS in LEFT_OUT.get():
+        count = len(of.of.operand_types)
+        rows = tuple([(flags[:count], size) for flags, size in batches])
+        return _apply(solution, operands[:count], rows, of=of.equation)
+    program = of.steps
+    for flags, size in batches:
+        program = batching.vmap(program, flags, size)
+    return inline(program, operands)[0]
+
+
+def _found_in_steps(*arrays: Array, of: RecordedRoot) -> Array:
+    try:
+        found: Array = np.asarray(of.run(arrays))
+    except PrimadError:  # the steps do not arrive
+        found = solve(of.equation, arrays[0], arrays[1 : len(of.of.operand_types)])
+    return found
+
+
+stepwise_root: Primitive = Primitive(
+    name="stepwise_root",
+    kind="custom",
+    numpy=lambda *arrays, of, batches=(): _one_by_one(lambda *xs: _found_in_steps(*xs, of=of), arrays, batches),
+    lower=_steps_to_root,
+    tries=True,
+    infer=lambda *types, of, batches=(): _type(of, types, 0, batches),
+    derivative=DerivativeRules(jvp=_push_root),
+    axes=Axes(batch=lambda *args, **params: _batched(stepwise_root)(*args, **params)),
+    doc="The unknowns that solve an equation, by a solver whose steps are part of the program.",
 )

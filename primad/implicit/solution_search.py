@@ -156,6 +156,11 @@ def _check_slopes(
         )
 
 
+def returned(found: Any) -> Any:
+    """Return the solution in what a solver returned, which may be a result of SciPy's or of ours."""
+    return getattr(found, "x", getattr(found, "root", getattr(found, "params", found)))
+
+
 def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     """Call the user's solver with what it takes: a function of the unknowns as the user has them, and a start."""
     assert of.solver is not None
@@ -166,8 +171,7 @@ def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
         return values[1][()] if len(values) - of.settings > 1 else unknowns(values[0])
 
     settings = of.values(x0, given)[len(of.of.program.outputs) - of.settings :]
-    found = of.solver(function, unknowns(x0), *settings)
-    found = getattr(found, "x", getattr(found, "root", getattr(found, "params", found)))  # SciPy's results, and ours
+    found = returned(of.solver(function, unknowns(x0), *settings))
     way_out = "return what its function takes, or SciPy's result."
     try:
         values = np.array(unknowns.row(found), x0.dtype)

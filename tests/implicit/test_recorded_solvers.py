@@ -118,7 +118,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 }
 
 
-@thinned(6, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
+@thinned(14, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_have_the_solution_and_its_derivatives(kind: str, place: str, way: str) -> None:
     form, name = kind.split(" ")
     if way == "grad of grad" and place == "while":
@@ -225,3 +225,98 @@ def test_results_are_the_same_bits_each_time() -> None:
     for again in (f(*given), primad.jit(primad.grad(in_a_scan(by(steps)), (0, 1, 2)))(*given)):
         for x, y in zip(first, again, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+# -- equations that are not linear -------------------------------------------------------------------------------------
+
+
+def bent(x: Any, b: Any, k: Any, m: Any) -> Any:
+    return m @ x + k * x**3 - b
+
+
+def relaxed(f: Any, x0: Any) -> Any:
+    """Steps of a length that suits the matrices that are drawn."""
+    return primad.while_loop(lambda x: np.max(abs(f(x))) > 1e-9, lambda x: x - 0.12 * f(x), x0)
+
+
+def nearly(f: Any, x0: Any) -> Any:
+    """What Newton's steps make exact."""
+    return primad.while_loop(lambda x: np.max(abs(f(x))) > 1e-7, lambda x: x - 0.12 * f(x), x0)
+
+
+def newtons(f: Any, x0: Any) -> Any:
+    """Three of Newton's steps: Python's loop."""
+    for _ in range(3):
+        x0 = x0 - np.linalg.solve(primad.jacobian(f)(x0)[:, :], f(x0))
+    return x0
+
+
+def iterated(f: Any, x0: Any) -> Any:
+    return primad.while_loop(lambda x: np.max(abs(f(x) - x)) > 1e-10, f, x0)
+
+
+def by_root(solver: Any) -> Callable[..., Any]:
+    return lambda b, k, m: implicit.root(lambda x: bent(x, b, k, m), b / 5, solver=solver)
+
+
+def by_fixed_point(solver: Any) -> Callable[..., Any]:
+    return lambda b, k, m: implicit.fixed_point(lambda x: x - 0.12 * bent(x, b, k, m), b / 5, solver=solver)
+
+
+BENT: dict[str, tuple[Callable[..., Any], Any]] = {
+    "relaxed": (by_root, relaxed), "Newton": (by_root, newtons), "iterated": (by_fixed_point, iterated),
+    "nearly": (by_root, nearly),
+}  # fmt: skip
+
+
+@thinned(14, name=list(BENT), place=list(PLACES), way=list(WAYS))
+def test_recorded_solvers_of_equations_have_the_solution_and_its_derivatives(name: str, place: str, way: str) -> None:
+    if way == "grad of grad" and place == "while":
+        pytest.skip("reverse mode of reverse mode of a loop that ends by itself is tested with loops")
+    given = drawn(3 * len(name) + len(place) + 5 * len(way), "general")
+    make, solver = BENT[name]
+    alike(*(WAYS[way](PLACES[place](f))(*given) for f in (make(solver), by_root(None))))
+
+
+def test_solutions_in_time_steps_are_native() -> None:
+    def march(b: Any, k: Any, m: Any) -> Any:
+        return primad.scan(lambda u, _: (by_root(relaxed)(u, k, m), None), b, length=5)[0]
+
+    given = drawn(0, "general")
+    for f in (march, primad.grad(lambda *args: np.sum(march(*args)), (0, 1))):
+        assert "solution" not in str(primad.lower(primad.trace(f)(*given)))
+        assert "from Python" not in str(primad.explain(f, *given))
+
+
+def test_recorded_solvers_are_refused_where_others_are() -> None:
+    """Where the residual vanishes at infinity, where two solutions meet, and in rows without a solution."""
+    near = lambda f, x0: x0 + 20.0  # noqa: E731
+    with pytest.raises(primad.DomainError, match="no solution was found"):
+        primad.jit(lambda a: implicit.root(lambda x: np.exp(-a * x), 1.0, solver=near))(1.0)
+    halved = lambda f, x0: primad.while_loop(lambda x: abs(f(x)) > 1e-11, lambda x: x - f(x) / (2 * x), x0)  # noqa: E731
+    squared = lambda a: implicit.root(lambda x: x**2 - a, 1.5, solver=halved)  # noqa: E731
+    np.testing.assert_allclose(primad.jit(primad.grad(squared))(4.0), 0.25, rtol=1e-9)
+    with pytest.raises(primad.MatrixError, match="singular"):
+        primad.jit(primad.grad(squared))(0.0)
+    some = primad.jit(primad.vmap(squared))(np.array([4.0, -1.0, 9.0]))
+    np.testing.assert_allclose(some, [2, np.nan, 3], rtol=1e-9)
+
+
+def test_numbers_and_trees_are_found_by_recorded_solvers() -> None:
+    def both(x: Any) -> Any:
+        return {"u": x["u"] ** 2 - x["v"], "v": np.sum(x["u"]) + x["v"] - 3.0}
+
+    def newton(f: Any, x0: Any) -> Any:
+        def step(x: Any) -> Any:
+            r = f(x)
+            return {"u": x["u"] - 0.3 * r["u"], "v": x["v"] - 0.3 * r["v"]}
+
+        return primad.fori_loop(0, 200, lambda _, x: step(x), x0)
+
+    found = primad.jit(lambda s: implicit.root(both, {"u": s * np.ones(2), "v": 1.0}, solver=newton))(0.8)
+    for leaf in both(found).values():
+        np.testing.assert_allclose(leaf, 0, atol=1e-9)
+    steps = lambda f, x0: primad.fori_loop(0, 4, lambda _, x: x - f(x) / (2 * x), x0)  # noqa: E731
+    single = implicit.root(lambda x: x * x - np.float32(2), np.float32(1.5), solver=steps)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, np.sqrt(np.float32(2)), rtol=1e-6)
