@@ -7,7 +7,7 @@ which element is where.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -187,8 +187,12 @@ def write_steps(
     count = len(program.inputs)
     rows = range(carry, carry + stacked)
 
+    def known(address: str | None) -> str:
+        assert address is not None
+        return address
+
     loaded = {
-        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, _known(tables[i]))
+        i: straight.load(program.in_types[i].dtype, program.in_types[i].shape, known(tables[i]))
         for i in range(count)
         if i not in rows
     }
@@ -197,19 +201,15 @@ def write_steps(
 
     def row(i: int, index: str) -> str:
         step = code.once(f"mul i64 {index}, {-types[i].size if reverse else types[i].size}")
-        return code.place(CELLS[types[i].dtype.str], _known(tables[i]), step)
+        return code.place(CELLS[types[i].dtype.str], known(tables[i]), step)
 
     going: list[str] = []
     stopped: list[str] = []
 
     def turn(index: str, values: list[str]) -> tuple[list[str], str]:
-        names = iter(values)
-        inputs = []
-        for i, type in enumerate(program.in_types):
-            if i < carry:
-                inputs.append(_next(names, type))
-            else:
-                inputs.append(straight.load(type.dtype, type.shape, row(i, index)) if i in rows else loaded[i])
+        inputs = _carried(program.in_types[:carry], values)
+        for i, type in enumerate(program.in_types[carry:], carry):
+            inputs.append(straight.load(type.dtype, type.shape, row(i, index)) if i in rows else loaded[i])
         found = straight.run(program, inputs)
         more = "true"
         if ends:
@@ -228,21 +228,19 @@ def write_steps(
         return [name for elements in found[:carry] for name in elements.ravel()], more
 
     after, taken = code.turns(steps, turn, flat, kinds)
-    names = iter(after)
-    for i, type in enumerate(program.out_types[:carry]):
-        own = _next(names, type)
-        if tables[count + i] is not None:
-            straight.store(type.dtype, own, _known(tables[count + i]))
+    for own, type, table in zip(
+        _carried(program.out_types[:carry], after), types[count:], tables[count:], strict=False
+    ):
+        if table is not None:
+            straight.store(type.dtype, own, table)
     return taken, going[0] if going else "true", stopped[0] if stopped else ""
 
 
-def _next(names: Iterator[str], type: ArrayType) -> np.ndarray[Any, Any]:
-    """Return the next names as the elements of an array of a type."""
-    found = np.empty(type.size, object)
-    found[:] = [next(names) for _ in range(type.size)]
-    return found.reshape(type.shape)
-
-
-def _known(address: str | None) -> str:
-    assert address is not None
-    return address
+def _carried(types: Sequence[ArrayType], names: Sequence[str]) -> list[Elements]:
+    """Return the elements of arrays of these types, whose names follow each other."""
+    found, rest = [], iter(names)
+    for type in types:
+        own = np.empty(type.size, object)
+        own[:] = [next(rest) for _ in range(type.size)]
+        found.append(own.reshape(type.shape))
+    return found
