@@ -16,6 +16,7 @@ from primad.errors import ShapeError, TracingError
 from primad.ir.array_types import ArrayType, check_dtype, is_float
 from primad.ir.node import INPUT, Node
 from primad.numpy.axis_arguments import broadcast_shape, expansion
+from primad.numpy.inplace.seen import as_numpys
 from primad.recording.foreign import plain
 from primad.recording.object_arrays import OBJECTS, holds_traced, stacked
 from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called

@@ -13,6 +13,7 @@ from primad.errors import DomainError, ShapeError, TracingError
 from primad.ir.array_types import is_complex, is_float
 from primad.ir.node import LITERAL, literal_value
 from primad.numpy.elementwise.meeting_operands import agree, as_number, larger, smaller, with_number
+from primad.numpy.inplace.seen import fresh
 from primad.numpy.promotion import (
     any_traced,
     as_float,

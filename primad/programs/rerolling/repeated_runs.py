@@ -201,10 +201,19 @@ def moves_much(node: Node) -> bool:
         return False
     if op.kind == "linear":
         return op.indexing.running is None and node.type.nbytes >= ASSUMED[2].size
-    longest = max([x.type.nbytes for x in node.inputs], default=0)
+    longest = max(map(_held_bytes, node.inputs), default=0)
     if longest < max(LONG_BYTES, 2 * node.type.nbytes):  # no matrix and a vector
         return False
-    return 0 < op.cost(node).matmul_flops < CORE.flops_of_byte * longest
+    return bool(0 < op.cost(node).matmul_flops < CORE.flops_of_byte * longest)
+
+
+def _held_bytes(node: Node) -> int:
+    """Return how many bytes an array takes in memory: of windows, no more than what they show."""
+    found: int = node.type.nbytes
+    while not isinstance(node.op, Leaf) and node.op.memory.views:
+        node = node.inputs[0]
+        found = min(found, node.type.nbytes)
+    return found
 
 
 def is_short(nodes: Sequence[Node]) -> bool:
