@@ -1,4 +1,4 @@
-"""Domains from files of meshes: triangles in the plane, tetrahedra in space."""
+"""Domains from files of meshes: triangles in the plane, tetrahedra in space, and intervals of a line."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from primad.system.optional_packages import needed
 
 __all__ = ["Mesh"]
 
+KINDS = {1: "intervals", 2: "triangles", 3: "tetrahedra"}
+"""What a mesh consists of, by the number of coordinates."""
 BLOCK = 2**20
 """Pairs of points and cells that are compared at once."""
 FLAT = 1e-6
@@ -26,14 +28,14 @@ to less than that."""
 
 
 class Mesh(Domain):
-    """A domain made of triangles in the plane, or tetrahedra in space.
+    """A domain made of triangles in the plane, tetrahedra in space, or intervals of a line.
 
     Args:
         points: corners, one a row.
-        cells: for each triangle or tetrahedron the numbers of its corners.
+        cells: for each triangle, tetrahedron or interval the numbers of its corners.
         names: of the coordinates; x, y and z by default.
-        parts: for each named part of the boundary the edges or faces that it consists of, by the numbers of their
-            corners; what is in none is the part "boundary", which may be given too if it has all the rest.
+        parts: for each named part of the boundary the edges, faces or points that it consists of, by the numbers of
+            their corners; what is in none is the part "boundary", which may be given too if it has all the rest.
 
     Raises:
         ProblemError: if there are no cells, they do not fit the points, or a part is not on the boundary.
@@ -54,16 +56,15 @@ class Mesh(Domain):
         parts: Mapping[str, Any] | None = None,
     ) -> None:
         at, corners = plain(points, np.float64), plain(cells)
-        if at.ndim != 2 or at.shape[1] not in (2, 3) or not np.all(np.isfinite(at)):
+        if at.ndim != 2 or at.shape[1] not in KINDS or not np.all(np.isfinite(at)):
             raise ProblemError(
-                f"a mesh has points in the plane or in space, one a row, got the shape {at.shape}",
+                f"a mesh has points in the plane or in space, or on a line, one a row, got the shape {at.shape}",
                 fix="pass an array with a row for each point.",
             )
         size = at.shape[1]
         if corners.ndim != 2 or not corners.size or corners.shape[1] != size + 1 or corners.dtype.kind not in "iu":
-            kind = "triangles" if size == 2 else "tetrahedra"
             raise ProblemError(
-                f"a mesh consists of {kind}, got cells of the shape {corners.shape}",
+                f"a mesh consists of {KINDS[size]}, got cells of the shape {corners.shape}",
                 fix="pass an array with the corners of a cell in each row.",
             )
         check_corners(corners, len(at), "a cell of the mesh", "cells")
@@ -75,7 +76,7 @@ class Mesh(Domain):
                 fix="pass a name for each coordinate.",
             )
         self.cells = at[corners]
-        self._sizes = np.abs(np.linalg.det(self.cells[:, 1:] - self.cells[:, :1])) / (2 if size == 2 else 6)
+        self._sizes = np.abs(np.linalg.det(self.cells[:, 1:] - self.cells[:, :1])) / math.factorial(size)
         if not np.all(self._sizes > 0):
             raise ProblemError(
                 f"cell {int(np.argmin(self._sizes))} of the mesh is flat",
@@ -277,14 +278,18 @@ def in_simplices(corners: Array, unit: Array) -> Array:
 
 
 def sizes_of(ends: Array) -> Array:
-    """Return lengths of edges, or areas of faces."""
+    """Return lengths of edges, or areas of faces; of points 1."""
+    if ends.shape[1] == 1:
+        return np.ones(len(ends))
     if ends.shape[1] == 2:
         return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1))
     return np.asarray(np.linalg.norm(np.cross(ends[:, 1] - ends[:, 0], ends[:, 2] - ends[:, 0]), axis=1) / 2)
 
 
 def _normals(ends: Array, inside: Array) -> Array:
-    """Return unit normals of edges or faces that point away from corners inside."""
+    """Return unit normals of edges, faces or points that point away from corners inside."""
+    if ends.shape[1] == 1:
+        return np.asarray(np.sign(ends[:, 0] - inside))
     along = ends[:, 1] - ends[:, 0]
     if ends.shape[1] == 2:
         normal = np.stack([along[:, 1], -along[:, 0]], axis=1)

@@ -166,7 +166,7 @@ def _(domain: Mesh, size: float | None) -> tuple[Array, Array]:
     points, cells = _numbered(domain.cells)
     if size is None:
         return points, cells
-    if domain.dimension != 2:
+    if domain.dimension == 3:
         raise ProblemError(
             "a mesh of tetrahedra is taken as it is, and got a size", fix="leave size out, or read a finer mesh."
         )
@@ -220,16 +220,20 @@ def edges(cells: Array) -> tuple[Array, Array]:
 
 
 def _refined(points: Array, cells: Array, size: float) -> tuple[Array, Array]:
-    """Cut all triangles into four, until no edge is longer than asked for."""
+    """Cut all triangles into four, and intervals into two, until no edge is longer than asked for."""
     while True:
         ends, numbers = edges(cells)
         if np.max(np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)) <= size * (1 + NEAR):
             return points, cells
-        a, b, c = cells.T
-        ab, ac, bc = len(points) + numbers.T
+        middles = len(points) + numbers.T
         points = np.concatenate([points, points[ends].mean(axis=1)])
-        four = [(a, ab, ac), (ab, b, bc), (ac, bc, c), (ab, bc, ac)]
-        cells = np.concatenate([np.stack(one, axis=1) for one in four])
+        if cells.shape[1] == 2:
+            (a, b), (ab,) = cells.T, middles
+            pieces = np.stack([(a, ab), (ab, b)])
+        else:
+            (a, b, c), (ab, ac, bc) = cells.T, middles
+            pieces = np.stack([(a, ab, ac), (ab, b, bc), (ac, bc, c), (ab, bc, ac)])
+        cells = np.concatenate([*np.swapaxes(pieces, 1, 2)])
 
 
 @parts_at.register(Interval)

@@ -19,6 +19,7 @@ L_SHAPE = pde.Polygon([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)])
 CORNERS = [(0, 0), (1, 0), (1, 1), (0, 1), (0.4, 0.6)]
 MESH = pde.Mesh(CORNERS, [(0, 1, 4), (1, 2, 4), (4, 2, 3), (3, 0, 4)], parts={"floor": [(1, 0)]})
 TETRAHEDRA = pde.Mesh([(0, 0, 0), (1, 0, 0), (0, 2, 0), (0, 0, 1)], [(0, 1, 2, 3)])
+GRADED = pde.Mesh([[0.0], [0.1], [0.3], [1.0]], [(0, 1), (1, 2), (3, 2)], parts={"end": [(3,)]})
 
 DOMAINS = {
     "interval": (pde.Interval(-1, 2), "x+", 0.7),
@@ -30,6 +31,8 @@ DOMAINS = {
     "clockwise": (pde.Polygon([(0, 0), (0, 1), (1, 1.5), (1, 0)]), "edge 1", 0.9),
     "mesh": (MESH, "floor", None),
     "finer mesh": (MESH, "floor", 0.4),
+    "mesh of a line": (GRADED, "end", None),
+    "finer mesh of a line": (GRADED, "end", 0.2),
     "tetrahedra": (TETRAHEDRA, None, None),
     "disk": (pde.Disk((1, 0), 2), None, 0.9),
     "hole": (pde.Box(x=(-2, 2), y=(-1, 1)) - pde.Disk(radius=0.5), "boundary", 0.4),
@@ -129,6 +132,23 @@ def test_straight_edges_of_a_curved_domain_leave_the_second_order(degree: int) -
     )
     errors = [ring.solve(method="elements", size=size, degree=degree).error(u=exact) for size in (0.2, 0.1)]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.25) and errors[1] < 4e-3
+
+
+def test_a_mesh_of_a_line_resolves_a_layer() -> None:
+    """Of a layer as wide as a thousandth (Shishkin's mesh), with forty elements: equal ones do not see it."""
+    width, count = 1e-3, 20
+    bend = 1 - 4 * width * np.log(2 * count)
+    at = np.concatenate([np.linspace(0, bend, count + 1), np.linspace(bend, 1, count + 1)[1:]])
+    mesh = pde.Mesh(at[:, None], np.arange(2 * count)[:, None] + [0, 1])
+
+    def exact(x):
+        return x - (np.exp((x - 1) / width) - np.exp(-1 / width)) / (1 - np.exp(-1 / width))
+
+    def error(domain, size):
+        layer = pde.Problem(lambda u: width * u.xx - u.x + 1, domain, [pde.Dirichlet(u=0)], network=NET)
+        return layer.solve(method="elements", size=size, degree=2).error(u=exact)
+
+    assert error(mesh, None) < 1e-4 < 0.1 < error(LINE, 1 / 40)
 
 
 def test_a_divergence_written_out_has_a_symmetric_matrix() -> None:

@@ -62,6 +62,7 @@ DOMAINS = {
     "in time": ((SQUARE - pde.Disk((1, 0), 0.5)) * pde.Time(0, 3), 12 - 3 * np.pi / 4, None),
     "a family": (pde.Interval(0, 1) * pde.Time(0, 1) * pde.Parameters(nu=(1, 2)), 1.0, 3.0),
     "a mesh": (pde.Mesh(GRID, CELLS, parts={"left": [(0, 1), (1, 2)]}), 4.0, 8.0),
+    "a mesh of a line": (pde.Mesh([(0.0,), (2.0,), (0.5,)], [(0, 2), (2, 1)], parts={"end": [(1,)]}), 2.0, 2.0),
     "a mesh in space": (pde.Mesh(CUBE, TETRAHEDRA), 1.0, 6.0),
     "with names": (SQUARE.named(inlet=lambda x, y: (x == 0) & (y > 0), walls=lambda y: abs(y) == 1), 4.0, 8.0),
 }
@@ -168,7 +169,7 @@ def test_what_vanishes_on_parts_vanishes_there_only(name: str) -> None:
         if domain.vanishing(parts, inside[0]) is None:
             assert name in ("polygon", "polygon the other way round", "corners on an edge", "L of boxes", "frame",
                             "two boxes that touch",
-                            "with names", "a mesh", "a mesh in space", "two disks without a third",
+                            "with names", "a mesh", "a mesh of a line", "a mesh in space", "two disks without a third",
                             "three pieces in time", "a fork")  # fmt: skip
             continue
         assert {bool(domain.vanishing(parts, point) > 0) for point in inside} == {True}

@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "two corners": (lambda: pde.Polygon([(0, 0), (1, 1)]), "three corners"),
     "a corner that is nowhere": (lambda: pde.Polygon([(0, 0), (1, 0), (0, np.inf)]), "three corners"),
     "a mesh of one point": (lambda: pde.Mesh([0.0, 1.0], CELLS), "has points in the plane or in space"),
-    "a mesh of a line": (lambda: pde.Mesh([(0.0,), (1.0,)], CELLS), "has points in the plane or in space"),
+    "a mesh of a line": (lambda: pde.Mesh([(0.0,), (1.0,)], CELLS), "consists of intervals"),
     "a mesh with a point nowhere": (lambda: pde.Mesh([*POINTS[:2], (0, np.nan)], CELLS), "has points in the plane"),
     "a cell that is not in a row": (lambda: pde.Mesh(POINTS, [0, 1, 2]), "consists of triangles"),
     "no cells": (lambda: pde.Mesh(POINTS, np.zeros((0, 3), int)), "consists of triangles"),
