@@ -238,6 +238,7 @@ class Solution(Answers):
         most: int = MOST_IN_ALL,
         slabs: int = SLABS,
         progress: bool = True,
+        waves: int = 0,
     ) -> CertifiedError:
         """Return a proven upper bound of the error of the solution, of one unknown on an interval or a box.
 
@@ -263,6 +264,10 @@ class Solution(Answers):
                 `finished`.
             slabs: in how many pieces of time bounds are computed one by one: with more they are closer.
             progress: whether to show how far it has come, on a terminal or in a notebook.
+            waves: how many cosines of each coordinate a correction has, 0 for none. It is chosen such that the residual
+                of the solution with it is small, and |u − û| ≤ |correction| + what is left: residuals that oscillate,
+                as those of networks do, make bounds tens of times as large as the error, which a correction takes away.
+                It needs more boxes; `order=3` suits it.
 
         Returns:
             the bound: `most` of it, `at` points, and its picture, `plot`.
@@ -279,7 +284,7 @@ class Solution(Answers):
             >>> bool(abs(solution.u(0.5) - 0.25) <= bound.at([[0.5]])[0] <= bound.most)
             True
         """
-        return certified_error(self, factor, order, most, slabs, progress)
+        return certified_error(self, factor, order, most, slabs, progress, waves)
 
     def certify_integral(
         self, factor: float = FACTOR, order: int = 2, most: int = MOST_IN_ALL, slabs: int = SLABS

@@ -12,8 +12,10 @@ import numpy as np
 from primad import numpy as pnp
 from primad.enclosures import IntervalArray, Range, enclose
 from primad.errors import EnclosureError
+from primad.functional.control.mapping import vmap
 from primad.pde.solve.certified.box_budget import BoxBudget
 from primad.pde.solve.certified.comparison_bounds import Above, Barrier, Least
+from primad.pde.solve.certified.corrections import Correction
 from primad.pde.solve.certified.error_equation import ErrorEquation, refuse
 from primad.pde.solve.certified.faces import Face
 from primad.pde.solve.certified.weight_choice import chosen_weight
@@ -48,6 +50,13 @@ class BoundSearch:
         self.ends = np.asarray(equation.problem.domain.bounds, float)
         self.box = IntervalArray(*self.ends.T)
         self.plain = Weight.none(equation.space, self.ends)
+
+    def with_correction(self, most: float, correction: Correction) -> float:
+        """Return how far a solution is off at most, if it is so far off with a correction."""
+        points = np.random.default_rng(0).uniform(self.box.low, self.box.high, (SAMPLES, self.box.low.size))
+        width = CLOSE * float(np.max(np.abs(vmap(correction.value)(points)))) + float(np.finfo(float).tiny)
+        size = self._size(self.budget.range("correction", correction.value, self.box, width=width))
+        return upper(lambda most, size: most + size, most, size)
 
     # -- space alone ---------------------------------------------------------------------------------------------------
 
@@ -243,10 +252,9 @@ class BoundSearch:
 
     def _residual(self, what: str, box: IntervalArray, share: float, weight: Weight) -> float:
         """Return the largest size of the residual in a box, with its weight, from a part of the boxes that are left."""
-        equation, term = self.equation, self.equation.term
+        equation = self.equation
         points = np.random.default_rng(0).uniform(box.low, box.high, (SAMPLES, box.low.size))
-        sampled = np.asarray(equation.problem.evaluated(equation.params, {term.name: {"at": points}})[term.name])
-        sampled = sampled.reshape(SAMPLES) * np.exp(-np.asarray(weight.value(points)))
+        sampled = np.asarray(vmap(equation.residual)(points)) * np.exp(-np.asarray(weight.value(points)))
         width = max(self.factor * float(np.max(np.abs(sampled))), float(np.finfo(float).tiny))
         return self._size(
             self.budget.range(what, self._weighted(equation.residual, weight), box, width=width, share=share)

@@ -16,6 +16,7 @@ from primad.pde.report.plots import draw_size
 from primad.pde.solve.certified.bound_search import BoundSearch
 from primad.pde.solve.certified.box_budget import box_budget
 from primad.pde.solve.certified.comparison_bounds import Above
+from primad.pde.solve.certified.corrections import Corrected, corrected
 from primad.pde.solve.certified.error_equation import ErrorEquation
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class CertifiedError:
         solution: û.
         most: |u − û| is at most so large everywhere.
         residual: the largest proven size of the residual, divided by the factor of ∂u/∂t where there is time.
+            With a correction all that is said here is of û with it, but for `most` and `bound`.
         mismatch: by how much û is off at most from what is given at the boundary and at the start.
         growth: the largest proven rate at which an error, with its weight, grows in time, or feeds itself in space;
             negative where it decays.
@@ -108,21 +110,30 @@ class CertifiedError:
 
 
 def certified_error(
-    solution: Solution, factor: float, order: int, most: int, slabs: int, progress: bool
+    solution: Solution, factor: float, order: int, most: int, slabs: int, progress: bool, waves: int
 ) -> CertifiedError:
     """Return a bound of the error of a solution; see `Solution.certify_error`.
 
     Raises:
-        ProblemError: if the problem is another one, or there is no slab.
+        ProblemError: if the problem is another one, there is no slab, or a negative number of waves.
         EnclosureError: if errors may grow too fast for a bound.
     """
     if slabs < 1:
         raise ProblemError(
             f"certify_error: time is divided into {slabs!r} slabs", fix=f"take one at least; {SLABS} are common."
         )
+    if waves < 0:
+        raise ProblemError(f"certify_error: a correction has {waves!r} waves", fix="take 0 for none, or 12 to 24.")
     begun = time.monotonic()
     equation = ErrorEquation(solution.problem, solution.params)
+    correction = corrected(equation, waves) if waves else None
+    if correction is not None:
+        equation = ErrorEquation(solution.problem, solution.params, correction=correction)
     with box_budget(most, order, progress) as budget:
         search = BoundSearch(equation, factor, budget)
-        found = search.without_time() if equation.time is None else search.in_time(slabs)
-    return CertifiedError(solution, *found, budget.finished, budget.boxes, time.monotonic() - begun)
+        above, residual, off, growth, bound = search.without_time() if equation.time is None else search.in_time(slabs)
+        if correction is not None:
+            above, bound = search.with_correction(above, correction), Corrected(bound, correction)
+    return CertifiedError(
+        solution, above, residual, off, growth, bound, budget.finished, budget.boxes, time.monotonic() - begun
+    )

@@ -30,6 +30,7 @@ from primad.pde.solve.certified.faces import Face, faces_of
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
+    from primad.pde.solve.certified.corrections import Correction
 
 Array = Any
 VALUE, SLOPES, CURVES = 1, 2, 3
@@ -46,6 +47,7 @@ class ErrorEquation:
     Args:
         problem: with one equation for one unknown, and values given on the whole boundary of a box.
         params: the parameters that were found.
+        correction: what is added to the solution whose error is meant; None for nothing.
         repeats: whether the problem is a conservation law without diffusion whose unknown repeats in all of space, for
             `integral_bounds`, and not one of those that a comparison principle is applied to.
 
@@ -62,8 +64,10 @@ class ErrorEquation:
         ProblemError: if the problem has no error bound here, with the reason.
     """
 
-    def __init__(self, problem: Problem, params: Any, repeats: bool = False) -> None:
-        self.problem, self.params = problem, params
+    def __init__(
+        self, problem: Problem, params: Any, repeats: bool = False, correction: Correction | None = None
+    ) -> None:
+        self.problem, self.params, self.correction = problem, params, correction
         _check_statement(problem, repeats)
         names, (self.unknown,) = problem.domain.names, problem.unknowns
         (equation,), time = problem.statement.equations, time_of(problem.domain)
@@ -118,6 +122,8 @@ class ErrorEquation:
             rows = pnp.reshape(at, (1, -1))
             u = self.problem.fields(self.params, rows)[self.unknown]
             found = face.value * u.value if face.value else 0.0
+            if self.correction is not None:
+                found = found + face.value * self.correction.value(at)
             if face.slope:
                 found = found + face.slope * face.side * u.d(names[face.column])
             return pnp.reshape(found, ()) - face.given({**{name: at[i] for i, name in enumerate(names)}, "n": n})
@@ -147,10 +153,16 @@ class ErrorEquation:
         names = self.problem.domain.names
         u = self.problem.fields(self.params, rows)[self.unknown]
         zero = 0.0 * u.value
-        slopes = [u.d(names[i]) if used else zero for i, used in enumerate(self._first)]
+
+        def corrected(found: Any, *along: int) -> Any:
+            if self.correction is None:
+                return found
+            return found + pnp.reshape(self.correction.derivative(at, along), (1,))
+
+        slopes = [corrected(u.d(names[i]), i) if used else zero for i, used in enumerate(self._first)]
         pairs = zip(self._pairs, self._second, strict=True)
-        curves = [u.d(f"{names[i]} {names[j]}") if used else zero for (i, j), used in pairs]
-        return rows, (u.value,), tuple(slopes), tuple(curves)
+        curves = [corrected(u.d(f"{names[i]} {names[j]}"), i, j) if used else zero for (i, j), used in pairs]
+        return rows, (corrected(u.value),), tuple(slopes), tuple(curves)
 
     def _strong(self, at: Any, value: Any, slopes: Any, curves: Any) -> Any:
         names = self.problem.domain.names
