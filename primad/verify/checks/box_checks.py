@@ -60,7 +60,6 @@ where conditions change."""
 LAW_BOXES = 8
 """Boxes that each law is tried on."""
 
-
 Array = np.ndarray[Any, Any]
 Pairs = tuple[Sequence[Bounds], Sequence[Bounds]]
 
@@ -105,7 +104,7 @@ class Gap:
             first = tuple(np.argwhere(apart)[0])
             said_of = [f"in [{x.low[first]:.17g}, {x.high[first]:.17g}]" for x in (expected, got)]
             raise Wrong(what, said_of[0], said_of[1])
-        reach = np.maximum(got.high - expected.low, expected.high - got.low)
+        reach = np.maximum(sub(got, expected).high, sub(expected, got).high)
         self.distance = max(self.distance, float(np.max(reach, initial=0.0)))
         self.size = max(self.size, float(np.max(np.maximum(expected.low, -expected.high), initial=0.0)))
 
