@@ -186,7 +186,7 @@ class TracedSparse(PlacedEntries):
 
     def power(self, n: Any, dtype: Any = None) -> TracedSparse:
         """Return the array whose entries are powers; elements without an entry stay zero."""
-        if np.ndim(n) != 0 or (isinstance(n, (int, float)) and n == 0):
+        if np.ndim(n) != 0 or (isinstance(n, (int, float, np.number)) and n == 0):
             raise ShapeError(
                 f"power: {n!r} of a sparse array",
                 why="The power 0 of an element without an entry is 1.",

@@ -142,8 +142,7 @@ def _of_lines(data: Any, lines: Any, count: int, name: str) -> tuple[Any, Any]:
     order, starts = np.argsort(lines, kind="stable"), np.cumsum(counts) - counts
     kind = data.dtype.kind
     limits = np.iinfo(data.dtype) if kind in "iu" else None
-    least = -np.inf if limits is None else limits.min
-    most = np.inf if limits is None else limits.max
+    least, most = (False, True) if kind == "b" else (-np.inf, np.inf) if limits is None else (limits.min, limits.max)
     fill = np.nan if name.startswith("nan") and kind == "f" else least if name.endswith("max") else most
     filled = concatenate([data, np.full(1, fill, data.dtype)])
     parts, numbers, width = [zeros((0,), data.dtype)], [np.zeros(0, np.int64)], 1

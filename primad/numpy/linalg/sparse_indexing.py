@@ -111,7 +111,7 @@ def _is_mask(key: Any, places: SparsePlaces) -> bool:
 def _indices(key: Any, places: SparsePlaces) -> list[Index]:
     """Return an index for each axis: a number, or an array of numbers."""
     if _is_mask(key, places) and (is_sparse(key) or isinstance(key, np.ndarray)):
-        return list(key.nonzero())
+        return [x.astype(np.int64) for x in key.nonzero()]  # of SciPy's arrays they are of 32 bits
     keys, ndim = _keys(key), len(places.shape)
     if any(x is None for x in keys):
         raise IndexShapeError("a new axis in an index of a sparse array", fix="A.reshape(shape) gives it one.")
@@ -148,6 +148,7 @@ def _index(key: Any, length: int) -> Index:
             f"an index of a sparse array is out of range for an axis of length {length}: {key!r}",
             fix=f"give integers from {-length} to {length - 1}.",
         )
+    found = found.astype(np.int64)  # a number of a place may be too large for the type of an index
     found = np.where(found < 0, found + length, found)
     return int(found) if found.ndim == 0 else found
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import primad
 import primad.scipy.sparse as mirror
+from primad.errors import ShapeError
 from primad.numpy.linalg.sparse_arrays import REFUSED
 
 RNG = np.random.default_rng(0)
@@ -200,3 +201,47 @@ def test_extrema_of_long_and_short_lines_take_memory_for_the_entries() -> None:
     f = lambda d: mirror.csr_array((d, (rows, columns)), shape=(n, n)).max(axis=1).toarray()  # noqa: E731
     np.testing.assert_array_equal(primad.jit(f)(data), np.append(data[:n].max(), np.zeros(n - 1)))
     assert np.count_nonzero(primad.grad(lambda d: np.sum(f(d)))(data)) == 1
+
+
+@pytest.mark.parametrize("dtype", [*"bhilBHIL"])
+def test_indices_of_every_type_take_the_same(dtype: str) -> None:
+    """Also where the number of a place among all of the array is larger than the type holds."""
+    most = int(min(np.iinfo(dtype).max, 10**6))
+    rows, columns = np.array([most, most - 3, 2, most]), np.array([most - 1, most, most, 0])
+
+    def taken(module: Any, data: Any, rows: Any, columns: Any) -> list[Any]:
+        a = module.coo_array((data, (rows, columns)), shape=(most + 2, most + 2)).tocsr()
+        both = np.append(rows, rows[:1]), np.append(columns, columns[:1])
+        found = [
+            a[both],
+            a[rows].sum(axis=1),
+            a[:, columns].sum(axis=0),
+            a[rows[0], columns[0]],
+            a[rows[:, None], rows],
+        ]
+        return found if dtype.isupper() else [*found, a[-1 - rows, columns], a[-1 - rows].sum(axis=1)]
+
+    data = np.array([1.0, 2.0, 3.0, 4.0])
+    found = primad.jit(lambda x: taken(mirror, x, rows.astype(dtype), columns.astype(dtype)))(data)
+    for one, wanted in zip(found, taken(sparse, data, rows, columns), strict=True):
+        np.testing.assert_array_equal(dense(one), dense(wanted))
+
+
+@pytest.mark.parametrize("dtype", [*"?bHd"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extrema_of_every_type_are_those_of_the_dense_array(name: str, dtype: str) -> None:
+    """Whatever fills up lines: all entries are the smallest that there are, or the largest."""
+    there = ROWS * SHAPE[1] + COLUMNS
+    for value in (0, 1):
+        data = np.full(len(ROWS), value, dtype)
+        whole = np.zeros(np.prod(SHAPE), dtype)
+        np.logical_or.at(whole, there, data) if dtype == "?" else np.add.at(whole, there, data)
+        for axis in (None, 0, 1):
+            found = primad.jit(lambda x, axis=axis: getattr(made(mirror, x, "csr"), name)(axis=axis))(data)
+            np.testing.assert_array_equal(dense(found), getattr(whole.reshape(SHAPE), name)(axis=axis))
+
+
+@pytest.mark.parametrize("number", [0, 0.0, False, np.int64(0), np.int8(0), np.float32(0), np.float64(0)])
+def test_the_power_0_is_refused(number: Any) -> None:
+    with pytest.raises(ShapeError, match="of an element without an entry is 1"):
+        primad.jit(lambda x: made(mirror, x, "csr").power(number))(DATA)
