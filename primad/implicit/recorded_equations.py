@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,14 @@ from primad.implicit.equations import ImplicitEquation
 from primad.implicit.recorded_systems import RecordedRoot, recorded_root, recorded_system
 from primad.implicit.solution_ops import solution, stepwise_root, stepwise_solution
 from primad.implicit.unknowns import Unknowns, numbers
+from primad.ir.key import Key
 from primad.ir.program import ClosedProgram
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import type_of
+from primad.runtime.cache import Cache
 from primad.runtime.calling import arrays, traced_operands
+from primad.system.process import MOST_KEPT
 
 TOLERANCE = 1e-6
 """How large a residual may be at a solution, as a share of the terms that it is a sum of. Chosen: solvers stop at 1e-8,
@@ -72,6 +75,18 @@ def solved(
     return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
 
 
+class StepsKey(NamedTuple):
+    """An equation, and a solver for it."""
+
+    of: Key
+    solver: Any
+    kind: str = "steps"
+
+
+UNRECORDED = Cache(MOST_KEPT)
+"""Which solvers could not be recorded: trying again would take as long as finding a solution of one unknown."""
+
+
 def solved_in_steps(of: ImplicitEquation, call: Call) -> Any:
     """Return the solution by a solver that can be recorded, as a row; None where it cannot be.
 
@@ -79,7 +94,8 @@ def solved_in_steps(of: ImplicitEquation, call: Call) -> Any:
         of: the equation, with its solver.
         call: its recording.
     """
-    if of.solver is None or of.name not in RECORDED:
+    key = StepsKey(of.of.key, of.solver)
+    if of.solver is None or of.name not in RECORDED or UNRECORDED.find(key):
         return None
     is_traced = call.nested
     operands: list[Any] = (
@@ -89,6 +105,7 @@ def solved_in_steps(of: ImplicitEquation, call: Call) -> Any:
     )
     found = RECORDED[of.name](of, operands, is_traced)
     if found is None:
+        UNRECORDED.put(key, True)
         return None
     recorded, beside = found
     if any(isinstance(x, TracedArray) for x in beside) and not is_traced:

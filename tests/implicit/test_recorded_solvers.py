@@ -320,3 +320,15 @@ def test_numbers_and_trees_are_found_by_recorded_solvers() -> None:
     single = implicit.root(lambda x: x * x - np.float32(2), np.float32(1.5), solver=steps)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, np.sqrt(np.float32(2)), rtol=1e-6)
+
+
+def test_a_solver_that_cannot_be_recorded_is_tried_once() -> None:
+    tried = []
+
+    def solver(f: Any, x0: Any) -> Any:
+        tried.append(0)
+        return x0 if f(x0) == 0.0 else x0 - f(x0) / 2.0  # it branches on a value
+
+    for count in (2, 3, 4):  # the first is the recording that fails
+        assert implicit.root(lambda x: 2.0 * x - 3.0, 5.0, solver=solver) == 1.5
+        assert len(tried) == count
