@@ -65,7 +65,7 @@ class Elements(GridMethod):
 
     Args:
         problem: with Dirichlet, Neumann, Robin, periodic and initial conditions, or conditions of one's own that give
-            values or the flux, on intervals, boxes, polygons and meshes, times an interval of time or not.
+            values or the flux, on intervals, boxes, meshes, and shapes in the plane, times an interval of time or not.
         size: how long edges are at most: along the axes of a box, the longest ones otherwise.
         degree: of the polynomials on an element: 1 or 2. The error falls with size to the power of degree + 1, where
             the solution is smooth.
