@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.enclosures.array_bounds import square_sum_bounds
-from primad.enclosures.bounds import Bounds, hull, point, real, whole
+from primad.enclosures.bounds import Bounds, hull, intersection, point, real, whole
+from primad.enclosures.interval_arithmetic import mul, square
 from primad.enclosures.op_bounds import BOUNDS, SQUARES, may_jump, why_not
 from primad.errors import EnclosureError
 from primad.ir.array_types import ArrayType, TupleType
@@ -75,7 +76,15 @@ class IntervalRun:
                     where=nearest_line(program.lines, node),
                     fix="write it by functions that have bounds, or keep its operands constant.",
                 )
-            found = values[node] = self._applied(node, operands)
+            found = self._applied(node, operands)
+            root = _root_of(node)
+            if root is not None:
+                of, factors = root
+                alone = square(real(values[of]))
+                for factor in factors:
+                    alone = mul(alone, real(values[factor]))
+                found = intersection(found, alone)
+            values[node] = found
             if self.undefined is None and isinstance(found, Bounds) and _has_nan(found):
                 self.undefined = node, operands, nearest_line(program.lines, node) or ""
             if self.overflown is None and isinstance(found, Bounds) and _may_overflow(found, types_of(node)[0].dtype):
@@ -134,6 +143,26 @@ class IntervalRun:
         ]
         results = [*([point(np.asarray(count))] if form.ends else []), *carried, *stacked]
         return tuple(results) if len(results) > 1 else results[0]
+
+
+def _root_of(node: Node) -> tuple[Node, list[Node]] | None:
+    """Return x and known numbers a and b, if a node is the product of a x and b x, which has their sign everywhere.
+
+    So are derivatives of powers: that of x·x·x has (2 x)·x in it, whose bounds are those of two numbers otherwise.
+    """
+    if node.op is not ops.mul or node.inputs[0] is node.inputs[1] or node.type.dtype != np.float64:
+        return None
+    (x, a), (y, b) = [_without_factor(operand) for operand in node.inputs]
+    return (x, [*a, *b]) if x is y else None
+
+
+def _without_factor(node: Node) -> tuple[Node, list[Node]]:
+    if node.op is ops.mul:
+        first, second = node.inputs
+        for known, other in ((first, second), (second, first)):
+            if isinstance(known.op, Leaf) and known.type == other.type:
+                return other, [known]
+    return node, []
 
 
 def _is_exact(node: Node, operands: Sequence[Value]) -> bool:

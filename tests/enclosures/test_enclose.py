@@ -335,6 +335,20 @@ def test_a_slope_of_a_norm_is_bounded_by_one() -> None:
     assert slopes.width[0] < 1.3 * (exact.max() - exact.min())
 
 
+def test_a_multiple_of_a_number_times_that_number_is_a_square() -> None:
+    """It has a sign; that of x³, which is recorded as (2 x)·x + x·x, is not negative anywhere."""
+    slope = primad.grad(lambda x: x**3 - x)
+    for low, high in ((-1.0, 2.0), (-3.0, -0.5), (-0.1, 0.2), (0.0, 5.0)):
+        found = enclose(slope, IntervalArray(low, high))
+        values = [3 * Fraction(x) ** 2 - 1 for x in (low, high, min(max(0.0, low), high))]
+        assert Fraction(float(found.low)) <= min(values) and max(values) <= Fraction(float(found.high))
+        assert found.width <= float(max(values) - min(values)) * (1 + 1e-14)
+    other = enclose(lambda x: (-2.0 * x) * (3.0 * x), IntervalArray(-1.0, 2.0))
+    assert -24.0 - 1e-13 <= other.low <= -24.0 and 0.0 <= other.high < 1e-300
+    rows = enclose(lambda x: (np.array([1.0, -2.0]) * x) * x, IntervalArray([-1.0, -1.0], [2.0, 1.0]))
+    assert rows.low[0] == rows.high[1] == 0.0 and -2.0 - 1e-14 <= rows.low[1] <= -2.0
+
+
 MULTIPLES: dict[str, Any] = {
     "multiples of multiples": lambda x: 0.1 * (0.7 * (1.1 * x)),
     "sums of multiples": lambda x: x * 0.1 + x * 0.2,
