@@ -62,11 +62,11 @@ class _FluxCheck:
         self._check_linear()
         if self._form.time is not None:
             self._check_rates()
-        for place, (state, numbers) in enumerate(self._cases):
+        for place, (state, _) in enumerate(self._cases):
             along = [sum(x * self._flux.normal[:, i] for i, x in enumerate(one)) for one in state.slopes]
             axes = range(len(self._form.space))
             straight = tuple([tuple([one * self._flux.normal[:, i] for i in axes]) for one in along])
-            if self._changes(state._replace(slopes=straight), numbers, unknown=place == 0):
+            if self._changes(state._replace(slopes=straight), self._numbers, unknown=place == 0):
                 others = "the derivative along the normal of an unknown that is given there"
                 self._refuse(f"leaves {others} in the flux", "Nothing says what that is.", 'method="network".')
         found = any(self._changes(state, numbers, unknown=True) for state, numbers in self._cases)
