@@ -156,7 +156,7 @@ def sklearn_scores(derive):
 
 
 def sklearn_scaling(derive):
-    return _both(derive, lambda x: numpy.sum(preprocessing.StandardScaler().fit_transform(x.reshape(2, 2)) ** 3))
+    return _both(derive, lambda x: numpy.sum(preprocessing.StandardScaler().fit_transform(x[:, None]) ** 3))
 
 
 def sklearn_prediction(derive):
