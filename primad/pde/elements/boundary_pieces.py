@@ -185,7 +185,7 @@ def flux_residual(form: WeakForm, condition: Condition, k: int | None, at: Array
     domain = form.domain
     whole = np.zeros((len(at), len(domain.names)))
     whole[:, [domain.names.index(name) for name in form.space]] = normal
-    own = as_normal(whole.T, domain.names)
+    own = as_normal(whole.T, domain.names, form.space)
     if k is None:
         return lambda known: by_name(condition.residual, ChainMap({"n": own}, known))  # type: ignore[arg-type]
     points = np.asarray(form.points(at, time))

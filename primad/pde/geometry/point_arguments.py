@@ -68,16 +68,23 @@ def number(value: Any) -> float | complex:
     return found
 
 
-def as_normal(components: Any, names: Sequence[str]) -> Any:
-    """Return the components of a normal by number, and by the names of the coordinates; n @ v is their sum with v's."""
-    return type("Normal", (namedtuple("Normal", names),), {"__matmul__": _along})(
+def as_normal(components: Any, names: Sequence[str], space: Sequence[str] | None = None) -> Any:
+    """Return the components of a normal by number, and by the names of the coordinates; n @ v is their sum with v's.
+
+    Args:
+        components: one for each coordinate.
+        names: the coordinates.
+        space: those of space, which the last axis of v may stand for; by default all.
+    """
+    places = [names.index(name) for name in (names if space is None else space)]
+
+    def along(normal: Sequence[Any], other: Any) -> Any:
+        own = places if np.shape(other)[-1] == len(places) else range(len(normal))
+        return sum(normal[place] * other[..., i] for i, place in enumerate(own))
+
+    return type("Normal", (namedtuple("Normal", names),), {"__matmul__": along})(
         *[components[i] for i in range(len(names))]
     )
-
-
-def _along(normal: Sequence[Any], other: Any) -> Any:
-    """Return the sum of products with the last axis, as that of a gradient."""
-    return sum(component * other[..., i] for i, component in enumerate(normal))
 
 
 def moved(point: Point, name: str, value: Any) -> Point:

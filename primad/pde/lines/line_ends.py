@@ -48,6 +48,7 @@ class LineEnd:
     ) -> None:
         self.place, self._name, self._condition = problem.unknowns.index(name), name, condition
         self._axis, self._upper, self._names = space.index(part[:-1]), part.endswith("+"), problem.domain.names
+        self._space = space
         self._along = self._names.index(part[:-1])
         self._free = condition.kind == "freedom"
         self._sloped = isinstance(condition, (Neumann, Robin))
@@ -96,7 +97,7 @@ class LineEnd:
         count = np.shape(points)[0]
         normal = [np.zeros(count) for _ in self._names]
         normal[self._along] += 1.0 if self._upper else -1.0
-        own = {"n": as_normal(normal, self._names), "points": points}
+        own = {"n": as_normal(normal, self._names, self._space), "points": points}
         known = ChainMap(own, Place(self._names, points))  # type: ignore[arg-type]
         one: Any = self._condition
         given = [one.values[self._name], *((one.a, one.b) if isinstance(one, Robin) else (0.0, 1.0))]

@@ -13,6 +13,7 @@ from primad.errors import NotDifferentiableError, ProblemError
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.fields.named_fields import Field
 from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import space_of
 from primad.pde.geometry.point_arguments import FEW, Place, Point, as_normal, number
 from primad.pde.geometry.sampling import Points
 from primad.pde.networks.hard_constraints import Function, Imposed, as_function
@@ -167,7 +168,10 @@ def _obstacle(found: Imposed) -> str:
     for part, slope in found.slopes.items():
         edge = _tried(domain, part)
         for row, normal in zip(edge.at, np.asarray(edge.normals), strict=True):
-            point = {**dict(zip(domain.names, row, strict=True)), "n": as_normal(normal, domain.names)}
+            point = {
+                **dict(zip(domain.names, row, strict=True)),
+                "n": as_normal(normal, domain.names, space_of(domain)),
+            }
             wanted, have = number(slope(point)), _slope(found, row, normal)
             if not _meet(wanted, have):
                 return f"the slope on {part!r} would be {have:.3g} and not {wanted:.3g}"

@@ -14,6 +14,7 @@ from primad.functional.derivatives.first_order import jvp
 from primad.pde.fields.given_fields import GivenField, Take
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import space_of
 from primad.pde.geometry.point_arguments import Place, as_normal
 from primad.pde.problem.conditions import Condition, Dirichlet, Initial
 from primad.pde.problem.named_arguments import by_name
@@ -106,7 +107,12 @@ class GivenValue:
         normal = [np.zeros(points.shape[0]) for _ in self.domain.names]
         if self.part != "initial":
             normal[self.domain.names.index(self.part[:-1])] += 1.0 if self.part[-1] == "+" else -1.0
-        own = {**numbers, self.name: field, "points": points, "n": as_normal(normal, self.domain.names)}
+        own = {
+            **numbers,
+            self.name: field,
+            "points": points,
+            "n": as_normal(normal, self.domain.names, space_of(self.domain)),
+        }
         found = by_name(
             self.condition.residual,
             ChainMap(own, Place(self.domain.names, points)),  # type: ignore[arg-type]

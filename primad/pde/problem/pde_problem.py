@@ -22,6 +22,7 @@ from primad.pde.fields.integrals import NODES, Quadrature, checked_nodes, integr
 from primad.pde.fields.named_fields import FieldAt
 from primad.pde.fields.problem_formulas import latex_of
 from primad.pde.geometry.domains import Domain
+from primad.pde.geometry.intervals import space_of
 from primad.pde.geometry.point_arguments import Place
 from primad.pde.geometry.sampling import Array
 from primad.pde.lines.method_of_lines import by_lines
@@ -324,7 +325,7 @@ class Problem:
         unknowns, inputs = self.fields(params, row["at"], row), self.family.at(row)
         found = {**statement.constants, **params["coefficients"], **unknowns, **inputs, "points": row["at"]}
         if "normal" in row:
-            found["n"] = normal_of(row, names)
+            found["n"] = normal_of(row, names, space_of(self.domain))
         return ChainMap(found, Place(names, row["at"]))  # type: ignore[arg-type]
 
     def fields(self, params: Tree, at: Any, functions: Row | None = None) -> dict[str, FieldAt]:

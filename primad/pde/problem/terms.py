@@ -344,6 +344,6 @@ def _integral_term(condition: Integral, domain: Domain) -> Term:
     )
 
 
-def normal_of(row: Row, names: Sequence[str]) -> Any:
-    """Return the normals at points, by coordinate."""
-    return as_normal(row["normal"].T, names)
+def normal_of(row: Row, names: Sequence[str], space: Sequence[str] | None = None) -> Any:
+    """Return the normals at points, by coordinate, of which those of space are told."""
+    return as_normal(row["normal"].T, names, space)

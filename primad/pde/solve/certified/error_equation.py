@@ -116,7 +116,7 @@ class ErrorEquation:
         """Return by how much what is said on a face is off, as a function of a point on it."""
         names = self.problem.domain.names
         normal = np.eye(len(names))[face.column] * face.side
-        n = as_normal(normal, names)
+        n = as_normal(normal, names, space_of(self.problem.domain))
 
         def off(at: Array) -> Any:
             rows = pnp.reshape(at, (1, -1))
