@@ -62,7 +62,8 @@ class LastStep:
         if at is None:
             place = self._place[node]
             steps = self._nodes[self._start + (place - self._start) % self._length : place : self._length]
-            return x if all(same_value(x, other.inputs[k]) for other in reversed(steps)) else None
+            others = [other.inputs[k] for other in steps if other.inputs[k] is not x]
+            return x if all(same_value(x, other) for other in others) else None
         at += self._length
         return self._nodes[at] if at < self._end else self._made[at - self._end]
 
