@@ -118,7 +118,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 }
 
 
-@thinned(14, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
+@thinned(10, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_have_the_solution_and_its_derivatives(kind: str, place: str, way: str) -> None:
     form, name = kind.split(" ")
     if way == "grad of grad" and place == "while":
@@ -269,7 +269,7 @@ BENT: dict[str, tuple[Callable[..., Any], Any]] = {
 }  # fmt: skip
 
 
-@thinned(14, name=list(BENT), place=list(PLACES), way=list(WAYS))
+@thinned(8, name=list(BENT), place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_of_equations_have_the_solution_and_its_derivatives(name: str, place: str, way: str) -> None:
     if way == "grad of grad" and place == "while":
         pytest.skip("reverse mode of reverse mode of a loop that ends by itself is tested with loops")
