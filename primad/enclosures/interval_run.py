@@ -157,12 +157,20 @@ def _root_of(node: Node) -> tuple[Node, list[Node]] | None:
 
 
 def _without_factor(node: Node) -> tuple[Node, list[Node]]:
-    if node.op is ops.mul:
+    """Return what known numbers are multiplied with in a node, and these."""
+    factors: list[Node] = []
+    while node.op is ops.mul:
         first, second = node.inputs
-        for known, other in ((first, second), (second, first)):
-            if isinstance(known.op, Leaf) and known.type == other.type:
-                return other, [known]
-    return node, []
+        known, other = (first, second) if _is_number(first) else (second, first)
+        if not _is_number(known):
+            break
+        factors.append(known)
+        node = other
+    return node, factors
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(node.op, Leaf) or (node.op is ops.broadcast and isinstance(node.inputs[0].op, Leaf))
 
 
 def _is_exact(node: Node, operands: Sequence[Value]) -> bool:

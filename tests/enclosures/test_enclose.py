@@ -345,6 +345,9 @@ def test_a_multiple_of_a_number_times_that_number_is_a_square() -> None:
         assert found.width <= float(max(values) - min(values)) * (1 + 1e-14)
     other = enclose(lambda x: (-2.0 * x) * (3.0 * x), IntervalArray(-1.0, 2.0))
     assert -24.0 - 1e-13 <= other.low <= -24.0 and 0.0 <= other.high < 1e-300
+    box = IntervalArray([-1.0, -1.0], 2.0)
+    nested = enclose(lambda x: (2.0 * (np.array([1.5, 0.5]) * x)) * x, box)
+    assert nested.low.tolist() == [0.0, 0.0] and np.all(nested.high >= [12.0, 4.0]) and np.all(nested.high < 12.1)
     rows = enclose(lambda x: (np.array([1.0, -2.0]) * x) * x, IntervalArray([-1.0, -1.0], [2.0, 1.0]))
     assert rows.low[0] == rows.high[1] == 0.0 and -2.0 - 1e-14 <= rows.low[1] <= -2.0
 
