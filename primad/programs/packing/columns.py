@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
+from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
 from primad.recording.traced_array import TracedArray, lift
 
 
@@ -21,6 +23,57 @@ def is_small_view(node: Node) -> bool:
         and isinstance(node.inputs[0].type, ArrayType)
         and node.type.size == 1
     )
+
+
+class Joins:
+    """What joins numbers, one behind the other, be it in parts that are joined again.
+
+    Programs that put a long list together do it in parts: the numbers are those of all parts, so that they are gathered
+    from an array once.
+
+    Attributes:
+        numbers: of each node that joins numbers, these in order.
+        outermost: those of the nodes whose numbers no other one joins again.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.numbers: dict[Node, list[Node]] = {}
+        inner: set[Node] = set()
+        for node in nodes:
+            if isinstance(node.op, Leaf) or not node.op.indexing.joins:
+                continue
+            parts = [self._of_part(node, x) for x in node.inputs]
+            numbers = [x for part in parts for x in part]
+            if len(numbers) == node.type.size and all(parts):
+                self.numbers[node] = numbers
+                inner.update(node.inputs)
+        self.outermost = [
+            node for node, found in self.numbers.items() if node not in inner and len(found) >= FEWEST_STEPS
+        ]
+
+    def _of_part(self, whole: Node, part: Node) -> list[Node]:
+        """Return the numbers of a part of what is joined; none if it is no number and does not join any."""
+        if part.type.size == 1:
+            return [part]
+        alike = part in self.numbers and part.op is whole.op and part.params == whole.params
+        return self.numbers[part] if alike else []
+
+    @property
+    def elements(self) -> int:
+        """How many of the numbers are elements of arrays that give several."""
+        given: Counter[Node] = Counter()
+        for node in self.outermost:
+            given.update([array for x in self.numbers[node] if (array := _array_of(x)) is not None])
+        return sum([count for count in given.values() if count >= FEWEST_STEPS])
+
+
+def _array_of(node: Node) -> Node | None:
+    """Return the array of which a node is one element; None if it is none."""
+    while is_small_view(node):
+        (node,) = node.inputs
+        if node.type.size > 1:
+            return node
+    return None
 
 
 MOST_PIECES = 4

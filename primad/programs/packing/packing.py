@@ -41,7 +41,8 @@ def with_arrays(program: Program, levels: Levels) -> Program:
     """Return a program that computes together what was found to do the same to different numbers."""
     made = _Packing(program, levels).program()
     count = sum(map(len, levels.groups.values()))
-    made.notes = (*program.notes, f"{several(levels.count, 'scalar op')} are {several(count, 'op')} on arrays")
+    if count:
+        made.notes = (*program.notes, f"{several(levels.count, 'scalar op')} are {several(count, 'op')} on arrays")
     return made
 
 
@@ -51,6 +52,7 @@ class _Packing:
     def __init__(self, program: Program, levels: Levels) -> None:
         self.source = program
         self.levels = levels
+        self.joined = set(levels.joins.outermost)
         self.trace = Trace(origin=program.trace.origin)
         self.mapping = {node: self.trace.input(node.type, weak=bool(node.params)) for node in program.inputs}
         self.place: dict[Node, tuple[Node, int]] = {}
@@ -89,8 +91,8 @@ class _Packing:
         """Build a node of no group again; what joins numbers is taken from where these are."""
         if isinstance(node.op, Leaf):
             return rebuild(node, self.mapping, self.trace)
-        if node.op.indexing.joins and len(node.inputs) >= FEWEST_STEPS and all(x.type.size == 1 for x in node.inputs):
-            found = self.columns.of(node.inputs)
+        if node in self.joined:
+            found = self.columns.of(self.levels.joins.numbers[node])
             if found.type.size == node.type.size:
                 return lift(ops.reshape(TracedArray(found), shape=node.type.shape), self.trace)
         operands = tuple(map(self.value, node.inputs))

@@ -3,7 +3,8 @@
 Code that another program wrote, as from a list of reactions, has a line for each equation, and a line is ops on numbers
 (`r17 = k[17]*y[3]*y[88]`). Ops of one *level* do not depend on each other: an op's level is how many ops lead to it.
 Those that are the same op on the same types are a *group*. A sum of many terms is one op here, whatever its length:
-else the longest one would make as many levels.
+else the longest one would make as many levels. Elements of an array that are joined count as ops: each would be cut out
+by an op of its own, and have a derivative as large as the array.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from msgspec import Struct
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
-from primad.programs.packing.columns import is_small_view
+from primad.programs.packing.columns import Joins, is_small_view
 from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
 MOST_PARTS = 4
@@ -52,11 +53,13 @@ class Levels(Struct, frozen=True):
         groups: by level.
         level_of: the level of each node; what is in no group comes after the groups of its level.
         count: how many nodes the groups compute, with the parts of their sums.
+        joins: what joins numbers.
     """
 
     groups: dict[int, list[Group]]
     level_of: dict[Node, int]
     count: int
+    joins: Joins
 
     @property
     def fewest_nodes(self) -> int:
@@ -72,17 +75,20 @@ def groups_of(program: Program, fewest: int | None = None) -> Levels | None:
         fewest: scalar ops for which it is worth it; `FEWEST_NODES` by default.
     """
     scalars = {node for node in program.nodes if _is_scalar_op(node)}
-    if len(scalars) < (FEWEST_NODES if fewest is None else fewest):
+    joins = Joins(program.nodes)
+    elements = joins.elements
+    everything = len(scalars) + elements
+    if everything < (FEWEST_NODES if fewest is None else fewest):
         return None
     sums = _Sums(program, scalars)
     counted = scalars - sums.inside
     level_of, latest = _levels(program, counted, sums.inside)
-    if 2 * _most_in_groups(counted, sums.inside, level_of, latest) < len(scalars):
+    if 2 * (_most_in_groups(counted, sums.inside, level_of, latest) + elements) < everything:
         return None
     groups = _Grouping(sums, level_of, latest).groups([node for node in program.nodes if node in counted])
     count = sum(each.size for found in groups.values() for each in found)
     level_of.update((node, level) for level, found in groups.items() for each in found for node in each.members)
-    return Levels(groups, level_of, count) if 2 * count >= len(scalars) else None
+    return Levels(groups, level_of, count, joins) if 2 * (count + elements) >= everything else None
 
 
 def _most_in_groups(

@@ -146,6 +146,50 @@ def test_numbers_are_the_same_bits(name: str) -> None:
             np.testing.assert_allclose(x, y, rtol=1e-14)
 
 
+def upper(a: Any) -> list[Any]:
+    """Return the numbers of the upper triangle, as arrays of one number."""
+    return [a[i, j : j + 1] for j in range(len(a)) for i in range(j + 1)]
+
+
+def joined(a: Any) -> Any:
+    return pnp.concatenate(upper(a))
+
+
+def joined_in_parts(a: Any) -> Any:
+    parts = upper(a)
+    return pnp.concatenate([pnp.concatenate(parts[i : i + 9]) for i in range(0, len(parts), 9)])
+
+
+def joined_across(a: Any) -> Any:
+    """Rows of columns: their numbers are not one behind the other."""
+    parts = [x.reshape(1, 1) for x in upper(a)[:40]]
+    return pnp.concatenate([pnp.concatenate(parts[i::4], axis=0) for i in range(4)], axis=1)
+
+
+def joined_with_others(a: Any) -> Any:
+    """What is joined are no elements only."""
+    return pnp.concatenate([*upper(a), a[0], 2.0 * a[1], a[:, 2][:1]])
+
+
+@pytest.mark.parametrize("f", [joined, joined_in_parts, joined_across, joined_with_others])
+def test_elements_that_are_joined_are_gathered(monkeypatch: pytest.MonkeyPatch, f: Any) -> None:
+    """Nothing is computed, but each element would have a derivative as large as the array."""
+    a = np.random.default_rng(3).normal(size=(24, 24))
+    program = primad.trace(f)(a)
+    made = packed(program).check()
+    if f in (joined, joined_in_parts):
+        assert len(made.nodes) < 10
+    run = prepare(made.hoisted(), executor=REFERENCE).run([a, *map(leaf_value, made.sources)])
+    np.testing.assert_array_equal(run[0], f(a))
+
+    def gradient() -> Any:
+        return primad.grad(lambda a: np.sum(f(a) ** 2 * np.cos(np.arange(float(f(a).size))).reshape(f(a).shape)))(a)
+
+    found = gradient()
+    monkeypatch.setattr(scalar_groups, "FEWEST_NODES", 10**9)
+    np.testing.assert_allclose(found, gradient(), rtol=1e-14)
+
+
 def test_derivatives_are_those_of_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     slope, k, y = network(40), np.linspace(0.5, 2.0, 120), np.linspace(0.3, 1.3, 40)
     jacobians = primad.jacobian(lambda k, y: slope(0.0, y, k), argnums=(0, 1))
