@@ -231,7 +231,8 @@ def test_plain_forms_of_derivatives_and_normals_are_what_the_others_are() -> Non
     rows = one.points(9)
     np.testing.assert_allclose(np.asarray(one.values(one.init(), rows)["condition on x+"]), 0.0, atol=1e-15)
     for domain in (pde.Time(0, 1) * SQUARE, SQUARE * pde.Time(0, 1)):  # where the normal has a component of time too
-        conditions = [flow, pde.Dirichlet(u=0, on=["x-", "y-", "y+"], hard=False), pde.Initial(u=0)]
+        along = pde.Condition(lambda u, n: n @ pde.gradient(u) - n.x * u.x - n.y * u.y, on="x+")
+        conditions = [along, pde.Dirichlet(u=0, on=["x-", "y-", "y+"], hard=False), pde.Initial(u=0)]
         timed = pde.Problem(lambda u: u.t - u.xx - u.yy, domain, conditions, network=pde.MLP(4, 1))
         rows = timed.points(9)
         np.testing.assert_allclose(np.asarray(timed.values(timed.init(), rows)["condition on x+"]), 0.0, atol=1e-15)
