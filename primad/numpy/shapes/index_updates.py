@@ -58,8 +58,10 @@ def add_at(x: Any, index: Any, value: Any) -> Any:
         np.add.at(result, index, value)
         return result
     like = first_traced([x, value, *(index if isinstance(index, tuple) else (index,))])
+    filled = isinstance(x, TracedArray) or np.any(x)
     x = as_traced(x, like)
-    return x + _scatter(x, index, value, like)
+    placed = _scatter(x, index, value, like)
+    return x + placed if filled else placed
 
 
 def _scatter(x: TracedArray, index: Any, value: Any, like: TracedArray) -> Any:

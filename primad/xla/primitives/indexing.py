@@ -233,7 +233,7 @@ def _put(x: Any, places: Any, updates: Any, there: Any, unique: bool) -> Any:
         there = pnp.reshape(there, there.shape + (1,) * (updates.ndim - there.ndim))
     one = np.ones(updates.shape) if there is None else pnp.where(there, np.ones(updates.shape), np.zeros(()))
     hit = pnp.add_at(np.zeros(x.shape), places, one) > 0
-    return pnp.where(hit, _add(pnp.zeros_like(x), places, updates, there, unique), x)
+    return pnp.where(hit, _add(np.zeros(x.shape, dtype_of(x)), places, updates, there, unique), x)
 
 
 def _last_of_equal(places: Any, shape: Shape, there: Any, out: Shape, by: Any = None) -> Any:
