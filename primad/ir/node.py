@@ -354,7 +354,7 @@ class _Types:
         self._known: dict[Any, Any] = {}
 
     def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> tuple[Any, Params]:
-        """Return the type of an application, and its params: of equal ones one object, by which they are compared."""
+        """Return the type of an application, and its params: of equal lengths one object, which compares fast."""
         types = tuple([operand.type for operand in inputs])
         if op.programs.names:  # they would be kept alive
             return op.infer(*types, **dict(params)), params
@@ -364,12 +364,18 @@ class _Types:
             if found.__class__ is ArrayType:
                 # One object for equal types, which are compared often.
                 found = array_type(tuple(map(int, found.shape)), found.dtype)
-            found = found, params if key is params else None
+            found = found, params if key is params and _are_lengths(params) else None
             if len(self._known) >= MOST_INFERRED:
                 self._known.clear()
             self._known[op, types, key] = found
         type, same = found
         return type, params if same is None else same
+
+
+def _are_lengths(params: Params) -> bool:
+    """Say whether of equal params one may stand for another: not of users' rules, which read what may change."""
+    parts = [part for _, value in params for part in (value if value.__class__ is tuple else (value,))]
+    return all(part.__class__ is int or part.__class__ is str for part in parts)
 
 
 _INFERRED = _Types()

@@ -28,7 +28,6 @@ from primad.compat.autograd import defvjp, grad, primitive
 from primad.compat.mxnet.graph.symbol_lowering import GradientKey
 from primad.compat.tape import OperatorKey
 from primad.functional.derivatives.recorded_jacobians import RecordedJacobianKey
-from primad.implicit.sparse_systems import SystemKey
 from primad.ir.law_families import DIRECTIONS, without
 from primad.ir.program import ClosedProgram
 from primad.ir.signature import Signature
@@ -460,8 +459,12 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
         for s in (1.0, 2.0) for local in (False, True)
     ],
     "solutions": lambda: [
-        lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=lambda *_: np.array(a / 2)))(a)
+        lambda f=f, a=a: primad.grad(lambda p: primad.implicit.root(f, np.array(a / 2), p))(a)
         for a, f in ((0.5, HALVES[0]), (0.5, HALVES[1]), (0.5, HALVES[2]), (0.75, HALVES[0]))
+    ],
+    "steps of solvers": lambda: [
+        lambda f=f, solver=solver: primad.grad(lambda p: primad.implicit.root(f, X[0], p, solver=solver))(0.5)
+        for f in HALVES for solver in (quarter, other_quarter)
     ],
     "sparse systems": lambda: [
         lambda n=n, r=r, s=s: stepwise(n, r, s) for n, r, s in ((3, 0, 1.0), (4, 0, 1.0), (3, 0.9, 1.0), (3, 0, 2.0))
@@ -523,6 +526,16 @@ NEIGHBOURS: dict[str, Callable[[], Calls]] = {
 }  # fmt: skip
 HALVES = (lambda x, a: x - a / 2, lambda x, a: 2.0 * (x - a / 2), lambda x, a: x - a**2)
 """Equations that half of a solves; the last where a is a half."""
+
+
+def quarter(*_: Any) -> Any:
+    return np.array(0.25)
+
+
+def other_quarter(*_: Any) -> Any:
+    return np.array(0.25)
+
+
 ORDERS = (np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([2, 1, 0]))
 SHARES = (
     ((1, 1, 1), (0, 0, 0)), ((1, 1, 1), (1, 0, 0)), ((1, 0, 1), (2, 0, 1)), ((1, 1), (0, 0)), ((0, 0), (1, 1)),
@@ -669,7 +682,6 @@ IMPLIED = {
     (OperatorKey, "pattern"): "it follows from the types, but for operators with slots that may be empty",
     (CompressedKey, "op"): "a Hessian has options that a Jacobian has not",
     (RecordedJacobianKey, "output"): "an equation and what is solved for its user have programs of their own",
-    (SystemKey, "of"): "the arrays that a system takes tell its size",
     (Options, "inner"): "only parts have them, whose key has the programs",
 }  # fmt: skip
 """Fields that alone tell nothing apart, and why; what they are of is told apart by others with them."""

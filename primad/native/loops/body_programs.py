@@ -146,13 +146,21 @@ def lines_within(program: Program) -> Mapping[Node, str]:
 def most_work_of(form: LoopForm) -> int:
     """Return the flops and bytes of a loop that takes as many steps as it may, until it looks for interrupts.
 
-    Loops that end by themselves look: of those one step counts.
+    Of loops that look themselves one step counts.
     """
-    return (1 if form.separate or form.ends else form.length) * most_work_of_step(form.of)
+    return (1 if form.separate or counts_steps(form) else form.length) * most_work_of_step(form.of)
+
+
+def counts_steps(form: LoopForm) -> bool:
+    """Say whether a loop that ends by itself counts what it does, to look for interrupts now and then.
+
+    Many short ones, as in a loop of a million steps, take long together.
+    """
+    return form.ends and form.length * most_work_of_step(form.of) > BUDGET.uncounted
 
 
 def may_be_long(form: LoopForm) -> bool:
-    """Say whether a loop that ends by itself has to look for interrupts while it takes its steps."""
+    """Say whether a loop that ends by itself may take so long that other threads are not to wait for it."""
     return form.ends and form.length * most_work_of_step(form.of) > BUDGET.uninterrupted
 
 

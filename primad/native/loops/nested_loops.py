@@ -22,7 +22,7 @@ from primad.native.emit.op_table import length_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import Code, View, contiguous, row_major
 from primad.native.loops.batched_while import member_of
-from primad.native.loops.body_programs import form_of, has_body, may_be_long, most_work_of_step
+from primad.native.loops.body_programs import counts_steps, form_of, has_body, most_work_of_step
 from primad.native.loops.step_driver import DRIVER
 from primad.native.loops.while_lanes import MemberRange, write_stack
 from primad.native.schedule.layout import Layout, Unit, results_of
@@ -219,7 +219,7 @@ class _Loop:
 
         It is 0 for loops that take no notable time, however many steps they take.
         """
-        if not may_be_long(self.form):
+        if not counts_steps(self.form):
             return 0
         return 1 << max(0, (BUDGET.uninterrupted // most_work_of_step(self.form.of)).bit_length() - 1)
 
