@@ -29,6 +29,7 @@ DIFFERENT = {
 """Operations where Paddle's derivatives stop short: how many orders and operands are compared, and why not more."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_as_paddle(name):
     function, values = OPERATIONS[name]
@@ -101,6 +102,7 @@ UNARY = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UNARY)
 def test_eight_orders_agree_with_mpmath(name):
     x = paddle.to_tensor(0.4, "float64", stop_gradient=False)

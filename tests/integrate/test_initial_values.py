@@ -179,6 +179,7 @@ def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     assert found.t_events[2].shape == (0,) and found.status == 0 and found.t[-1] == 9.0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_path_ends_with_the_first_of_several_events_and_nothing_is_found_behind(seed: int) -> None:
     """Both ways in time, in long steps that have several events: sin t passes a level at two known times."""

@@ -239,6 +239,7 @@ def test_ufunc_of_python_numbers(ufunc: np.ufunc, part: int) -> None:
     compare([*map(of_ufunc(ufunc), cases + [case[::-1] for case in cases])], compiled)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ufunc", NUMPY_UFUNCS, ids=lambda ufunc: ufunc.__name__)
 def test_ufunc_of_floats_where_it_is_differentiated(ufunc: np.ufunc) -> None:
     cases = [args for args in arguments(ufunc) if all(arg.dtype.kind == "f" for arg in args)]
@@ -284,6 +285,7 @@ OPERATORS: dict[Callable[..., Any], str] = {
 """Python's operators, and the ufunc whose exceptions are theirs."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda function: function.__name__)
 def test_operator(function: Any) -> None:
     exceptions = EXCEPTIONS.get(OPERATORS[function], ("", lambda *_: False))[1]
@@ -422,6 +424,7 @@ MIDDLES: dict[str, Any] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("name", MIDDLES)
 def test_middles_of_nothing_and_of_the_largest_are_numpys(name: str, dtype: Any) -> None:

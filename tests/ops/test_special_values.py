@@ -164,11 +164,13 @@ ROWS: dict[str, tuple[Function, float, tuple[float, ...]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_row(name: str) -> None:
     check(*ROWS[name])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_row_under_jit_and_vmap(name: str) -> None:
     f, x, expected = ROWS[name]

@@ -150,6 +150,7 @@ def nested(op, depth):
     return f.program
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "work",
     [prepare, lambda p: prepare(jvp(p)), lambda p: prepare(vmap(p, [True], 2)), lambda p: list(applications(p))],

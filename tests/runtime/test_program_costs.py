@@ -169,6 +169,7 @@ def costs(name: str, form: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_costs_do_not_rise(name: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "WIDTH_BYTES", 32)

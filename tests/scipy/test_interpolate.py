@@ -109,6 +109,7 @@ KINDS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes(name: str, axis: int) -> None:

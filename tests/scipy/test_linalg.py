@@ -136,6 +136,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives_are_right(name: str) -> None:
     function, arrays = CASES[name]
@@ -150,6 +151,7 @@ def test_values_and_derivatives_are_right(name: str) -> None:
     primad.check_grads(bounded, arrays, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CASES)
 def test_single_precision_stays(name: str) -> None:
     function, arrays = CASES[name]

@@ -55,6 +55,7 @@ FILTERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters(name: str) -> None:
     call, args = FILTERS[name]

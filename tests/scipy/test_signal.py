@@ -99,6 +99,7 @@ RATES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", RATES)
 def test_rates(name: str) -> None:
     call, args = RATES[name]
@@ -129,6 +130,7 @@ CONVOLUTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name: str) -> None:
     call, args = CONVOLUTIONS[name]
@@ -218,6 +220,7 @@ SPECTRA: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore:NOLA condition failed")
 @pytest.mark.parametrize("name", SPECTRA)
 def test_spectra(name: str) -> None:

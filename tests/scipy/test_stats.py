@@ -188,6 +188,7 @@ def test_logarithms_of_tails_of_counts_are_sums(name: str, method: str, k: int, 
     np.testing.assert_allclose(found, primad.value_and_grad(summed)(shapes[-1]), rtol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("c", [-1e-9, 0.0, 1e-9, 0.04])
 @pytest.mark.parametrize("name", ["genextreme", "genpareto"])
 def test_shapes_near_zero_have_the_derivatives_of_the_limit(name: str, c: float) -> None:
@@ -245,6 +246,7 @@ def test_tails_far_out_are_right_to_relative_precision(name: str) -> None:
     np.testing.assert_allclose(found, [expected[0], expected[1] / 2.0, expected[2]], rtol=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_ends_of_the_support_and_no_numbers(name: str) -> None:

@@ -29,6 +29,7 @@ def placed(name: str) -> list[float]:
     return [*SHAPES.get(name, ()), 0.0 if name in WHOLE or not scale else 0.1, *scale]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_draws_have_scipys_distribution_and_move_at_fixed_probability(name: str) -> None:
     """By Kolmogorov and Smirnov's test, and dx/dθ = −(∂F/∂θ)/f at draws, with differences of SciPy's cdf for ∂F/∂θ."""

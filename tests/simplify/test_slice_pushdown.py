@@ -50,6 +50,7 @@ DERIVED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", READ)
 @pytest.mark.parametrize("derived", DERIVED)
 def test_rows_cost_their_share(form, derived):
@@ -160,6 +161,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("taken", TAKEN)
 @pytest.mark.parametrize("made", MADE)
 def test_an_index_out_of_range_is_never_lost(made, taken):

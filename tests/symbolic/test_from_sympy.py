@@ -143,6 +143,7 @@ def three_orders(expression: Any) -> list[Callable[..., Any]]:
     return [f, primad.grad(f), primad.grad(primad.grad(f))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", SINGLE, ids=lambda function: function.__name__)
 def test_derivatives_are_right_at_zero_and_beside_it(function: Any) -> None:
     real = sympy.Symbol("x", real=True)

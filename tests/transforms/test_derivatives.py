@@ -75,6 +75,7 @@ def test_inner_derivative_at_the_outer_variable(outer: str, inner: str) -> None:
     assert found == pytest.approx(96.0, rel=1e-14)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_higher_order_functions(outer: str, inner: str) -> None:
     """Manzyuk et al. 2019: a derivative with respect to an offset of a function-valued function."""
@@ -95,6 +96,7 @@ def test_higher_order_functions(outer: str, inner: str) -> None:
 DEPTH_3 = ["grad", "jvp", "jacfwd", "jacrev", "vmap of grad", "jit of grad"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("a", "b", "c"), list(itertools.product(DEPTH_3, repeat=3)))
 def test_three_nested_derivatives(a: str, b: str, c: str) -> None:
     # d/dx (x · d/dy (x·y · d/dz (x·y·z²)))

@@ -421,6 +421,7 @@ def test_a_whole_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch:
         np.asarray(lazy)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ask", [np.asarray, lambda m: 2 * m, np.linalg.norm, lambda m: np.asarray(m.T)])
 @pytest.mark.parametrize("name", ["H", "J"])
 def test_a_whole_that_does_not_fit_names_parts_that_do(name: str, ask: Callable[[Any], Any]) -> None:

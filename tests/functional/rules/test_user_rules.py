@@ -361,6 +361,7 @@ def test_functions_with_a_rule_for_each_mode(seed: int) -> None:
     check(random.Random(f"two rules {seed}"), ("two rules", "two rules", *FORWARD_AND_REVERSE), reverse=False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(24, 34))
 def test_rules_in_reverse_mode(seed: int) -> None:
     check(random.Random(f"reverse {seed}"), ("custom_vjp", "custom_vjp", *FORWARD_AND_REVERSE), reverse=True)

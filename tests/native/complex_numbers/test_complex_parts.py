@@ -81,6 +81,7 @@ UNITS = 16
 """Of the last place of a number's size, that native functions of parts may be away from the C library's together."""
 
 
+@pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -218,6 +219,7 @@ def drawn(rng: np.random.Generator) -> Callable[..., Any]:
     return function
 
 
+@pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(6))

@@ -259,6 +259,7 @@ def test_every_op_is_as_its_definition_says(name: str) -> None:
             agree(program, trial.values, bool(seed % 2))
 
 
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(

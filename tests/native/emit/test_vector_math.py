@@ -201,6 +201,7 @@ def test_orders_whose_powers_overflow_are_left_to_numpy() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(OWN))

@@ -155,6 +155,7 @@ def found_natively(function: Any, arguments: list[Array], at_end: bool) -> tuple
         return run_natively(program, arguments, at_end), REFERENCE.prepare(program, PLAIN).run(arguments)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("op", HOLDS, ids=lambda op: op.name)
@@ -255,6 +256,7 @@ OF_MATRICES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OF_MATRICES)
 def test_matrices_of_a_stack_know_nothing_of_each_other(name: str, backend: str) -> None:

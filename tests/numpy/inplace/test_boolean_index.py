@@ -127,6 +127,7 @@ UPDATES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[Any], Any]]
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UPDATES)
 @pytest.mark.parametrize("update", [pnp.add_at, pnp.set_at])
 def test_updates_that_return_arrays_take_them(update: Callable[..., Any], name: str) -> None:

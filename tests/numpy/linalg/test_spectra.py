@@ -110,6 +110,7 @@ def test_derivatives_and_batches(name):
         np.testing.assert_allclose(primad.vmap(primad.grad(f))(stack), each, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("m", [0, 1, 3])
 @pytest.mark.parametrize("n", [0, 1, 2, 4])
 def test_least_squares_of_every_shape(m: int, n: int) -> None:
@@ -327,6 +328,7 @@ def differences(f, a, step=1e-6):
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", BY_TRIANGLE)
 @pytest.mark.parametrize("given", ["lower", "upper"])
 def test_derivatives_are_in_the_triangle_that_is_read(name, given):

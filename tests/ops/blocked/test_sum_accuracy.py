@@ -221,6 +221,7 @@ PRODUCTS: dict[str, tuple[str, Callable[[int], tuple[tuple[int, ...], tuple[int,
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", ["whole", "reference", "steps"])
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=3, deadline=None)

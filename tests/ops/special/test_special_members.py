@@ -25,6 +25,7 @@ NUMBERS = Precise(40)
 STEP = NUMBERS.context.mpf(10) ** -10
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name, family in MEMBERS.items() if family.tried and name != "lpmv"])
 def test_values_and_derivatives(name: str) -> None:
     family = MEMBERS[name]
@@ -109,6 +110,7 @@ def parts(results: Any) -> list[Any]:
     return [part for x in several for part in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(name for name in special.__all__ if hasattr(scipy.special, name)))
 def test_scipys_values_and_slopes(name: str) -> None:

@@ -208,6 +208,7 @@ COMBINED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", COMBINED)
 def test_whatever_is_said_to_hold_holds_beside_all_the_rest(case) -> None:
     """Values, velocities, slopes, repetition and smoothness, for parameters that nobody trained."""

@@ -271,6 +271,7 @@ def deep(p, x):
     return x @ last + shift
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TAKING)
 def test_rows_that_are_taken_often_are_pulled_back_once(name):
     """A pullback of all points, and a product with each row that is taken: one by one they are as many pullbacks."""

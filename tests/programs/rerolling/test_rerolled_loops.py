@@ -290,6 +290,7 @@ JOINED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", JOINED)
 def test_what_steps_leave_is_joined_at_once(way: str) -> None:
     """An array of what many steps computed is made of few parts, not of one for each step."""

@@ -43,6 +43,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("where", SPECTRA)
 @pytest.mark.parametrize("name", PAIRS)
 def test_derivatives_are_those_without_eigenvalues(name: str, where: str) -> None:

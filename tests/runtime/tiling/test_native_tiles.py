@@ -516,6 +516,7 @@ def several_results():
 OF_SEVERAL = dict(several_results())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("compiled", [True, False], ids=["native", "interpreted"])
 @pytest.mark.parametrize("points", [8, 17])
 @pytest.mark.parametrize("op", OF_SEVERAL, ids=lambda op: op.name)
@@ -609,6 +610,7 @@ def test_large_sums_of_products(monkeypatch, name, points):
             assert points < 40 or plan.tiles.count > 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("second", ["nij", "nji", "nik", "nki", "nkj", "njk", "nkl", "ijn", "jin", "kin"])
 def test_every_product_over_points(monkeypatch, second):
     """Of an array with itself and with another of its shape; letters that both have are summed or stay."""
@@ -719,6 +721,7 @@ MIXING = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mixing", MIXING)
 @pytest.mark.parametrize("points", [16, 31])
 def test_what_mixes_points_bounds_the_tiles(points, mixing):

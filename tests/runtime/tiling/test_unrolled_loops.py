@@ -63,6 +63,7 @@ def program_of(function: Any) -> Any:
     return simplify(primad.trace(function)(X, W))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CUT)
 def test_tiles_go_through_all_steps(name: str, small_tiles: None) -> None:
     function = CUT[name]

@@ -56,6 +56,7 @@ WAYS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_function_with_a_rule_closes_over_its_own_values(rule, way):
