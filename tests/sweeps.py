@@ -16,6 +16,9 @@ WIDTHS = sorted({32, vectors.WIDTH_BYTES})
 ANY_WIDTHS = sorted({16, *WIDTHS})
 """Every width for which there is code; short ones run on every host."""
 
+DOCTESTS = 3
+"""One in so many examples of docstrings is the suite's."""
+
 
 def is_swept(config: pytest.Config) -> bool:
     """Say whether cases of sweeps may be run: making what is left out takes each process a third of a second."""
@@ -44,6 +47,9 @@ def leave_to_the_sweep(items: Iterable[pytest.Item]) -> None:
     It is for cases that other tests ask as well, as functions, ops and pages: what is asked of all of them twice has no
     place in five minutes.
     """
+    for place, example in enumerate([item for item in items if isinstance(item, pytest.DoctestItem)]):
+        if place % DOCTESTS:
+            example.add_marker(pytest.mark.exhaustive)
     seen: Counter[str] = Counter()
     for item in [item for item in items if not item.get_closest_marker("exhaustive")]:
         mark = item.get_closest_marker("one_in")
