@@ -25,12 +25,10 @@ def adopt_held(module: ModuleType, counterpart: Counterpart) -> None:
             continue
         if type(each) is dict or type(each) is list:
             _entries(each, counterpart)
-        elif isinstance(each, FunctionType):
-            if each.__module__ == module.__name__:
-                _function(each, counterpart)
-        elif isinstance(each, type):
-            if each.__module__ == module.__name__:
-                _class(each, counterpart)
+        elif isinstance(each, FunctionType) and each.__module__ == module.__name__:
+            _function(each, counterpart)
+        elif isinstance(each, type) and each.__module__ == module.__name__:
+            _class(each, counterpart)
         elif type(each).__module__.partition(".")[0] == module.__name__.partition(".")[0]:
             _object(each, counterpart)
 

@@ -125,12 +125,12 @@ def _views_of(found: Any, own: Any, args: tuple[Any, ...], options: dict[str, An
         else:
             _note_by_place(found, own, args, options)
     elif type(found) is list or type(found) is tuple:
+        of_each = own in _OF_EACH and len(args) > 1
         for i, each in enumerate(found):
-            if own in _OF_EACH and len(args) > 1:
-                if type(args[i]) is TracedArray:
-                    note(each, args[i], np.broadcast_to, (each.shape,), {})
-            else:
+            if not of_each:
                 _note_by_place(each, own, args, options, i)
+            elif type(args[i]) is TracedArray:
+                note(each, args[i], np.broadcast_to, (each.shape,), {})
     return found
 
 

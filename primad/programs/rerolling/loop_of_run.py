@@ -217,18 +217,23 @@ class LoopOfRun:
             for k, x in enumerate(node.inputs):
                 if (r, k) in self.row_of:
                     form += [rows[self.row_of[r, k]], x.type]
-                elif (r, k) in self.carry_of:
-                    form.append(self.carry_of[r, k])
-                elif self.place.get(x, -1) >= self.period.start:
-                    form.append(("own", self.place[x] - i))
-                elif x.op is LITERAL:
-                    form.append(literal_key(literal_value(x), x.type))
-                else:
+                    continue
+                known = self._known_operand((r, k), x, i)
+                if known is None:
                     given = mapping.get(x, x)
                     if given.op is LITERAL or is_repeated(given):
                         return None
-                    form.append(("outside", numbers.setdefault(given, len(numbers)), given.type))
+                    known = "outside", numbers.setdefault(given, len(numbers)), given.type
+                form.append(known)
         return tuple(form), numbers
+
+    def _known_operand(self, operand: tuple[int, int], x: Node, place: int) -> Any:
+        """Return what tells an operand from others if it is no row: carried, of the step, or a number; else None."""
+        if operand in self.carry_of:
+            return self.carry_of[operand]
+        if self.place.get(x, -1) >= self.period.start:
+            return "own", self.place[x] - place
+        return literal_key(literal_value(x), x.type) if x.op is LITERAL else None
 
     def _loop(self, mapping: Rebuilt, trace: Trace, steps: dict[Any, SharedStep]) -> list[TracedArray]:
         """Build the loop, and return its results."""
