@@ -143,7 +143,7 @@ def _run(
     if part is None:
         return one_or_all(run_scan(of, given, carry, stacked, length, steps, reverse, streams, budget, memory))
     own = [part.results.index(carry + i) - part.carry for i in streams if carry + i in part.results]
-    chosen = [given[i] for i in part.operands]
+    chosen = [*[given[i] for i in part.operands], *part.numbers]
     made = run_scan(part.of, chosen, part.carry, part.stacked, length, steps, reverse, own, budget, memory)
     found = dict(zip(part.results, made, strict=True))
     return tuple([found.get(i) for i in range(len(wanted))])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from primad.ir.program import ClosedProgram, Program
 from primad.native.loops.body_programs import needed_results
@@ -18,6 +18,7 @@ class NeededPart(NamedTuple):
         carry: how many values it carries.
         stacked: how many of its operands are stacked arrays.
         operands: which operands of the whole it takes.
+        numbers: what it takes after them: those that are exponents in what is left out, too, no operands of it.
         results: which results of the whole it gives.
     """
 
@@ -25,6 +26,7 @@ class NeededPart(NamedTuple):
     carry: int
     stacked: int
     operands: Sequence[int]
+    numbers: Sequence[Any]
     results: Sequence[int]
 
 
@@ -50,4 +52,4 @@ def needed_part(of: ClosedProgram, carry: int, stacked: int, wanted: tuple[bool,
     program = Program(whole.trace, [whole.inputs[i] for i in operands], outputs)
     program.lines = whole.lines
     counts = sum(i < carry for i in operands), sum(carry <= i < carry + stacked for i in operands)
-    return NeededPart(ClosedProgram(program), *counts, operands, results)
+    return NeededPart(ClosedProgram(program), *counts, operands, program.source_values, results)

@@ -13,12 +13,13 @@ import primad
 from primad import ops
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf
-from primad.ir.program import Program
+from primad.ir.program import ClosedProgram, Program
 from primad.programs.compacting import compact
 from primad.programs.loops import residual_selection
 from primad.programs.loops.body_split import _hoisted
 from primad.programs.loops.deferred_sums import sum_of_steps
 from primad.programs.loops.residual_selection import fewest
+from primad.programs.loops.scan import scan
 from primad.programs.packing.scalar_groups import _second_sign
 from primad.programs.rerolling import repeated_runs
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
@@ -274,3 +275,18 @@ def test_few_steps_are_a_loop_where_they_move_long_arrays(
     ends = [loss(*[x + sign * small * d for x, d in zip(arguments, direction, strict=True)]) for sign in (1, -1)]
     wanted = (ends[0] - ends[1]) / (2 * small)
     np.testing.assert_allclose(sum(np.vdot(g, d) for g, d in zip(gradient, direction, strict=True)), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wanted", [(True, False, True, True), (False, False, True, False), (False, False, False, True)]
+)
+def test_numbers_that_are_exponents_in_what_is_left_out_are_there(wanted: tuple[bool, ...]) -> None:
+    """They are part of the whole step, and operands of the part of it that is needed."""
+    step = program(lambda c, row: [0.5 * c, row**7.0, 7.0 * np.sin(row), 3.5 * row + c**3.5], (52,), (52,))
+    rows = np.random.default_rng(0).uniform(0.5, 1.0, (30, 52))
+    how = {"of": ClosedProgram(step), "carry": 1, "stacked": 1, "length": 30, "reverse": False, "counted": False}
+    whole = scan.numpy(rows[0], rows, *step.source_values, **how)
+    part = scan.numpy(rows[0], rows, *step.source_values, **how, wanted=wanted)
+    for found, expected, on in zip(part, whole, wanted, strict=True):
+        if on:
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
