@@ -65,7 +65,7 @@ class Budget(Struct, frozen=True):
             eight: of more, or to sort more, loops over memory take less.
         uninterrupted: flops and bytes of a loop between two moments at which Python sees an interrupt: they take some
             hundredths of a second, less than anybody notices.
-        uncounted: those of a loop that ends by itself, up to which it does not count them: a thousand such loops take
+        uncounted: those of a loop that ends by itself, up to which it does not count them: a hundred such loops take
             as many as are uninterrupted, and to count them takes longer than some steps.
         alone: instructions of a step of all loops of a stack that one thread takes: ten steps of so many take less than
             a millisecond, of which threads would save little more than it takes to call them.
@@ -115,7 +115,7 @@ class Budget(Struct, frozen=True):
     in_registers: int = 32
     choices: int = 64
     uninterrupted: int = 50_000_000
-    uncounted: int = 50_000
+    uncounted: int = 500_000
     alone: int = THREAD_WORK
     through_steps: int = 128
     handed_on: int = 1500

@@ -59,12 +59,13 @@ def weak_form(problem: Problem) -> WeakForm:
                 f"a condition of the kind {condition.kind!r}",
                 "Dirichlet, Neumann, Robin, periodic and initial conditions, and those on ∂u/∂n",
             )
+    seconds = _seconds(problem)
     for name, term in problem.terms.items():
         orders = [len(along) for asked in problem.asked[name].values() for along in asked]
         if term.kind == "boundary" and max(orders, default=0) > 1:
             _refuse(f"derivatives of order {max(orders)} in the {name}", "conditions on values and first derivatives")
     functions = [equation.function for equation in problem.statement.equations]
-    form = WeakForm(functions, problem.unknowns, problem.domain, _seconds(problem))
+    form = WeakForm(functions, problem.unknowns, problem.domain, seconds)
     numbers = {**problem.statement.constants, **problem.statement.coefficients}
     _check(form, " and ".join(one.name for one in problem.statement.equations), numbers)
     return form
