@@ -69,9 +69,18 @@ class _System:
         """Return about what A⁻¹ x is."""
         return x if self._near is None else self.unknowns.row(self._near(self.unknowns(x)))
 
-    def least(self, rtol: Any) -> Any:
-        """Return the square of the residual at which to stop."""
-        return rtol**2 * _dot(self.right, self.right)
+    def solved(self, step: Function, start: Any, rtol: Any, maxiter: int | None) -> Any:
+        """Take steps until the residual is a share of b, at most ten for each unknown by default; return x.
+
+        Args:
+            step: takes a state to the next; the first part of one is x, the last the square of the residual.
+            start: the first state.
+            rtol: the share.
+            maxiter: the most steps.
+        """
+        least = rtol**2 * _dot(self.right, self.right)
+        most = 10 * self.start.size if maxiter is None else maxiter
+        return self.unknowns(while_loop(lambda state: ~(state[-1] <= least), step, start, most)[0])
 
 
 def _dot(x: Any, y: Any) -> Any:
@@ -125,10 +134,7 @@ def cg(
         after = _dot(r, z)
         return x + size * p, r, z + after / rz * p, after, _dot(r, r)
 
-    least = system.least(rtol)
-    most = 10 * system.start.size if maxiter is None else maxiter
-    start = (system.start, r, z, _dot(r, z), _dot(r, r))
-    return system.unknowns(while_loop(lambda state: ~(state[4] <= least), step, start, most)[0])
+    return system.solved(step, (system.start, r, z, _dot(r, z), _dot(r, r)), rtol, maxiter)
 
 
 def bicgstab(
@@ -175,10 +181,8 @@ def bicgstab(
         beta = _share(after * alpha, rho * omega)
         return x + alpha * p_near + omega * s_near, r, r + beta * (p - omega * v), after, _dot(r, r)
 
-    least = system.least(rtol)
-    most = 10 * system.start.size if maxiter is None else maxiter
-    start = (system.start, first, first, _dot(first, first), _dot(first, first))
-    return system.unknowns(while_loop(lambda state: ~(state[4] <= least), step, start, most)[0])
+    size = _dot(first, first)
+    return system.solved(step, (system.start, first, first, size, size), rtol, maxiter)
 
 
 def gmres(
@@ -225,11 +229,8 @@ def gmres(
         r = system.right - system.times(x)
         return x, r, _dot(r, r)
 
-    least = system.least(rtol)
-    most = 10 * system.start.size if maxiter is None else maxiter
     r = system.right - system.times(system.start)
-    start = (system.start, r, _dot(r, r))
-    return system.unknowns(while_loop(lambda state: ~(state[2] <= least), around, start, most)[0])
+    return system.solved(around, (system.start, r, _dot(r, r)), rtol, maxiter)
 
 
 def _least_residual(times: Function, r: Any, count: int) -> Any:

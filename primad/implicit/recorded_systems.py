@@ -81,7 +81,8 @@ class RecordedSystem(ImplicitEquation):
     def run(self, transposed: bool, values: Sequence[Any]) -> Any:
         """Run the steps on arrays."""
         of: ClosedProgram = derived("solver", self.solvers, transposed, lambda: ClosedProgram(self.steps(transposed)))
-        return prepared_call(of).run(values)[0]
+        numbers = of.program.source_values  # which are exponents in what the other solution takes
+        return prepared_call(of).run([*values, *numbers])[0]
 
 
 def recorded_system(
@@ -97,7 +98,7 @@ def recorded_system(
         operands: of the equation; only their types matter.
         both: whether the transposed system will be solved too.
     """
-    if not _is_linear(of):
+    if not of.is_affine:
         return None
 
     def solutions(b: Any, *operands: Any) -> list[Any]:
@@ -140,13 +141,6 @@ def _recorded(
     if is_traced or program.captured:
         return ClosedProgram(program), list(traced_operands([*near, *program.sources])[len(near) :])
     return ClosedProgram(program), arrays(program.source_values)
-
-
-def _is_linear(of: ImplicitEquation) -> bool:
-    """Say whether the derivative in x does not depend on x."""
-    along = of.along(False)
-    x = along.inputs[0]
-    return x not in along.outputs and not any(x in node.inputs for node in along.nodes)
 
 
 def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed: bool) -> Any:

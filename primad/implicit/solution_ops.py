@@ -19,6 +19,7 @@ from primad.implicit.recorded_systems import DenseSystem, RecordedRoot, Recorded
 from primad.implicit.solution_search import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ir.law_families import LEFT_OUT, SOLVERS
+from primad.ir.program import Program
 from primad.ops.record.fields import Axes, DerivativeRules
 from primad.ops.record.primitive import Primitive
 from primad.transforms import batching
@@ -197,16 +198,25 @@ linear_solution: Primitive = Primitive(
 # -- with a solver that is recorded ------------------------------------------------------------------------------------
 
 
+def _of_first(count: int, batches: Batches) -> Batches:
+    """Return how the first operands are mapped."""
+    return tuple([(flags[:count], size) for flags, size in batches])
+
+
+def _inlined(program: Program, operands: Sequence[Any], batches: Batches) -> Any:
+    """Return the only result of a program that is mapped."""
+    for flags, size in batches:
+        program = batching.vmap(program, flags, size)
+    return inline(program, operands)[0]
+
+
 def _steps(*operands: Any, of: RecordedSystem | DenseSystem, transposed: bool, batches: Batches = ()) -> Any:
     """Return what the solver's steps give; factors where these are left out."""
     if SOLVERS in LEFT_OUT.get():
         count = 1 + len(of.of.operand_types)
-        rows = tuple([(flags[:count], size) for flags, size in batches])
+        rows = _of_first(count, batches)
         return _apply(linear_solution, operands[:count], rows, of=of.equation, transposed=transposed)
-    program = of.steps(transposed)
-    for flags, size in batches:
-        program = batching.vmap(program, flags, size)
-    return inline(program, operands)[0]
+    return _inlined(of.steps(transposed), operands, batches)
 
 
 def _stepped(b: Array, *inputs: Array, of: RecordedSystem | DenseSystem, transposed: bool, batched: bool) -> Array:
@@ -240,8 +250,7 @@ stepwise_solution: Primitive = Primitive(
 def _push_root(tangents: Sequence[Any], out: Any, *inputs: Any, of: RecordedRoot, batches: Batches = ()) -> Any:
     """What the solver captured changes no solution."""
     count = len(of.of.operand_types)
-    own = tuple([(flags[:count], size) for flags, size in batches])
-    change, rows = _change(tangents[:count], out, *inputs[:count], of=of, batches=own)
+    change, rows = _change(tangents[:count], out, *inputs[:count], of=of, batches=_of_first(count, batches))
     if change is None:
         return Zero(out.type)
     return -_apply(stepwise_solution, [change, out, *inputs[1:count]], rows, of=of.system, transposed=False)
@@ -251,12 +260,8 @@ def _steps_to_root(*operands: Any, of: RecordedRoot, batches: Batches = ()) -> A
     """Return what the solver's steps give; what it returns where it is called where these are left out."""
     if SOLVERS in LEFT_OUT.get():
         count = len(of.of.operand_types)
-        rows = tuple([(flags[:count], size) for flags, size in batches])
-        return _apply(solution, operands[:count], rows, of=of.equation)
-    program = of.steps
-    for flags, size in batches:
-        program = batching.vmap(program, flags, size)
-    return inline(program, operands)[0]
+        return _apply(solution, operands[:count], _of_first(count, batches), of=of.equation)
+    return _inlined(of.steps, operands, batches)
 
 
 def _found_in_steps(*arrays: Array, of: RecordedRoot) -> Array:

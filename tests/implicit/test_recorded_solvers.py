@@ -10,7 +10,12 @@ import pytest
 
 import primad
 from primad import implicit
+from primad.implicit.equations import ImplicitEquation
+from primad.implicit.recorded_systems import RecordedSystem
+from primad.ir.array_types import ArrayType
 from primad.ir.law_families import SOLVERS, without
+from primad.ir.program import ClosedProgram
+from primad.recording.tracing import program_of
 from tests.sweeps import thinned
 
 SIZE = 6
@@ -332,3 +337,15 @@ def test_a_solver_that_cannot_be_recorded_is_tried_once() -> None:
     for count in (2, 3, 4):  # the first is the recording that fails
         assert implicit.root(lambda x: 2.0 * x - 3.0, 5.0, solver=solver) == 1.5
         assert len(tried) == count
+
+
+def test_a_number_that_is_an_exponent_in_one_solution_is_a_factor_in_the_other() -> None:
+    """It is no operand of the program of both, and one of the program of one of them."""
+    row = ArrayType((3,), np.dtype(float))
+    equation = ImplicitEquation(ClosedProgram(program_of([row], lambda x: [2.0 * x])), None, 1e-6, "linear_solve", None)
+    both = ClosedProgram(program_of([row, row], lambda b, x: [3.5 * b, b**3.5]))
+    b = np.array([1.0, 2.0, 3.0])
+    system = RecordedSystem(equation, both)
+    values = [b, b, *both.program.source_values]
+    np.testing.assert_allclose(system.run(False, values), 3.5 * b, rtol=1e-15)
+    np.testing.assert_allclose(system.run(True, values), b**3.5, rtol=1e-14)
