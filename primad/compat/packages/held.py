@@ -21,16 +21,20 @@ def adopt_held(module: ModuleType, counterpart: Counterpart) -> None:
         counterpart: returns what stands for a value; the value itself if nothing does.
     """
     for name, each in list(vars(module).items()):
-        if name.startswith("__"):  # Python's own, its builtins among them
-            continue
-        if type(each) is dict or type(each) is list:
-            _entries(each, counterpart)
-        elif isinstance(each, FunctionType) and each.__module__ == module.__name__:
-            _function(each, counterpart)
-        elif isinstance(each, type) and each.__module__ == module.__name__:
-            _class(each, counterpart)
-        elif type(each).__module__.partition(".")[0] == module.__name__.partition(".")[0]:
-            _object(each, counterpart)
+        if not name.startswith("__"):  # Python's own, its builtins among them
+            _adopt(each, module.__name__, counterpart)
+
+
+def _adopt(each: Any, name: str, counterpart: Counterpart) -> None:
+    """Let what one of the values in a module of a name holds be recorded."""
+    if type(each) is dict or type(each) is list:
+        _entries(each, counterpart)
+    elif isinstance(each, FunctionType) and each.__module__ == name:
+        _function(each, counterpart)
+    elif isinstance(each, type) and each.__module__ == name:
+        _class(each, counterpart)
+    elif type(each).__module__.partition(".")[0] == name.partition(".")[0]:
+        _object(each, counterpart)
 
 
 def _entries(table: Any, counterpart: Counterpart) -> None:

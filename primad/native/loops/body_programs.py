@@ -148,7 +148,11 @@ def most_work_of(form: LoopForm) -> int:
 
     Of loops that look themselves one step counts.
     """
-    return (1 if form.separate or counts_steps(form) else form.length) * most_work_of_step(form.of)
+    return most_work_of_step(form.of) if form.separate or counts_steps(form) else _work_of_all_steps(form)
+
+
+def _work_of_all_steps(form: LoopForm) -> int:
+    return form.length * most_work_of_step(form.of)
 
 
 def counts_steps(form: LoopForm) -> bool:
@@ -156,12 +160,12 @@ def counts_steps(form: LoopForm) -> bool:
 
     Many short ones, as in a loop of a million steps, take long together.
     """
-    return form.ends and form.length * most_work_of_step(form.of) > BUDGET.uncounted
+    return form.ends and _work_of_all_steps(form) > BUDGET.uncounted
 
 
 def may_be_long(form: LoopForm) -> bool:
     """Say whether a loop that ends by itself may take so long that other threads are not to wait for it."""
-    return form.ends and form.length * most_work_of_step(form.of) > BUDGET.uninterrupted
+    return form.ends and _work_of_all_steps(form) > BUDGET.uninterrupted
 
 
 @lru_cache(maxsize=MOST_KEPT)

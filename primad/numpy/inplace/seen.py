@@ -119,18 +119,17 @@ def as_numpys(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _views_of(found: Any, own: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    if type(found) is TracedArray:
-        if args and type(args[0]) is TracedArray:
-            note(found, args[0], own, args[1:], options)
-        else:
-            _note_by_place(found, own, args, options)
-    elif type(found) is list or type(found) is tuple:
+    if type(found) is list or type(found) is tuple:
         of_each = own in _OF_EACH and len(args) > 1
         for i, each in enumerate(found):
             if not of_each:
                 _note_by_place(each, own, args, options, i)
             elif type(args[i]) is TracedArray:
                 note(each, args[i], np.broadcast_to, (each.shape,), {})
+    elif type(found) is TracedArray and args and type(args[0]) is TracedArray:
+        note(found, args[0], own, args[1:], options)
+    elif type(found) is TracedArray:
+        _note_by_place(found, own, args, options)
     return found
 
 

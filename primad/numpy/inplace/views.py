@@ -323,13 +323,9 @@ class ArrayView(TracedArray):
                 f"{name}: an operand of shape {own} cannot be written into: the result has shape {shape}",
                 fix=f"write the result into an array of shape {shape}.",
             )
-        self.check_cast(name, found.dtype, casting)
+        check_cast(name, found.dtype, self.dtype, casting)
         self[...] = found
         return self
-
-    def check_cast(self, name: str, dtype: Any, casting: Any = "same_kind") -> None:
-        """Raise unless values of a dtype may be written."""
-        check_cast(name, dtype, self.dtype, casting)
 
     def mark(self, write: Callable[[Numbers], Any], value: Any) -> None:
         """Write the values whose numbers `write` puts into an array of this shape."""

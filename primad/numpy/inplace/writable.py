@@ -14,7 +14,7 @@ import numpy as np
 from primad.errors import MissingAttributeError, ShapeError, TracingError
 from primad.numpy.inplace.buffer_contents import Numbers, known
 from primad.numpy.inplace.seen import VIEWS
-from primad.numpy.inplace.views import ArrayView
+from primad.numpy.inplace.views import ArrayView, check_cast
 from primad.numpy.promotion import any_traced, as_traced, convert, joined
 from primad.numpy.shapes.index_updates import add_at, set_at
 from primad.recording.foreign import plain
@@ -206,7 +206,8 @@ class WritableArray(ArrayView):
         args, kwargs = list(known(tuple(args))), {key: known(item) for key, item in kwargs.items()}
         value = settled(args[place - 1] if len(args) >= place else kwargs[name])
         value = joined(value) if any_traced([value]) else plain(value)
-        self.check_cast(function.__name__, value.dtype, kwargs.pop("casting", _CASTING.get(function, "unsafe")))
+        casting = kwargs.pop("casting", _CASTING.get(function, "unsafe"))
+        check_cast(function.__name__, value.dtype, self.dtype, casting)
         mask = _mask_of(function, args, kwargs)
         if type(mask) is TracedArray:
             if value.size > 1 and function is not np.copyto and (function is np.place or value.shape != self.shape):
@@ -314,7 +315,7 @@ def _where(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], where: Any, **
     casting = options.get("casting", "same_kind")
     found = ufunc(*given, **options)
     for target, part in zip(out, found if isinstance(found, tuple) else [found], strict=True):
-        target.check_cast(ufunc.__name__, part.dtype, casting)
+        check_cast(ufunc.__name__, part.dtype, target.dtype, casting)
         target[mask] = part
     return tuple(out) if len(out) > 1 else out[0]
 
@@ -326,7 +327,7 @@ def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
     values = settled(values)
     if ufunc in (np.add, np.subtract):
         given = values[0].dtype if isinstance(values[0], TracedArray) else np.asarray(values[0]).dtype
-        target.check_cast(f"{ufunc.__name__}.at", given)
+        check_cast(f"{ufunc.__name__}.at", given, target.dtype)
         target[...] = add_at(target, index, values[0] if ufunc is np.add else -values[0])
         return
     places = np.arange(target.size).reshape(target.shape)[known(index)]
@@ -340,7 +341,7 @@ def _at(ufunc: Any, target: Any, index: Any, *values: Any) -> None:
     for turn in range(before.max(initial=0) + 1):
         now = np.flatnonzero(before == turn)
         changed = ufunc(found[flat[now]], *[operand[now] for operand in operands])
-        target.check_cast(f"{ufunc.__name__}.at", changed.dtype)
+        check_cast(f"{ufunc.__name__}.at", changed.dtype, target.dtype)
         found = set_at(found, flat[now], changed)
     target[...] = found.reshape(target.shape)
 
