@@ -8,6 +8,7 @@ import numpy as np
 
 import primad
 import primad.numpy as pnp
+from tests.benchmarks.plain_short_kinds import SHORT
 from tests.benchmarks.plain_table_kinds import TABLES
 
 STEPS = 1000
@@ -379,5 +380,6 @@ KINDS: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "bodies": (bodies, bodies_scan, (MASSES,)),
     "heat": (heat, heat_scan, (_RNG.normal(size=600),)),
     **TABLES,
+    **SHORT,
 }
 """The plain form, the form with `scan` and the point of each kind."""
