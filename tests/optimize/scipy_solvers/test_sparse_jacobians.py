@@ -63,9 +63,10 @@ def test_matrices_of_stiff_systems_are_ordered(method: Any, monkeypatch: pytest.
     counted = []
     kept = scipy_integration.sparse_factors
     monkeypatch.setattr(scipy_integration, "sparse_factors", lambda A: counted.append(A.shape) or kept(A))
-    found = ours.solve_ivp(brusselator, (0.0, 0.05), start(), method)
     jacobian = primad.jit(lambda t, u: primad.jacobian(brusselator, 1)(t, u).sparse("csc"))
-    plain = integrate.solve_ivp(brusselator, (0.0, 0.05), start(), method, jac=jacobian)
+    with np.errstate(invalid="ignore", over="ignore"):  # SciPy's BDF subtracts differences that nothing has set yet
+        found = ours.solve_ivp(brusselator, (0.0, 0.05), start(), method)
+        plain = integrate.solve_ivp(brusselator, (0.0, 0.05), start(), method, jac=jacobian)
     assert (found.nfev, found.njev, found.nlu) == (plain.nfev, plain.njev, plain.nlu)
     np.testing.assert_allclose(found.y, plain.y, rtol=1e-9)
     assert len(counted) == (0 if method is Derived else found.nlu)
