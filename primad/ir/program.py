@@ -309,9 +309,13 @@ class ClosedProgram:
         program: the program as it was traced.
         out_types: types of its outputs.
         lawful: whether laws may be applied to it.
+        is_panel: whether it is some rows of a larger program: a loop of it takes as long as passes over whole arrays.
+        is_edge: whether these are few rows at an edge: they take little time, however they are computed.
     """
 
     lawful = True
+    is_panel = False
+    is_edge = False
     __slots__ = ("_hoisted", "key", "out_types", "program")
 
     def __init__(self, program: Program) -> None:

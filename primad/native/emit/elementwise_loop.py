@@ -26,6 +26,7 @@ def pointwise(
     compute: Compute,
     together: int = 1,
     unrolled: int = BUDGET.row,
+    in_turn: bool = False,
 ) -> None:
     """Write a loop that reads an element of each operand, computes, and writes an element of each result.
 
@@ -37,6 +38,8 @@ def pointwise(
         compute: what is computed.
         together: how many of the processor's vectors are computed at once.
         unrolled: vectors of a row, up to which each has code of its own.
+        in_turn: whether one element is computed after the other: those of a column lie apart, and to fill vectors with
+            them takes as long, and ten times the text.
     """
     views = [*reads, *writes]
     axes = [(n, *strides) for n, *strides in zip(writes[0].shape, *[view.strides for view in views], strict=True)]
@@ -44,6 +47,11 @@ def pointwise(
         return
     axes.sort(key=lambda axis: -abs(axis[1 + len(reads)]))  # as the first result lies in memory
     pointers = [code.start(view) for view in views]
+    if in_turn:
+        *outer, row = merged(axes) or [(1, *[0] * len(pointers))]
+        single = Vector(code, dtype, 1)
+        code.over(views, pointers, outer, lambda at: _row(code, reads, writes, at, row, single, compute))
+        return
     pointwise_at(code, reads, writes, pointers, axes, dtype, compute, together=together, unrolled=unrolled)
 
 
@@ -173,7 +181,9 @@ def _row(
     """Write a row (its length, and the steps of the views) in vectors, the last of which may be partly filled."""
     length, *steps = row
     views, lanes, count = [*reads, *writes], vector.lanes, len(reads)
-    narrow = lanes_of(vector.dtype)  # what stays in a register is one vector, also where several are computed at once
+    narrow = min(
+        lanes, lanes_of(vector.dtype)
+    )  # what stays in a register is one vector, also where several are computed at once
     repeated = [
         code.read(view.dtype, pointer, 0, narrow, narrow) if step == 0 else None
         for view, pointer, step in zip(reads, pointers, steps, strict=False)

@@ -165,6 +165,8 @@ def _unfit(node: Node) -> str:
     form = form_of(node)
     if runs_apart(form):
         return _unfit_stack(node.op.name, form)
+    if form.of.is_panel:  # of arrays that would lie in memory as a whole, computed by loops that nothing interrupts
+        return _reason_within(form.of, BUDGET)
     rows = sum(type.nbytes for type in form.of.out_types[form.carry + form.ends :])
     if form.length * rows > BUDGET.stacks:
         return f"{node.op.name} stacks more than a native function has memory for"

@@ -5,7 +5,7 @@ A program that is called is a body, too: that of a loop of one step, whose resul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,23 @@ if TYPE_CHECKING:
     from primad.native.module.program_text import ProgramText
 
 
+class LoopMemory(Struct, frozen=True):
+    """What a loop needs memory of its own for.
+
+    Attributes:
+        copied: for each operand, whether it does not lie as its steps read it.
+        dropped: for each result of a step, whether nothing uses it.
+    """
+
+    copied: Sequence[bool]
+    dropped: Sequence[bool]
+
+
+def _those(types: Sequence[ArrayType], wanted: Sequence[bool]) -> list[ArrayType]:
+    """Return types, and in the place of those that are not wanted that of an array without elements."""
+    return [type if on else ArrayType((0,), type.dtype) for type, on in zip(types, wanted, strict=True)]
+
+
 class NativeBody(Struct, frozen=True):
     """The program of a loop's step, or one that is called, ready to be written.
 
@@ -43,26 +60,30 @@ class NativeBody(Struct, frozen=True):
     text: ProgramText | None = None
     apart: bool = False
 
-    def own_types(self, node: Node) -> list[ArrayType]:
+    def own_types(self, node: Node, wanted: LoopMemory) -> list[ArrayType]:
         """Return what a loop may need memory for: operands in order, carried values twice, and a row of each result.
 
         A stack of loops needs it for operands alone.
+
+        Args:
+            node: the loop.
+            wanted: which of the operands and results need it.
         """
         form = form_of(node)
-        operands = [x.type for x in node.inputs[form.lead :]]
+        operands = _those([x.type for x in node.inputs[form.lead :]], wanted.copied)
         if self.apart:
             return operands
         carried = self.program.in_types[: form.carry]
-        rows = self.program.out_types[form.carry + form.ends :]
+        rows = _those(self.program.out_types[form.carry + form.ends :], wanted.dropped)
         return [*operands, *carried, *carried, *rows]
 
-    def offsets(self, node: Node) -> list[int]:
+    def offsets(self, node: Node, wanted: LoopMemory) -> list[int]:
         """Return where these lie in the loop's own memory, and where they end: the step's scratch memory is behind."""
-        return list(accumulate([aligned(type.nbytes) for type in self.own_types(node)], initial=0))
+        return list(accumulate([aligned(type.nbytes) for type in self.own_types(node, wanted)], initial=0))
 
-    def own_bytes(self, node: Node) -> int:
+    def own_bytes(self, node: Node, wanted: LoopMemory) -> int:
         """Return the bytes of a loop's own memory: some, since values of no elements lie there too."""
-        return max(1, self.offsets(node)[-1] + (0 if self.text is None else self.text.scratch))
+        return max(1, self.offsets(node, wanted)[-1] + (0 if self.text is None else self.text.scratch))
 
 
 def step_program(of: ClosedProgram) -> Program:

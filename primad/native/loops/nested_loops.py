@@ -52,7 +52,9 @@ class _Loop:
         found = list(results_of(unit))
         self.values = found
         self.results = [None if value is None else layout.view(value) for value in found]
-        types, offsets = self.body.own_types(self.node), self.body.offsets(self.node)
+        wanted = layout.memory_of_loop(unit)
+        self.copied = wanted.copied
+        types, offsets = self.body.own_types(self.node, wanted), self.body.offsets(self.node, wanted)
         own = [self._own(type, offset) for type, offset in zip(types, offsets, strict=False)]
         self.free = offsets[-1]
         count = len(self.node.inputs) - form.lead
@@ -99,12 +101,11 @@ class _Loop:
     def _operands(self) -> list[View]:
         """Return where the operands lie in order, but for the one that says how many steps are taken."""
         found = []
-        for x, own in zip(self.node.inputs[self.form.lead :], self.in_order, strict=True):
+        for x, own, copied in zip(self.node.inputs[self.form.lead :], self.in_order, self.copied, strict=True):
             view = self.layout.view(x)
-            if view.strides != contiguous(view.shape):
+            if copied:
                 copy(self.code, view, own)
-                view = own
-            found.append(view)
+            found.append(own if copied else view)
         return found
 
     def _steps(self) -> tuple[str, str]:
@@ -182,8 +183,7 @@ class _Loop:
         pointer = self.code.start(view)
         if not self.form.reverse:
             return pointer
-        size = int(np.prod(view.shape[1:], dtype=np.int64))
-        last = self.code.emit(f"mul i64 {self.code.emit(f'sub i64 {steps}, 1')}, {size}")
+        last = self.code.emit(f"mul i64 {self.code.emit(f'sub i64 {steps}, 1')}, {view.strides[0]}")
         return self.code.place(view.cell, pointer, last)
 
     def _in_registers(
@@ -281,7 +281,7 @@ class _Loop:
         table = self._array("ptr", entries)
         places = self._array("i64", [str(place) for place, _ in moving])
         sign = -1 if form.reverse else 1
-        strides = self._array("i64", [str(sign * view.nbytes // view.shape[0]) for _, view in moving])
+        strides = self._array("i64", [str(sign * view.strides[0] * view.dtype.itemsize) for _, view in moving])
         scratch = code.start(View(own_of(self.node), self.free, (1,), (1,), BYTE))
         count = code.room("i64")
 

@@ -12,6 +12,7 @@ from primad.native.emit.copies import copy
 from primad.native.emit.elementwise_loop import pointwise
 from primad.native.emit.emit_context import Loops, Pointwise, Site, Way, own_of
 from primad.native.emit.op_table import way_of
+from primad.native.emit.pointwise import is_function
 from primad.native.emit.product_loops import write_contraction
 from primad.native.emit.window_loops import frame_of, framed_in
 from primad.native.llvm.compile_limits import BUDGET
@@ -153,14 +154,23 @@ def _write_group(code: Code, layout: Layout, unit: Unit) -> None:
     outside = dict.fromkeys(x for node in unit.nodes for x in node.inputs if x not in inside)
     whole = {x: place for x in outside if not isinstance(place := places[x], Joined)}
     if len(whole) == len(outside):
-        _write_box(code, unit, whole, [layout.view(node) for node in unit.results])
+        _write_box(code, unit, whole, [layout.view(node) for node in unit.results], is_edge=False)
         return
-    for box in boxes([places[x] for x in outside], unit.nodes[0].type.shape):
+    shape = unit.nodes[0].type.shape
+    for box in boxes([places[x] for x in outside], shape):
         known = {x: within(places[x], box) for x in outside}
-        _write_box(code, unit, known, [within(layout.view(node), box) for node in unit.results])
+        _write_box(
+            code,
+            unit,
+            known,
+            [within(layout.view(node), box) for node in unit.results],
+            box[-1:] != ((0, *shape[-1:]),),
+        )
 
 
-def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], results: Sequence[View | Splat]) -> None:
+def _write_box(
+    code: Code, unit: Unit, places: Mapping[Node, View | Splat], results: Sequence[View | Splat], is_edge: bool
+) -> None:
     """Write the loop over a part of all values, which lies at these places."""
     loaded = {place: x for x, place in places.items() if isinstance(place, View)}
     position = {place: i for i, place in enumerate(loaded)}
@@ -181,7 +191,9 @@ def _write_box(code: Code, unit: Unit, places: Mapping[Node, View | Splat], resu
 
     targets = [view for view in results if isinstance(view, View)]
     unrolled = min(BUDGET.row, BUDGET.row_ops // len(unit.nodes))
-    pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes), unrolled)
+    # Of a column at an edge, unless functions take longer than to fill vectors.
+    column = is_edge and targets[0].shape[-1] == 1 and not any(map(is_function, unit.nodes))
+    pointwise(code, list(loaded), targets, unit.dtype, compute, together(unit.nodes), unrolled, in_turn=column)
 
 
 def _fill_margins(code: Code, lows: Sequence[int], highs: Sequence[int], whole: View) -> None:

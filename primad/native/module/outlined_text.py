@@ -33,16 +33,21 @@ SCRATCH, OWN_NUMBERS = 0, 1
 by the order in the table of addresses."""
 
 
-def text_of(program: Program) -> ProgramText | None:
-    """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long."""
+def text_of(program: Program, brief: bool = False) -> ProgramText | None:
+    """Write a program, in parts where it is long or repeats itself; None where an op has no loop, or it is too long.
+
+    Args:
+        program: what to compute.
+        brief: whether a short text is worth more than time.
+    """
     if any(map(reason, program.nodes)):
         return None
 
     def written() -> list[Any] | None:
-        text = _written(program)
+        text = _written(program, brief)
         return None if text is None else text.plain(program)
 
-    more = () if all(of.lawful for of in bodies_in(program)) else ("no laws within",)
+    more = ["no laws within"] * (not all(of.lawful for of in bodies_in(program))) + ["brief"] * brief
 
     def read(plain: list[Any] | None) -> ProgramText | None:
         return None if plain is None else ProgramText.of(plain, lambda: program)
@@ -50,7 +55,7 @@ def text_of(program: Program) -> ProgramText | None:
     return kept("text", program, more, written, read)
 
 
-def _written(program: Program) -> ProgramText | None:
+def _written(program: Program, brief: bool = False) -> ProgramText | None:
     if stays_in_registers(program):
         functions, declared = straight_function(program)
         failing = failing_in(program)
@@ -62,9 +67,9 @@ def _written(program: Program) -> ProgramText | None:
         if seconds > BUDGET.most:
             return None
         if whole > BUDGET.always_cut or seconds < BUDGET.share * whole:
-            return text_of_calls(parted)
+            return text_of_calls(parted, brief)
     bodies = bodies_of(program)
-    layout = None if bodies is None else layout_of(program, bodies=bodies)
+    layout = None if bodies is None else layout_of(program, bodies=bodies, brief=brief)
     return None if layout is None else ProgramWriter(layout).write()
 
 
@@ -83,7 +88,7 @@ def bodies_of(program: Program) -> dict[ClosedProgram, NativeBody] | None:
         if of in stacks or short:
             found[of] = NativeBody(body, apart=of in stacks)
             continue
-        text = text_of(body)
+        text = text_of(body, of.is_edge)
         if text is None:
             return None
         found[of] = NativeBody(body, f"@KERNEL.body{i}", text)
@@ -117,8 +122,13 @@ def _compile_seconds_of_body(of: ClosedProgram) -> float:
     return _compile_seconds(step_program(of))
 
 
-def text_of_calls(parted: PartedProgram) -> ProgramText | None:
-    """Write a program in parts; None if an op of it has no loop."""
+def text_of_calls(parted: PartedProgram, brief: bool = False) -> ProgramText | None:
+    """Write a program in parts; None if an op of it has no loop.
+
+    Args:
+        parted: the program.
+        brief: whether a short text is worth more than time.
+    """
     declared: dict[str, str] = {}
     functions: list[str] = []
     # For each part, the positions of the nodes that can; and nodes in bodies of loops, which all its calls share.
@@ -127,7 +137,7 @@ def text_of_calls(parted: PartedProgram) -> ProgramText | None:
     shared: dict[str, str] = {}
     for i, part in enumerate(parted.parts):
         bodies = bodies_of(part.program)
-        layout = None if bodies is None else layout_of(part.program, bodies=bodies)
+        layout = None if bodies is None else layout_of(part.program, bodies=bodies, brief=brief)
         if layout is None:
             return None
         written = ProgramWriter(layout, addresses=part.addresses, shared=shared).write()

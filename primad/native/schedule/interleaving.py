@@ -59,7 +59,7 @@ def write_in_step(
         known: takes their values.
         value: (operand) -> its value.
     """
-    count, alone = len(nodes), vector.lanes == lanes_of(vector.dtype)
+    count, alone = len(nodes), vector.lanes <= lanes_of(vector.dtype)
     apart = count if alone else max(CORE.in_flight, -(-count // BUDGET.meetings))
     last = {x: i for i, node in enumerate(nodes) for x in node.inputs}
     for start in range(0, count, apart):

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from primad import ops
 from primad.ir.array_types import TupleType
 from primad.ir.node import CAPTURED, FLOAT64, INPUT, LITERAL, Node, literal_value
 from primad.ir.program import Program
@@ -22,7 +21,8 @@ from primad.native.emit.op_table import CONSTANTS, reason, way_of
 from primad.native.emit.window_loops import frame_of, framed_in, windows_of
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.strided_views import View, contiguous
-from primad.native.loops.body_programs import NativeBody, form_of
+from primad.native.loops.body_programs import LoopMemory, NativeBody, form_of
+from primad.native.schedule.containers import containers_of
 from primad.native.schedule.grouping import components, in_order, keys_of
 from primad.native.schedule.storage import (
     VIEWS,
@@ -30,12 +30,10 @@ from primad.native.schedule.storage import (
     Place,
     Splat,
     count_of_boxes,
-    has_other_axes_of_one,
     joined_in,
     part_of,
     view_of,
 )
-from primad.ops.record.primitive import application
 from primad.system.machine import LOOP_ELEMENTS
 
 
@@ -80,7 +78,10 @@ NO_BODIES: Mapping[Any, NativeBody] = MappingProxyType({})
 
 
 def layout_of(
-    program: Program, slices: Slices = NO_SLICES, bodies: Mapping[Any, NativeBody] = NO_BODIES
+    program: Program,
+    slices: Slices = NO_SLICES,
+    bodies: Mapping[Any, NativeBody] = NO_BODIES,
+    brief: bool = False,
 ) -> Layout | None:
     """Lay out a lowered program; None if an op or a type has no loop.
 
@@ -88,6 +89,7 @@ def layout_of(
         program: what to compute.
         slices: for the program of a tile, what its inputs and outputs are slices of.
         bodies: of the loops and calls in it, by what these apply.
+        brief: whether a short text is worth more than time: what is joined lies in memory, in one box.
     """
     constants = set(filter(is_constant, program.nodes))
     steps = [
@@ -95,7 +97,7 @@ def layout_of(
     ]
     if any(map(reason, program.nodes)) or any(node.type.size > BUDGET.constant for node in constants):
         return None
-    return Layout(program, steps, constants, slices, bodies)
+    return Layout(program, steps, constants, slices, bodies, brief)
 
 
 def results_of(unit: Unit) -> tuple[Node | None, ...]:
@@ -105,12 +107,6 @@ def results_of(unit: Unit) -> tuple[Node | None, ...]:
         return (node,)
     used = {dict(value.params)["index"]: value for value in several}
     return tuple([used.get(i) for i in range(len(node.type.types))])
-
-
-def _lies_anywhere(node: Node) -> bool:
-    """Say whether a value can be computed in any place."""
-    how = way_of(application(node)[0])
-    return how.anywhere if isinstance(how, Loops) else how not in (Way.VIEW, Way.FRAME, Way.LOOP)
 
 
 def is_constant(node: Node) -> bool:
@@ -139,6 +135,7 @@ class Layout:
         constants: set[Node],
         slices: Slices,
         bodies: Mapping[Any, NativeBody],
+        brief: bool,
     ) -> None:
         self.program = program
         self.slices = slices
@@ -152,41 +149,15 @@ class Layout:
         self.units: list[Unit] = []
         self.maker: dict[Node, Unit] = {}
         self._users = users_of(steps)
-        self.container = self._containers()
+        self.container = containers_of(program, steps)
         self._keys = keys_of([node for node in steps if node in self._pointwise])
         self._loops = list(components(self.steps, self._keys))
-        self._read_in_parts = self._joined()
+        self._read_in_parts: set[Node] = set() if brief else self._joined()
         self._arrange()
 
     def is_added(self, node: Node) -> bool:
         """Say whether a value is a sum to which each tile adds its part."""
         return node in self.program.outputs[: self.slices.sums]
-
-    def _containers(self) -> dict[Node, tuple[Node, int]]:
-        """Return the values that are only parts of a joined or padded array: they are computed in their place."""
-        made = set(self.steps)
-        uses: dict[Node, int] = dict.fromkeys(self.program.outputs, 2)
-        for node in self.steps:
-            for operand in node.inputs:
-                uses[operand] = uses.get(operand, 0) + 1
-
-        def lies_within(part: Node) -> bool:
-            while uses[part] == 1 and part in made and has_other_axes_of_one(part):
-                part = part.inputs[0]
-            return uses[part] == 1 and part in made and _lies_anywhere(part)
-
-        found = {
-            operand: (node, i)
-            for node in self.steps
-            if node.op is ops.concatenate or (node.op is ops.pad and not any(dict(node.params)["interior"]))
-            for i, operand in enumerate(node.inputs)
-            if lies_within(operand)
-        }
-        for part in list(found):
-            while has_other_axes_of_one(part):
-                found[part.inputs[0]] = (part, 0)
-                part = part.inputs[0]
-        return found
 
     def _joined(self) -> set[Node]:
         """Return the joined or padded arrays that are read in parts: by nothing but pointwise ops, in few boxes."""
@@ -343,7 +314,7 @@ class Layout:
                 buffer = self.view(node).buffer
                 framed = self._ways.get(node) is Way.FRAME
                 unit.writes[buffer] = framed_in(node).nbytes if framed else buffer.type.nbytes
-            own = self._own_bytes(unit.nodes[0])
+            own = self._own_bytes(unit)
             if own:
                 unit.writes[own_of(unit.nodes[0])] = own
             for operand in {x for node in unit.nodes for x in node.inputs} - inside:
@@ -354,11 +325,23 @@ class Layout:
         parts = place.parts if isinstance(place, Joined) else (place,)
         return [part.buffer for part in parts if isinstance(part, View)]
 
-    def _own_bytes(self, node: Node) -> int:
+    def memory_of_loop(self, unit: Unit) -> LoopMemory:
+        """Return what a loop needs memory of its own for; rows lie as steps read them wherever each begins."""
+        node = unit.nodes[0]
+        form = form_of(node)
+        body, views = self.bodies[form.of], list(map(self.view, node.inputs[form.lead :]))
+        firsts = [int(body.text is not None and i in form.row_operands) for i in range(form.lead, len(node.inputs))]
+        each = zip(views, firsts, strict=True)
+        copied = [view.strides[first:] != contiguous(view.shape[first:]) for view, first in each]
+        dropped = [value is None for value in results_of(unit)[form.first_stack :]]
+        return LoopMemory([True] * len(views) if body.apart else copied, dropped)
+
+    def _own_bytes(self, unit: Unit) -> int:
         """Return the bytes of memory that an op wants for itself."""
+        node = unit.nodes[0]
         how = self._ways.get(node)
         if how is Way.LOOP:
-            return self.bodies[form_of(node).of].own_bytes(node)
+            return self.bodies[form_of(node).of].own_bytes(node, self.memory_of_loop(unit))
         return how.memory(node) if isinstance(how, Loops) else 0
 
     def _makers(self, node: Node) -> Iterator[Unit]:

@@ -135,12 +135,13 @@ def _reshaped(source: View, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(reversed(strides))
 
 
-def has_other_axes_of_one(node: Node) -> bool:
-    """Say whether a value is another one with axes of length 1 added or taken away."""
+def splits_axes(node: Node) -> bool:
+    """Say whether a value is another one whose first axes became one, or with axes of length 1 added or taken away."""
     if node.op is not ops.reshape:
         return False
     (operand,) = node.inputs
-    return [n for n in node.type.shape if n != 1] == [n for n in operand.type.shape if n != 1]
+    old, new = ([n for n in x.type.shape if n != 1] for x in (operand, node))
+    return old == new or (len(old) > len(new) > 0 and old[len(old) - len(new) + 1 :] == new[1:])
 
 
 def part_of(node: Node, position: int, whole: View) -> View:

@@ -7,7 +7,7 @@ in the language itself: they receive traced arrays and use operators and other p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -130,6 +130,16 @@ class LoopForm(NamedTuple):
     def first_stack(self) -> int:
         """Place of the first stacked result; all further ones are stacked too."""
         return int(self.ends) + self.carry
+
+
+class LoopOps:
+    """The op of a loop, for those who make loops of programs and lie below it.
+
+    Attributes:
+        scan: the one that takes rows of arrays step by step; set by `primad.programs.loops.scan`.
+    """
+
+    scan: ClassVar[Any]
 
 
 COMPLEX = "complex"

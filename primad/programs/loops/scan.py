@@ -27,7 +27,7 @@ from primad.ir.program import ClosedProgram, Cost, Program
 from primad.ir.replay import newest
 from primad.numpy.shapes.shaping import stack
 from primad.ops.arrays.broadcasting import widen
-from primad.ops.record.fields import Axes, DerivativeRules, LoopForm, MemoryUse, Programs, Work
+from primad.ops.record.fields import Axes, DerivativeRules, LoopForm, LoopOps, MemoryUse, Programs, Work
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all
 from primad.programs.derived_programs import cost, derived
 from primad.programs.loops import body_transforms
@@ -297,3 +297,5 @@ scan: Primitive = Primitive(
     work=Work(flops=_cost),
     doc="A program that is applied step by step to what it carries and to the rows of arrays.",
 )
+
+LoopOps.scan = scan

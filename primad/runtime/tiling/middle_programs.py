@@ -24,9 +24,9 @@ from primad.native.emit.pointwise import is_function, work_of_element
 from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.compiler import compiler
 from primad.native.loops.body_programs import has_body
+from primad.native.panels.stages import in_panels
 from primad.native.schedule.inner_loops import with_inner_loops
 from primad.native.schedule.joined_slices import with_slices_of_parts
-from primad.native.schedule.row_panels import in_panels
 from primad.native.schedule.shared_pads import with_shared_pads
 from primad.native.schedule.stencil_split import GAIN, PASS, in_boxes_along_all
 from primad.native.schedule.storage import VIEWS
@@ -88,9 +88,12 @@ def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
     if not one_pass and not many and _tiles_hold(program):
         return None
     parts = boxed if boxed is not None and one_pass and not boxed.scratch else _with_less_memory(program, boxed)
-    if not parts.is_mostly_native or parts.length > BUDGET.tile_text:
+    if not parts.is_mostly_native:
         return None
-    parts = _in_panels(parts)
+    panels = _in_panels(parts)
+    if panels is None and parts.length > BUDGET.tile_text:
+        return None
+    parts = panels or parts
     around = sum(node.type.nbytes for node in (*program.inputs, *program.outputs)) if large else 0
     most = MOST_WORKSPACES * max(around, SPARE_WORKSPACES.largest)
     if parts.scratch > most and not any(map(_is_slid, program.nodes)):
@@ -158,13 +161,13 @@ def _with_less_memory(program: Program, boxed: Partition | None) -> Partition:
     return boxed if boxed and boxed.scratch < parts.scratch else parts
 
 
-def _in_panels(parts: Partition) -> Partition:
-    """Return the parts of a program in panels of rows, if these need much less memory; else the parts as they are."""
+def _in_panels(parts: Partition) -> Partition | None:
+    """Return the parts of a program in panels of rows, if these need much less memory."""
     program = in_panels(parts.program, parts.scratch) if parts.is_one_part else None
     if program is None:
-        return parts
+        return None
     found = Partition(program)
-    return found if 2 * found.scratch < parts.scratch and found.length <= BUDGET.tile_text else parts
+    return found if 2 * found.scratch < parts.scratch and found.length <= BUDGET.panels else None
 
 
 def _is_of_middle_size(program: Program) -> bool:

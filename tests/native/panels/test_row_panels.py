@@ -8,10 +8,13 @@ import primad
 import primad.numpy as pnp
 from primad import ops
 from primad.native.llvm.compiler import compiler
-from primad.native.schedule import row_panels
+from primad.native.loops.body_programs import bodies_in, step_program
+from primad.native.module.outlined_text import bodies_of
+from primad.native.panels import row_panels, stages
+from primad.native.panels.row_panels import CutProgram, in_panels_of
+from primad.native.panels.stages import in_panels
 from primad.native.schedule.joined_slices import with_slices_of_parts
 from primad.native.schedule.layout import layout_of
-from primad.native.schedule.row_panels import in_panels, in_panels_of
 from primad.native.schedule.shared_pads import with_shared_pads
 from primad.runtime.executors.dispatch import REFERENCE, prepare
 from primad.runtime.plan.interpreter import Plan
@@ -19,6 +22,7 @@ from primad.runtime.plan.native_regions import Partition
 from primad.runtime.tiling.middle_programs import middle_plan
 from primad.simplify import simplify
 from primad.system.machine import ASSUMED
+from primad.transforms.lowering import lower, unrolled
 
 
 def program_of(function, *arguments):
@@ -57,6 +61,12 @@ REFUSED = {
 }
 
 
+def with_cache(monkeypatch, size):
+    """Have a second cache of so many bytes."""
+    for module in (row_panels, stages):
+        monkeypatch.setattr(module, "SECOND_CACHE", replace(ASSUMED[2], size=size))
+
+
 def drawn(rng):
     """Return a function of two grids and a number: steps that read rows of the last grids, and sums."""
     names = [str(name) for name in rng.choice(sorted(STEPS), 6)]
@@ -82,12 +92,12 @@ def test_random_programs_in_panels_have_the_same_bits():
         given = [*rng.uniform(-1, 1, (2, 60, 9)), 0.7]
         program = program_of(function, *given)
         rows = int(rng.integers(7, 16))
-        changed = in_panels_of(program, lambda _, rows=rows: rows)
+        changed = in_panels_of(program, rows)
         if changed is None:
             continue
         count += 1
         changed.check()
-        before, after = (prepare(p, executor=REFERENCE).run(given) for p in (program, changed))
+        before, after = (prepare(lower(unrolled(p)), executor=REFERENCE).run(given) for p in (program, changed))
         for ours, theirs in zip(after, before, strict=True):
             if np.ndim(theirs) == 2:
                 np.testing.assert_array_equal(ours, theirs, err_msg=str(seed))
@@ -98,7 +108,7 @@ def test_random_programs_in_panels_have_the_same_bits():
 @pytest.mark.parametrize("which", REFUSED)
 def test_what_rows_near_do_not_give_is_not_in_panels(which):
     """Rows from far away, sums that all rows need again, products of matrices."""
-    assert in_panels_of(program_of(REFUSED[which], np.ones((60, 9))), lambda _: 8) is None
+    assert in_panels_of(program_of(REFUSED[which], np.ones((60, 9))), 8) is None
 
 
 def residuals(u, weight):
@@ -109,18 +119,25 @@ def squares(u, weight):
     return np.sum(residuals(u, weight) ** 2)
 
 
+def units_of(program, edges=True):
+    """Return the loops of a program in panels, and those of the panels, at edges too."""
+    steps = [step_program(of) for of in bodies_in(program) if edges or not of.is_edge]
+    layouts = [layout_of(program, bodies=bodies_of(program)), *map(layout_of, steps)]
+    return [unit for layout in layouts for unit in layout.units]
+
+
 def test_panels_are_loops_of_their_own():
     """A number that all read makes no loop of several: what lies in memory has the rows of a panel."""
     u = np.ones((400, 30))
     program = with_shared_pads(program_of(primad.value_and_grad(squares), u, 2.0))
-    changed = in_panels_of(program, lambda _: 20)
-    units = layout_of(changed).units
-    assert all(unit.nodes[0].type.size <= 26 * 32 for unit in units if unit.nodes[0].op.name != "concatenate")
+    changed = in_panels_of(program, 20)
+    loops = [unit.nodes[0] for unit in units_of(changed) if unit.nodes[0].op.axes.pointwise]
+    assert len(loops) > 6 and max(node.type.size for node in loops) <= 46 * 32
 
 
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 def test_zeros_around_panels_are_in_no_memory():
-    """Loops of panels are alike, so that boxes of one are written once, however many there are."""
+    """Panels are alike, so that boxes of one are written once, however many there are."""
 
     def energy(u):
         p = np.pad(u, 1)
@@ -129,10 +146,9 @@ def test_zeros_around_panels_are_in_no_memory():
 
     u = np.random.default_rng(0).normal(size=(300, 20, 22))
     program = with_slices_of_parts(with_shared_pads(program_of(primad.grad(energy), u)))
-    panels = in_panels_of(program, lambda longest: 5)
-    padded = [unit for unit in layout_of(panels).units if unit.nodes[0].op is ops.pad]
-    assert len(panels.nodes) > 60 * 20
-    assert not padded
+    panels = in_panels_of(program, 5)
+    assert not [unit for unit in units_of(panels, edges=False) if unit.nodes[0].op is ops.pad]
+    assert sum(len(step_program(of).nodes) for of in bodies_in(panels)) < 4 * len(program.nodes)
     np.testing.assert_array_equal(Plan(panels).run([u])[0], Plan(program).run([u])[0])
 
 
@@ -140,7 +156,7 @@ def test_zeros_around_panels_are_in_no_memory():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_gradients_of_stencils_take_memory_of_panels(dtype, monkeypatch):
     """Of a grid that caches do not hold, about a cache lies in memory between: with the bits of whole arrays."""
-    monkeypatch.setattr(row_panels, "SECOND_CACHE", replace(ASSUMED[2], size=200_000))
+    with_cache(monkeypatch, 200_000)
     u = np.random.default_rng(0).normal(size=(600, 500)).astype(dtype)
     program = program_of(primad.value_and_grad(squares), u, dtype(0.5))
     plan = middle_plan(program)
@@ -156,25 +172,24 @@ def test_gradients_of_stencils_take_memory_of_panels(dtype, monkeypatch):
 
 def test_where_panels_pay(monkeypatch):
     """Not where a cache holds all, and not where much would be computed again; there are not too many to compile."""
-    monkeypatch.setattr(row_panels, "SECOND_CACHE", replace(ASSUMED[2], size=100_000))
+    with_cache(monkeypatch, 100_000)
     program = program_of(primad.value_and_grad(squares), np.ones((300, 40)), 2.0)
     held = Partition(with_shared_pads(program)).scratch if compiler() else 300_000
     assert held > 275_000 and in_panels(program, held) is not None
     assert in_panels(program, 275_000) is None
     rows = []
-    monkeypatch.setattr(row_panels, "in_panels_of", lambda program, count: rows.append(count(300)))
-    for each in (held, 10**6, 10**9):
-        in_panels(program, each)
-    monkeypatch.undo()
-    assert rows[0] > rows[1] > rows[2] == 5  # at most 64 of 300 rows
+    for size in (100_000, 200_000, 400_000):
+        with_cache(monkeypatch, size)
+        rows.append(CutProgram(program).rows())
+    assert 4 < rows[0] < rows[1] < rows[2] < 300
 
     def steps(u):
         for _ in range(12):
             u = np.roll(u, 1, axis=0) + u * np.roll(u, -1, axis=0)
         return u
 
-    assert in_panels_of(program_of(steps, np.ones((300, 40))), lambda _: 10) is None
-    assert in_panels_of(program_of(steps, np.ones((300, 40))), lambda _: 75) is not None
+    assert in_panels_of(program_of(steps, np.ones((300, 40))), 10) is None
+    assert in_panels_of(program_of(steps, np.ones((300, 40))), 75) is not None
 
 
 def test_panels_are_counted_along_what_is_cut():
@@ -189,13 +204,13 @@ def test_panels_are_counted_along_what_is_cut():
 
 @pytest.mark.parametrize("rows", [slice(5, 5), slice(0, 0)], ids=str)
 def test_arrays_without_elements_are_not_in_panels(rows, monkeypatch):
-    monkeypatch.setattr(row_panels, "SECOND_CACHE", replace(ASSUMED[2], size=1000))
+    with_cache(monkeypatch, 1000)
     u = np.linspace(0.0, 1.0, 300 * 40).reshape(300, 40)
     for of in (lambda u: (residuals(u, 2.0), (u * 2.0)[rows]), lambda u: (residuals(u, 2.0), np.sum((u * 2.0)[rows]))):
         found, empty = primad.jit(of)(u)
         np.testing.assert_array_equal(found, residuals(u, 2.0))
         assert np.shape(empty) in ((0, 40), ())
-        assert in_panels(program_of(of, u), 10**9) is None
+        assert in_panels_of(program_of(of, u), 30) is None
 
 
 def test_what_can_fail_is_not_in_panels():

@@ -1,0 +1,1 @@
+"""Programs on arrays that caches do not hold, a panel of rows at a time."""
