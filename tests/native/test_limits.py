@@ -125,6 +125,9 @@ def repeated(x: Any) -> Any:
 
 SCAN = lowered(scanned, square(3))
 LOOP = node_of(SCAN, "scan")
+ENDING = node_of(
+    lowered(lambda x: primad.while_loop(lambda x: x[0] < 9.0, lambda x: x + x, x), np.ones(5)), "while_loop"
+)
 STACK = node_of(lowered(repeated, np.arange(9.0)), "while_loop")
 MEMBER = member_of(form_of(STACK).of, (True,) * form_of(STACK).carry)
 FACTORS = lowered(np.linalg.cholesky, square(2, 3))
@@ -277,6 +280,26 @@ LIMITS = {
     "bytes of a program that is a function": Limit(
         lambda: sum(cost(node).bytes for node in steps_of(LINE)),
         lambda: compiled_program.work_of(steps_of(LINE)) is not None,
+        True,
+        "runtime.plan.compiled_program.WORTHWHILE_BYTES",
+    ),
+    "bytes of a loop's steps beside few ops": Limit(
+        lambda: cost(LOOP).bytes // 2,
+        lambda: compiled_program.work_of([LOOP, LOOP]) is not None,
+        True,
+        "runtime.plan.compiled_program.SHORT_STEP_BYTES",
+        {"runtime.plan.compiled_program.WORTHWHILE_BYTES": 2 * LOOP.type.nbytes},
+    ),
+    "bytes of a loop's steps beside many ops": Limit(
+        lambda: cost(LOOP).bytes // form_of(LOOP).length,
+        lambda: compiled_program.work_of([LOOP] * 99) is not None,
+        True,
+        "runtime.plan.compiled_program.SHORT_STEP_BYTES",
+        {"runtime.plan.compiled_program.WORTHWHILE_BYTES": 99 * LOOP.type.nbytes},
+    ),
+    "bytes of a step whose number is not known": Limit(
+        lambda: cost(ENDING).bytes,
+        lambda: compiled_program.work_of([ENDING]) is not None,
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),

@@ -1,5 +1,7 @@
 """Small programs as one native function: equal to the reference, for every size."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from primad.native.schedule import layout
 from primad.native.schedule.storage import Joined
 from primad.recording import tree
 from primad.recording.tracing import record, type_of
+from primad.runtime.plan import compiled_program as compiled_programs
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify import simplify
@@ -201,3 +204,19 @@ def test_joined_arrays_are_read_in_parts(seed, monkeypatch):
     places = layout.layout_of(program)
     assert places is not None
     assert seed > 0 or any(isinstance(place, Joined) for place in places.places.values())
+
+
+def test_a_loop_of_many_short_steps_keeps_what_is_beside_it_native(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of its steps are large together, but lie in a first-level cache one after the other."""
+    rows = np.random.default_rng(0).normal(size=(50, 33))
+
+    def f(x: Any) -> Any:
+        last, _ = primad.scan(lambda c, row: (np.sin(c) * row + x, None), x, rows)
+        return np.sum(np.cos(last)) + np.sum(np.stack([np.sum(x[i : i + 3 + i % 7]) for i in range(20)]))
+
+    for function, most in ((f, 1 << 14), (primad.grad(f), 1 << 16)):
+        monkeypatch.setattr(compiled_programs, "WORTHWHILE_BYTES", most)
+        check(function, rows[0])
+        monkeypatch.setattr(compiled_programs, "SHORT_STEP_BYTES", 64)
+        assert plan_of(function, rows[0])[0] is None
+        monkeypatch.undo()
