@@ -34,8 +34,10 @@ ONE_CORE = {
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "OPENBLAS_NUM_THREADS": "1",
+    "PRIMAD_CACHE": "0",
 }
-"""What keeps JAX and BLAS on one thread, so that seconds of processor time are those of the answer."""
+"""What keeps JAX and BLAS on one thread, so that seconds of processor time are those of the answer, and first calls of
+primad from finding what other processes compiled."""
 
 
 def main() -> int:
@@ -53,10 +55,7 @@ def main() -> int:
         environment.install(PACKAGES)
         results = environment.folder / "cutest.jsonl"
         arguments = [str(WORKER), str(results), str(options.minutes), options.seed, *options.names]
-        before = -1
-        while (now := len(read(results)) if results.exists() else 0) > before:  # a problem may end the process
-            ran = environment.run(arguments, environment.folder, int(3600 * options.minutes))
-            before = now if ran.returncode else sys.maxsize
+        ran = environment.run(arguments, environment.folder, int(3600 * max(options.minutes, 1.0)))
         if not results.exists():
             print(ran.stderr, file=sys.stderr)
             return 1

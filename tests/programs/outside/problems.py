@@ -1,21 +1,29 @@
 """Run CUTEst's problems, as sif2jax has them in JAX, in JAX and in primad: `problems.py RESULTS MINUTES SEED [NAME…]`.
 
 A problem's function is its objective plus its constraints with multipliers cos 0, cos 1, …: value, gradient and, for
-few unknowns, the product of its Hessian with a vector, at its starting point and beside it. A line of JSON for each
-problem is appended to RESULTS; those that have one are left out, so that a run goes on where another ended.
+few unknowns, the product of its Hessian with a vector, at its starting point and beside it. Each problem has a process
+of its own, so that one that crashes or does not end does so alone; it is forked where both systems are imported, and
+computes a small function with both before it times first calls. Lines of JSON about the problem are appended to
+RESULTS; problems that have one are left out, so that a run goes on where another ended. Those that sif2jax lists come
+before those that it has files of only.
 """
 
 from __future__ import annotations
 
+import ast
+import gc
 import importlib.util
 import inspect
 import json
+import os
 import random
+import resource
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,8 +33,12 @@ import numpy as np
 FEW = 200
 """Unknowns up to which Hessians are multiplied too."""
 
-WITHIN = 30.0
-"""Seconds of processor time after which importing a problem, or one system's first call, is given up."""
+WITHIN = 15.0
+"""Seconds of processor time after which a process is ended that imports a problem, makes one system's first call or
+compares and times both."""
+
+ASLEEP = 900.0
+"""Seconds by the clock after which it is ended if it waits for something. Chosen: a loaded machine is not mistaken."""
 
 ROUNDS = 5
 """Turns in which calls of both are timed; the median counts."""
@@ -46,32 +58,76 @@ SMALL = 1e-6
 Function = Callable[..., Any]
 
 
-class TooLong(Exception):
-    """A first call took too long."""
-
-
 def main(results: str, minutes: str, seed: str, *names: str) -> None:
-    """Run problems in a random order until the processor time is over."""
+    """Run problems in a random order until the processor time of their processes is over."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     import primad
 
-    def stop(*_: Any) -> None:
-        raise TooLong(f"more than {WITHIN:.0f} s of processor time")
-
     primad.set_num_threads(1)
-    signal.signal(signal.SIGPROF, stop)
-    end = time.process_time() + 60.0 * float(minutes)
+    warnings.filterwarnings("ignore", message="os.fork")  # JAX has no threads before it first computes
     path = Path(results)
     done = read(path) if path.exists() else {}
     asked = [each for each in modules() if each not in done and (not names or each.rpartition(".")[2].upper() in names)]
     random.Random(int(seed)).shuffle(asked)
+    known = listed()
+    asked.sort(key=lambda each: each.rpartition(".")[2].upper() not in known)
+    gc.freeze()
     for module in asked:
-        if time.process_time() > end:
+        if sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) > 60.0 * float(minutes):
             return
-        _append(path, {"name": module, "why": ENDED})  # what stands if the process does not come back
-        _append(path, {"name": module, **outcome(module)})
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            _alone(path, module)
+        if note := _end_of(child, path):
+            last = read(path)[module]
+            _append(path, {**last, "why": last["why"].replace(ENDED, note)})
+
+
+def _alone(path: Path, module: str) -> None:
+    """Run a problem in this process, and end it. A line before each step says what stands if that is the last."""
+    try:
+        for found in steps(module):
+            _append(path, {"name": module, **found})
+    finally:
+        os._exit(0)
+
+
+def _end_of(child: int, path: Path) -> str:
+    """Wait for a process that appends to a file before each step, and return how it ended if that was not by itself."""
+    late, size, since, long = time.monotonic() + ASLEEP, 0, 0.0, ""
+    while True:
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            break
+        if size < (now := path.stat().st_size):
+            size, since = now, _seconds_of(child)
+        if _seconds_of(child) - since > WITHIN or time.monotonic() > late:
+            long = f"more than {WITHIN:.0f} s of processor time"
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.05)
+    return long or (signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "")
+
+
+def _seconds_of(process: int) -> float:
+    """Return the processor time of a process. (A limit or a timer set in it would make its own clock coarse.)"""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def listed() -> set[str]:
+    """Return the names of the problems in sif2jax's list; it has files of others that its authors are to look at."""
+    lines = ast.parse((_root() / "cutest" / "__init__.py").read_text(encoding="utf-8")).body
+    return {each.name.upper() for line in lines if isinstance(line, ast.ImportFrom) for each in line.names}
+
+
+@lru_cache
+def _root() -> Path:
+    spec = importlib.util.find_spec("sif2jax")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def modules() -> list[str]:
@@ -79,9 +135,7 @@ def modules() -> list[str]:
 
     Packages above them are made here: sif2jax's own import all problems, which takes minutes.
     """
-    spec = importlib.util.find_spec("sif2jax")
-    assert spec is not None and spec.origin is not None
-    root = Path(spec.origin).parent
+    root = _root()
     folders = [path for path in sorted((root / "cutest").iterdir()) if path.name.startswith("_") and path.suffix == ""]
     kinds = [path for path in folders if (path / "__init__.py").exists()]
     for path in (root, root / "cutest", *kinds):
@@ -113,37 +167,51 @@ def _append(path: Path, line: dict[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def outcome(module: str) -> dict[str, Any]:
-    """Return the unknowns of a problem, the seconds of both systems, and why they differ, if they do."""
+def steps(module: str) -> Iterator[dict[str, Any]]:
+    """Yield what is known of a problem before each step: its unknowns, the seconds of both systems, why they differ."""
     import jax
 
     import primad
 
-    found: dict[str, Any] = {"why": ""}
+    found: dict[str, Any] = {"why": f"without primad: {ENDED}"}
+    yield found
+    for system, small in ((jax, _small), (primad, primad.from_jax(_small))):
+        begun(system, small, np.ones(3))
     try:
-        with limited():
-            function, x = lagrangian(load(module))
+        function, x = lagrangian(load(module))
         found["unknowns"] = x.size
+        yield found
         points = [x, x + 0.01 * (1.0 + np.abs(x)) * np.cos(np.arange(x.size))]
         of_jax, wanted, first = begun(jax, function, x)
         wanted = [wanted, [np.asarray(each) for each in of_jax(points[1])]]
     except Exception as error:
-        return {**found, "why": f"without primad: {_said(error)}"}
+        yield {**found, "why": f"without primad: {_said(error)}"}
+        return
+    found["why"] = ENDED
+    yield found
     try:
         of_primad, got, own_first = begun(primad, primad.from_jax(function), x)
         got = [got, of_primad(points[1])]
     except Exception as error:
-        return {**found, "why": _said(error)}
-    for there, here in zip(wanted, got, strict=True):
-        found["why"] = found["why"] or differs(there, here)
-    if found["why"].startswith("WRONG gradient") and is_slope(function, points[1], got[1][1], wanted[1][1]):
-        found["why"] = DROPPED
+        yield {**found, "why": _said(error)}
+        return
+    found["first"] = first, own_first
+    yield found
+    why = next(filter(None, map(differs, wanted, got)), "")
+    if why.startswith("WRONG gradient") and is_slope(function, points[1], got[1][1], wanted[1][1]):
+        why = DROPPED
     on_device = [jax.numpy.asarray(each) for each in points]
     calls = paired(
         lambda: [jax.block_until_ready(of_jax(each)) for each in on_device],
         lambda: [of_primad(each) for each in points],
     )
-    return {**found, "first": (first, own_first), "each": calls}
+    yield {**found, "why": why, "each": calls}
+
+
+def _small(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.sum(jnp.sin(x) ** 2)
 
 
 def is_slope(function: Function, x: Any, gradient: Any, other: Any) -> bool:
@@ -177,16 +245,6 @@ def lagrangian(problem: Any) -> tuple[Function, Any]:
     return function, np.asarray(start, float)
 
 
-@contextmanager
-def limited() -> Iterator[None]:
-    """Raise TooLong where what is done inside takes too long."""
-    signal.setitimer(signal.ITIMER_PROF, WITHIN)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-
-
 def begun(system: Any, function: Function, x: Any) -> tuple[Function, list[Any], float]:
     """Return what computes value, gradient and product, its first results, and the seconds until they were there."""
 
@@ -197,18 +255,25 @@ def begun(system: Any, function: Function, x: Any) -> tuple[Function, list[Any],
         (value, gradient), (_, product) = system.jvp(both, (x,), (0.5 * x + 1.0,))
         return value, gradient, product
 
-    with limited():
-        start = time.process_time()
-        compiled = system.jit(together)
-        found = [np.asarray(each) for each in compiled(x)]
-        return compiled, found, time.process_time() - start
+    start = time.process_time()
+    compiled = system.jit(together)
+    found = [np.asarray(each) for each in compiled(x)]
+    return compiled, found, time.process_time() - start
 
 
 def paired(*calls: Function) -> list[float]:
     """Return the median seconds of processor time of each call, at one of both points, of turns."""
-    counts = [max(1, int(AT_LEAST / max(_seconds(call, 1), 1e-7))) for call in calls]
+    counts = [_enough(call) for call in calls]
     turns = [[_seconds(call, n) for call, n in zip(calls, counts, strict=True)] for _ in range(ROUNDS)]
     return (np.median(turns, axis=0) / 2).tolist()  # type: ignore[no-any-return]
+
+
+def _enough(call: Function) -> int:
+    """Return how many calls take long enough to be timed: the first few look for what later ones have at hand."""
+    count = 1
+    while count * _seconds(call, count) < AT_LEAST:
+        count *= 2
+    return count
 
 
 def _seconds(call: Function, count: int) -> float:
