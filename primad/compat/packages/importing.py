@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from primad.compat.packages import python_functions
+from primad.compat.packages.assigned import let_be_written
 from primad.compat.packages.fitted import take_traced_points
 from primad.compat.packages.held import adopt_held
 from primad.errors import TracingError
@@ -146,6 +147,7 @@ def adopt(module: ModuleType) -> None:
             {kind.__name__: names.get(kind.__name__, python_functions.CLASSES[kind]) for kind in (float, complex)}
         )
     adopt_held(module, partial(counterpart, classes=classes))
+    let_be_written(module, source)
 
 
 def _source(module: ModuleType) -> str:

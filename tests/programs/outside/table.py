@@ -193,9 +193,6 @@ PROGRAMS = (
             "utm",
             "vollib",
         ),
-        known={
-            "turned_aberration": "it multiplies an array of plain numbers, which it has computed, in place",
-        },
     ),
     Program(
         "containers",
