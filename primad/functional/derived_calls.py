@@ -57,12 +57,19 @@ class _Kept(Struct):
 
 
 class RecordingKey(NamedTuple):
-    """Which recordings are likely to do the same: of functions in one place, on arguments alike."""
+    """Which recordings are likely to do the same: of functions in one place, on arguments alike.
+
+    Attributes:
+        functions: the places.
+        types, weak, in_tree: of the arguments.
+        known: whether their values are.
+    """
 
     functions: tuple[int, ...]
     types: tuple[ArrayType, ...]
     weak: tuple[bool, ...]
     in_tree: Any
+    known: bool
     kind: str = "recording"
 
 
@@ -96,6 +103,12 @@ def kind_of(function: Any) -> tuple[int, ...]:
 class Call:
     """A user's function recorded on given arguments.
 
+    Args:
+        function: the function, or one of ours that calls it.
+        args: the arguments.
+        known: whether the function may read their values.
+        of: the user's function, where that is not `function`: recordings of one are likely to do the same.
+
     Attributes:
         recorded: the program as it was recorded.
         program: the program, with Python's loops as loops of its own.
@@ -104,27 +117,34 @@ class Call:
         nested: whether an argument, or something the function closes over, is traced.
     """
 
-    def __init__(self, function: Callable[..., Any], args: Sequence[Any], known: bool = True) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        known: bool = True,
+        of: Callable[..., Any] | None = None,
+    ) -> None:
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = in_order(self.leaves)
         self.types = tuple([type_of(leaf) for leaf in self.leaves])
         self.nested = TracedArray in map(type, self.leaves)
-        if known and not self.nested and is_outermost():
-            self._follow(function)
+        if (known or of is not None) and not self.nested and is_outermost():
+            self._follow(function, known, kind_of(function if of is None else of))
         else:
             values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
             self.recorded = record(function, self.types, self.in_tree, values, evaluator)
             self.program = compact(self.recorded)
         self.nested = self.nested or bool(self.program.captured)
 
-    def _follow(self, function: Callable[..., Any]) -> None:
+    def _follow(self, function: Callable[..., Any], known: bool, places: tuple[int, ...]) -> None:
         """Record the function as it was recorded before, as far as it does the same."""
-        weak = tuple([is_weak(leaf) for leaf in self.leaves])
-        key = RecordingKey(kind_of(function), self.types, weak, self.in_tree)
+        weak = tuple([known and is_weak(leaf) for leaf in self.leaves])
+        key = RecordingKey(places, self.types, weak, self.in_tree, known)
         kept = _RECORDINGS.find(key) or _Kept()
         follows = kept.misses < MOST_MISSES
-        trace = FollowingTrace(evaluate_node, kept.script) if follows else None
-        found = record(function, self.types, self.in_tree, self.leaves, evaluate_node, True, weak, trace, kept.recorded)
+        values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
+        trace = FollowingTrace(evaluator, kept.script) if follows else None
+        found = record(function, self.types, self.in_tree, values, evaluator, True, weak, trace, kept.recorded)
         self.recorded = found
         if trace is not None and trace.followed:
             assert kept.program is not None

@@ -36,6 +36,7 @@ def solved(
     tolerance: float,
     name: str,
     settings: Sequence[Any] = (),
+    of: Callable[..., Any] | None = None,
 ) -> Any:
     """Return the solution of an equation, a tree like x0.
 
@@ -47,6 +48,8 @@ def solved(
         tolerance: of the residual.
         name: what users call.
         settings: arrays that the solver takes beside the start, such as bounds; they may be traced.
+        of: the user's function, where that is not `function`: while it does the same in a further call, what was
+            recorded and planned is taken again.
     """
     _check_options(name, solver, tolerance)
     unknowns = Unknowns(x0, name)
@@ -65,14 +68,15 @@ def solved(
             )
         return [residual, *others, *settings]
 
-    call = Call(equation, (unknowns.row(x0), tuple(settings), *args), known=False)
-    of = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns, len(settings))
-    found = solved_in_steps(of, call)
+    row = unknowns.row(x0)
+    call = Call(equation, (row, tuple(settings), *args), known=False, of=function if of is None else of)
+    implicit = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns, len(settings))
+    found = solved_in_steps(implicit, call)
     if found is not None:
         return unknowns(found)
     if call.nested:
-        return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=of))
-    return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=of))
+        return unknowns(solution(*traced_operands([*call.leaves, *call.program.sources]), of=implicit))
+    return unknowns(solution(*arrays([*call.leaves, *call.program.source_values]), of=implicit))
 
 
 class StepsKey(NamedTuple):

@@ -60,7 +60,7 @@ def root(function: Function, x0: Any, *args: Any, solver: Any = None, tolerance:
         True
     """
     check_function("root", function)
-    return solved(lambda x, *args: (function(x, *args),), x0, args, solver, tolerance, "root")
+    return solved(lambda x, *args: (function(x, *args),), x0, args, solver, tolerance, "root", of=function)
 
 
 @entrance
@@ -93,7 +93,7 @@ def fixed_point(function: Function, x0: Any, *args: Any, solver: Any = None, tol
         found = function(x, *args)
         return differences("fixed_point", found, x, "unknowns"), found
 
-    return solved(equation, x0, args, solver, tolerance, "fixed_point")
+    return solved(equation, x0, args, solver, tolerance, "fixed_point", of=function)
 
 
 @entrance
@@ -135,7 +135,7 @@ def linear_solve(function: Function, b: Any, *args: Any, solver: Any = None, tol
         return (differences("linear_solve", function(x, *args), b, "right hand sides"),)
 
     start = tree.map(lambda leaf: np.zeros(np.shape(leaf), type_of(leaf).dtype), b)
-    return solved(equation, start, (b, *args), solver, tolerance, "linear_solve")
+    return solved(equation, start, (b, *args), solver, tolerance, "linear_solve", of=function)
 
 
 @entrance
@@ -171,7 +171,7 @@ def minimize(function: Function, x0: Any, *args: Any, solver: Any = None, tolera
         value, slope = value_and_grad(function)(x, *args)
         return slope, value
 
-    return solved(equation, x0, args, solver, tolerance, "minimize")
+    return solved(equation, x0, args, solver, tolerance, "minimize", of=function)
 
 
 @entrance
@@ -225,7 +225,11 @@ def argmin(
         return Constrained(lambda x: function(x, *args), *parts)
 
     start = start_of(of(args), x0)
-    found = solved(lambda unknown, *args: conditions(of(args))(unknown), start, args, None, tolerance, "argmin")
+
+    def equation(unknown: Any, *args: Any) -> Any:
+        return conditions(of(args))(unknown)
+
+    found = solved(equation, start, args, None, tolerance, "argmin", of=function)
     return found["x"]
 
 
@@ -267,4 +271,4 @@ def least_squares(function: Function, x0: Any, *args: Any, solver: Any = None, t
         return pull(residuals)[0], residuals
 
     unknowns = Unknowns(x0, "least_squares")
-    return solved(equation, x0, args, solver, tolerance, "least_squares")
+    return solved(equation, x0, args, solver, tolerance, "least_squares", of=function)

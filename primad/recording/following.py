@@ -122,7 +122,7 @@ class FollowingTrace(Trace):
     """The trace of a recording that can be followed, and may follow an earlier one.
 
     Args:
-        evaluator: computes a node's value on demand.
+        evaluator: computes a node's value on demand; None where values of the inputs are not known.
         earlier: what to follow: a recording on inputs of the same types, which were weak or not as these are.
 
     Attributes:
@@ -134,7 +134,7 @@ class FollowingTrace(Trace):
 
     __slots__ = ("_at", "_copies", "_earlier", "_steps", "_within", "followed", "inputs", "notes", "script")
 
-    def __init__(self, evaluator: Callable[[Node], Any], earlier: Script | None) -> None:
+    def __init__(self, evaluator: Callable[[Node], Any] | None, earlier: Script | None) -> None:
         super().__init__(evaluator, True)
         self.inputs: list[Node] = []
         self.notes: list[Note] = []
