@@ -16,6 +16,7 @@ from primad.ir.program import ClosedProgram, Program
 from primad.ir.walks import dependents
 from primad.programs.derived_programs import derived
 from primad.programs.jacobians.jacobian_programs import only, restricted, tangent_of
+from primad.recording import tree
 from primad.recording.traced_array import TracedArray
 from primad.runtime.cache import Cache
 from primad.runtime.calling import traced_operands
@@ -57,6 +58,7 @@ class ImplicitEquation:
         name: of the function that users call, which says what the solver takes.
         unknowns: takes a row of unknowns to what the solver takes; its `row` takes that back.
         settings: how many of the program's last results are what the solver takes beside the start.
+        taken: the structure of what the solver takes; None where that is F.
     """
 
     def __init__(
@@ -67,10 +69,11 @@ class ImplicitEquation:
         name: str,
         unknowns: Any,
         settings: int = 0,
+        taken: Any = None,
     ) -> None:
         self.of, self.solver, self.tolerance, self.name, self.unknowns = of, solver, tolerance, name, unknowns
-        self.settings = settings
-        self.key = (of.key, solver, tolerance, name, unknowns, settings)
+        self.settings, self.taken = settings, taken
+        self.key = (of.key, solver, tolerance, name, unknowns, settings, taken)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ImplicitEquation) and self.key == other.key
@@ -93,6 +96,12 @@ class ImplicitEquation:
         if isinstance(x, TracedArray):
             return inline(self.of.hoisted, traced_operands([x, *given]))
         return [np.asarray(found) for found in prepared_call(self.of).run([x, *given])]
+
+    def for_solver(self, values: Sequence[Any]) -> Any:
+        """Return what the solver takes, of what `values` returned."""
+        if self.taken is None:
+            return self.unknowns(values[0])
+        return tree.unflatten(self.taken, [x[()] for x in values[1 : len(values) - self.settings]])
 
     def residual(self, x: Array, given: Sequence[Array]) -> Array:
         """Return F."""

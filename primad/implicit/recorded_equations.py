@@ -70,7 +70,10 @@ def solved(
 
     row = unknowns.row(x0)
     call = Call(equation, (row, tuple(settings), *args), known=False, of=function if of is None else of)
-    implicit = ImplicitEquation(ClosedProgram(call.program), solver, tolerance, name, unknowns, len(settings))
+    count = len(settings)
+    others = call.out_tree.children()[1 : len(call.out_tree.children()) - count]
+    program = ClosedProgram(call.program)
+    implicit = ImplicitEquation(program, solver, tolerance, name, unknowns, count, *others)
     found = solved_in_steps(implicit, call)
     if found is not None:
         return unknowns(found)

@@ -120,8 +120,8 @@ def recorded_root(
         operands: of the equation; only their types matter.
         is_traced: whether some of them are traced.
     """
-    x0, results = operands[0], len(of.of.out_types) - of.settings
-    if x0.size >= SPARSE_FROM or x0.dtype not in (np.float32, np.float64) or results > 2:
+    x0 = operands[0]
+    if x0.size >= SPARSE_FROM or x0.dtype not in (np.float32, np.float64):
         return None
     found = _recorded(lambda *operands: [_searched(of, *operands)], operands, is_traced)
     return None if found is None else (RecordedRoot(of, found[0]), found[1])
@@ -259,8 +259,7 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
         return inline(of.of.hoisted, traced_operands([x, *given]))
 
     def function(x: Any) -> Any:
-        found = values(unknowns.row(x).astype(x0.dtype))
-        return found[1] if results > 1 else unknowns(found[0])
+        return of.for_solver(values(unknowns.row(x).astype(x0.dtype)))
 
     settings = values(x0)[results:]
     x = unknowns.row(returned(of.solver(function, unknowns(x0), *settings))).astype(x0.dtype)

@@ -167,8 +167,7 @@ def _by_user(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
     unknowns = of.unknowns
 
     def function(x: Any) -> Any:
-        values = of.values(unknowns.row(x).astype(x0.dtype), given)
-        return values[1][()] if len(values) - of.settings > 1 else unknowns(values[0])
+        return of.for_solver(of.values(unknowns.row(x).astype(x0.dtype), given))
 
     settings = of.values(x0, given)[len(of.of.program.outputs) - of.settings :]
     found = returned(of.solver(function, unknowns(x0), *settings))

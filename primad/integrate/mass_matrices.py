@@ -7,7 +7,7 @@ VI.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,6 +27,10 @@ from primad.numpy.linalg.sparse_arrays import TracedSparse
 from primad.recording.traced_array import TracedArray
 
 Array = np.ndarray[Any, Any]
+LARGEST = 1000
+"""Rows of a block of a sparse matrix that is looked at for what it takes to zero. Chosen: that takes a second."""
+NEARLY = 1e-8
+"""Share of the largest pivot below which a sparse matrix may be singular, so that its blocks are looked at."""
 
 
 def checked_mass(mass: Any, method: str, y0: Any) -> Any:
@@ -87,7 +91,7 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rt
     if isinstance(mass, TracedSparse):
         return
     if hasattr(mass, "toarray"):
-        _check_rows(fun, start, y0, mass, rtol, atol)
+        _check_sparse(fun, start, y0, mass, rtol, atol)
         return
     from scipy.linalg import null_space  # loads when it is called
 
@@ -110,24 +114,84 @@ def check_consistent(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rt
     _check_moves(at, moved, rtol, atol)
 
 
-def _check_rows(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rtol: Any, atol: Any) -> None:
-    """Check what `check_consistent` does of a sparse matrix, whose rows and columns without entries are singular."""
-    equations = np.flatnonzero(np.diff(mass.tocsr().indptr) == 0)
-    unknowns = np.flatnonzero(np.diff(mass.indptr) == 0)
-    if not equations.size:
+def _check_sparse(fun: Callable[..., Any], start: Any, y0: Any, mass: Any, rtol: Any, atol: Any) -> None:
+    """Check what `check_consistent` does of a sparse matrix."""
+    equations, unknowns = _null_spaces(mass)
+    if not equations.shape[1]:
         return
     try:
         at, time = np.asarray(value(y0)), value(start)
         slope = np.asarray(value(fun(time, at)))
         matrix = jacobian(lambda y: fun(time, y))(at).sparse("csc")
-        small = MatrixFactors(matrix[equations][:, unknowns].tocsc())
+        small = MatrixFactors((equations.T @ matrix @ unknowns).tocsc())
     except TracingError:
         return
     except (np.linalg.LinAlgError, ValueError):
         raise _of_higher_index() from None
-    moved = np.zeros(len(at))
-    moved[unknowns] = small.solve(-slope[equations])
-    _check_moves(at, moved, rtol, atol)
+    _check_moves(at, unknowns @ small.solve(-(equations.T @ slope)), rtol, atol)
+
+
+def _null_spaces(mass: Any) -> tuple[Any, Any]:
+    """Return sparse bases of what the transpose of a sparse matrix takes to zero, and of what the matrix does.
+
+    Rows and columns without entries are there at once. Of the others, those that entries connect are a block, which has
+    bases of its own; blocks of more than `LARGEST` rows are taken for regular.
+    """
+    mass = mass.copy()
+    mass.eliminate_zeros()
+    filled = np.diff(mass.tocsr().indptr) > 0, np.diff(mass.indptr) > 0
+    found = [[(np.array([i]), np.ones(1)) for i in np.flatnonzero(~one)] for one in filled]
+    rows, columns = map(np.flatnonzero, filled)
+    rest = mass[rows][:, columns]
+    if not _is_regular(rest):
+        for own, others in _blocks(rest):
+            dense = rest[own][:, others].toarray()
+            found[0].extend((rows[own], one) for one in _null_vectors(dense.T))
+            found[1].extend((columns[others], one) for one in _null_vectors(dense))
+    return _as_columns(found[0], mass.shape[0]), _as_columns(found[1], mass.shape[0])
+
+
+def _is_regular(matrix: Any) -> bool:
+    """Say whether the factors of a sparse matrix have no pivot that is nearly zero."""
+    from scipy.sparse.linalg import splu  # loads when it is called
+
+    if matrix.shape[0] != matrix.shape[1]:
+        return False
+    try:
+        pivots = np.abs(splu(matrix.tocsc()).U.diagonal()) if matrix.shape[0] else np.ones(1)
+    except RuntimeError:  # what SciPy raises of a singular matrix
+        return False
+    return bool(np.min(pivots) > NEARLY * np.max(pivots))
+
+
+def _blocks(matrix: Any) -> Iterator[tuple[Array, Array]]:
+    """Yield the rows and columns of blocks that may be singular."""
+    from scipy.sparse import block_array  # loads when it is called
+    from scipy.sparse.csgraph import connected_components
+
+    whole = block_array([[None, matrix], [matrix.T, None]])
+    order = connected_components(whole, directed=False)[1]
+    sizes = [np.bincount(part, minlength=order.max() + 1) for part in np.split(order, [matrix.shape[0]])]
+    for block in np.flatnonzero((sizes[0] + sizes[1] > 2) & (np.maximum(*sizes) <= LARGEST)):
+        yield np.flatnonzero(order[: matrix.shape[0]] == block), np.flatnonzero(order[matrix.shape[0] :] == block)
+
+
+def _null_vectors(matrix: Array) -> Array:
+    from scipy.linalg import null_space  # loads when it is called
+
+    found: Array = null_space(matrix).T
+    return found
+
+
+def _as_columns(vectors: Sequence[tuple[Array, Array]], length: int) -> Any:
+    """Return a sparse matrix whose columns have some numbers at some places."""
+    from scipy.sparse import csc_array  # loads when it is called
+
+    if not vectors:
+        return csc_array((length, 0))
+    places, numbers = (np.concatenate(part) for part in zip(*vectors, strict=True))
+    starts = np.cumsum([0, *[len(one) for one, _ in vectors]])
+    return csc_array((numbers, places, starts), (length, len(vectors)))
 
 
 def _check_moves(at: Array, moved: Array, rtol: Any, atol: Any) -> None:

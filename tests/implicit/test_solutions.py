@@ -326,3 +326,40 @@ def test_a_search_ends_where_the_residual_is_rounded(monkeypatch: pytest.MonkeyP
     x = implicit.root(lambda x: pulled(x, 0.1), np.zeros(400))
     assert len(factored) <= len(taken) <= 8
     np.testing.assert_allclose(pulled(x, 0.1), np.zeros(400), atol=1e-13)
+
+
+def whole_trees(step: Any, x0: Any) -> Any:
+    """Iterate a function of trees, which takes them by their names: it cannot be recorded, since it looks at values."""
+    x, change = x0, 1.0
+    while change > 1e-12:
+        new = step({"p": x["p"], "q": (x["q"][0], x["q"][1])})
+        change, x = float(np.max(np.abs(new["q"][0] - x["q"][0]) + np.abs(new["q"][1] - x["q"][1]))), new
+    return x
+
+
+def recorded_trees(step: Any, x0: Any) -> Any:
+    def body(i: Any, x: Any) -> Any:
+        return step({"p": x["p"], "q": (x["q"][0], x["q"][1])})
+
+    return primad.fori_loop(0, 60, body, x0)
+
+
+@pytest.mark.parametrize("solver", [whole_trees, recorded_trees, None])
+def test_solvers_of_fixed_points_get_whole_trees(solver: Any) -> None:
+    """p = a cos p / 2 is a scalar, q = (p + q₀/2, a r/2 + 1) a pair of it and of an array."""
+
+    def step(x: Any, a: Any) -> Any:
+        first, second = x["q"]
+        return {"p": a * np.cos(x["p"]) / 2, "q": (x["p"] + first / 2, a * second / 2 + 1.0)}
+
+    def found(a: Any) -> Any:
+        return implicit.fixed_point(step, {"p": 0.5, "q": (0.0, np.zeros(2))}, a, solver=solver)
+
+    x = found(0.8)
+    p = optimize.brentq(lambda p: p - 0.4 * np.cos(p), 0.0, 1.0, xtol=1e-15)
+    for value, exact in ((x["p"], p), (x["q"][0], 2 * p), (x["q"][1], np.full(2, 1 / 0.6))):
+        np.testing.assert_allclose(value, exact, rtol=1e-10)
+    slope = primad.jacobian(lambda a: found(a)["q"])(0.8)
+    of_p = np.cos(p) / 2 / (1 + 0.4 * np.sin(p))
+    np.testing.assert_allclose(slope[0], 2 * of_p, rtol=1e-8)
+    np.testing.assert_allclose(slope[1], np.full(2, 0.5 / 0.36), rtol=1e-8)

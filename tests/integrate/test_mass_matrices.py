@@ -153,3 +153,30 @@ def test_what_is_refused(mass: Any, method: str, said: str) -> None:
 def test_a_traced_matrix_is_refused() -> None:
     with pytest.raises(primad.TracingError, match="constant"):
         primad.grad(lambda m: np.sum(last(RATES, mass=m * SINGULAR)))(1.0)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.25])
+@pytest.mark.parametrize("order", ["pairs", "mixed"])
+def test_sparse_matrices_that_are_singular_without_empty_rows_are_checked(shift: float, order: str) -> None:
+    """Of each pair (y + z)′ = −(y + z) holds, and 2 (y + z)′ = −2 (y + z) + y − z cos t: at the start y is z."""
+    n = 240
+    places = np.random.default_rng(0).permutation(n) if order == "mixed" else np.arange(n)
+    block = np.array([[1.0, 1.0], [2.0, 2.0]])
+    mass = csr_array(np.kron(np.eye(n // 2), block)[np.ix_(places, places)])
+    back = np.argsort(places)
+
+    def slope(t: Any, y: Any) -> Any:
+        first, second = y[back][::2], y[back][1::2]
+        total, apart = -(first + second), first - second * np.cos(t)
+        return np.stack([total, 2 * total + apart], axis=1).ravel()[places]
+
+    start = np.full(n, 0.5)
+    start[back[6]] += shift
+    if shift:
+        with pytest.raises(primad.errors.ShapeError, match="is not consistent"):
+            solve_ivp(slope, (0.0, 1.0), start, "RODAS4", t_eval=[1.0], rtol=1e-7, atol=1e-9, mass=mass)
+        return
+    found = solve_ivp(slope, (0.0, 1.0), start, "RODAS4", t_eval=[1.0], rtol=1e-7, atol=1e-9, mass=mass).y[:, 0][back]
+    total = np.exp(-1.0)
+    np.testing.assert_allclose(found[1::2], total / (1 + np.cos(1.0)), rtol=1e-6)
+    np.testing.assert_allclose(found[::2], total * np.cos(1.0) / (1 + np.cos(1.0)), rtol=1e-6)

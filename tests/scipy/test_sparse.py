@@ -325,3 +325,28 @@ def test_scipys_own_name_it() -> None:
         name = re.findall(r"linalg\.(\w+)", inspect.getsource(call))[0]
         with pytest.raises(primad.TracingError, match=f"call primad.scipy.sparse.linalg.{name}, "):
             primad.grad(lambda b, f=call: np.sum(f(b)))(B)
+
+
+@pytest.mark.parametrize("name", ["coo_array", "csr_array", "csc_array"])
+@pytest.mark.parametrize("shape", [(7, 5), (6,), None])
+def test_entries_at_one_place_are_added(name, shape):
+    """As in the assembly of elements: places drawn with repetitions, along one axis or two, in any order."""
+    if shape == (6,) and name == "csc_array":
+        pytest.skip("SciPy has none of one axis")
+    rng = np.random.default_rng(len(name))
+    places = tuple(rng.integers(0, length, 20) for length in shape or (7, 5))
+    data, make, own = rng.standard_normal(20), getattr(mirror, name), getattr(sparse, name)
+
+    def found(data):
+        return make((data, places), shape=shape)
+
+    wanted = own((np.ones(20), places), shape=shape)
+    jitted = primad.jit(found)(data)
+    assert jitted.format == wanted.format and jitted.shape == wanted.shape
+    assert jitted.nnz == wanted.nnz
+    dense = np.zeros(wanted.shape)
+    np.add.at(dense, places, data)
+    assert np.allclose(jitted.toarray(), dense, rtol=1e-14)
+    slope = primad.jacobian(lambda data: found(data).toarray().ravel())(data)[:, :]
+    flat = np.ravel_multi_index(places, wanted.shape)
+    assert np.array_equal(slope, flat == np.arange(np.prod(wanted.shape))[:, None])

@@ -180,7 +180,7 @@ def directional_derivative(u: FieldAt, direction: Any, wrt: Names = None) -> Any
 
 
 def normal_derivative(u: FieldAt, normals: Any, wrt: Names = None) -> Any:
-    """Return ∂u/∂n for unit normals n along the last axis of an array.
+    """Return ∂u/∂n for unit normals n along the last axis of an array; of those in space and time, the part in space.
 
     Example:
         >>> import numpy as np, primad.pde as pde
@@ -189,6 +189,10 @@ def normal_derivative(u: FieldAt, normals: Any, wrt: Names = None) -> Any:
         -3.0
     """
     _check(u, "normal_derivative")
+    names, known = space(u, wrt), u.field.coordinates.names
+    is_array = not isinstance(normals, (FieldAt, list, tuple))
+    if is_array and wrt is None and pnp.shape(normals)[-1:] == (len(known),):
+        normals = [normals[..., known.index(name)] for name in names]
     return directional_derivative(u, normals, wrt)
 
 

@@ -14,7 +14,7 @@ from primad.pde.families.family_data import FamilyData
 from primad.pde.geometry.boundary_points import check_on_boundary, on_parts
 from primad.pde.geometry.containment import outside, place_of
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.intervals import clock
+from primad.pde.geometry.intervals import clock, space_of
 from primad.pde.geometry.point_arguments import as_normal
 from primad.pde.geometry.sampling import Array, Points, as_rows, joined, most_points
 from primad.pde.networks.hard_constraints import check_parts
@@ -275,9 +275,9 @@ def valued_residual(condition: Any, name: str, domain: Domain) -> Callable[[Know
         u = known[name]
         check_parts(name, u.dtype, row["target"])
         if isinstance(condition, Robin):
-            return row["a"] * u.value + row["b"] * _along(u, row["normal"], domain.names) - row["target"]
+            return row["a"] * u.value + row["b"] * _along(u, row["normal"], domain) - row["target"]
         if isinstance(condition, Neumann):
-            return _along(u, row["normal"], domain.names) - row["target"]
+            return _along(u, row["normal"], domain) - row["target"]
         if isinstance(condition, Initial) and condition.order:
             return u.d(_time(domain)) - row["target"]
         return u.value - row["target"]
@@ -289,9 +289,10 @@ def _time(domain: Domain) -> str:
     return clock(domain).names[0]
 
 
-def _along(u: Any, normal: Any, names: Sequence[str]) -> Any:
-    """Return the derivative along normals."""
-    return sum(normal[:, i] * u.d(name) for i, name in enumerate(names) if name in _directions(u))
+def _along(u: Any, normal: Any, domain: Domain) -> Any:
+    """Return the derivative along normals, which have no part along time: 0 times what is not finite is not 0."""
+    names = [name for name in space_of(domain) if name in _directions(u)]
+    return sum(normal[:, domain.names.index(name)] * u.d(name) for name in names)
 
 
 def _directions(u: Any) -> Any:

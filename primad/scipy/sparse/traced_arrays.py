@@ -36,9 +36,14 @@ def _made(name: str, arg1: Any, shape: Any, options: dict[str, Any]) -> Any:
     if not isinstance(arg1, tuple):
         return entries_of(arg1).asformat(format)
     data = pnp.array(arg1[0])
+    if len(arg1) == 2:
+        places = [np.asarray(along) for along in arg1[1]]
+        size = shape or [int(along.max(initial=-1)) + 1 for along in places]
+        rows, columns = (np.zeros_like(places[0]), *places)[-2:]
+        return TracedSparse(data, SparsePlaces(rows, columns, tuple(size))).asformat(format)
     numbers = np.arange(1, len(data) + 1)  # which entry is where
     found = own(name)((numbers, *arg1[1:]), shape=shape).tocoo()
-    return TracedSparse(data[found.data - 1], SparsePlaces(found.coords[0], found.coords[1], found.shape, format))
+    return TracedSparse(data[found.data - 1], SparsePlaces(*found.coords, found.shape, format))
 
 
 def csr_array(arg1: Any, shape: Any = None, **options: Any) -> Any:
@@ -70,10 +75,6 @@ def csc_array(arg1: Any, shape: Any = None, **options: Any) -> Any:
 
 def coo_array(arg1: Any, shape: Any = None, **options: Any) -> Any:
     """Return a sparse array of entries and places: SciPy's, or one with traced entries (see `csr_array`)."""
-    if isinstance(arg1, tuple) and is_recorded(arg1[0]):
-        rows, columns = (np.asarray(places) for places in arg1[1])
-        size = shape or (int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1)
-        return TracedSparse(pnp.array(arg1[0]), SparsePlaces(rows, columns, tuple(size)))
     return _made("coo_array", arg1, shape, options)
 
 

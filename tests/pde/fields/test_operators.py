@@ -249,3 +249,14 @@ def test_a_laplacian_in_many_dimensions_is_one_stack(batched):
     assert_allclose(pde.laplacian(u(x, t).v), expected[..., 1], rtol=1e-10, atol=1e-12)
     program = primad.simplify(primad.trace(lambda x, t: pde.laplacian(u(x, t)))(x, t))
     assert len(program.nodes) < 200
+
+
+def test_normals_with_a_part_along_time_give_derivatives_in_space():
+    """As arrays, as the arguments of a condition are stacked to; vectors of another length stay an error."""
+    u = pde.Field(lambda x, t: x**2 * t, "x t")(np.array([1.0, 2.0]), np.array([3.0, 5.0]))
+    normals = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    assert np.allclose(pde.normal_derivative(u, normals), [6.0, -20.0])
+    assert np.allclose(primad.jit(lambda n: pde.normal_derivative(u, n).sum())(normals), -14.0)
+    for wrong in (lambda: pde.advection(normals, u), lambda: pde.normal_derivative(u, np.ones((2, 3)))):
+        with pytest.raises(primad.errors.ShapeError, match="for 1 coordinate of space"):
+            wrong()

@@ -522,3 +522,16 @@ def test_indices_of_derivatives_stand_apart_where_a_name_is_long() -> None:
     equation = sympy.Eq(u.diff(x, theta) + u.diff(theta, 2) + u.diff(x, 2), 0)
     problem = pde.Problem(equation, domain, pde.Free("u"), network=NETWORK)
     assert problem.latex()["equation"] == ["u_{theta theta} + u_{theta x} + u_{xx} = 0"]
+
+
+def test_conditions_along_normals_do_not_ask_for_the_derivative_along_time() -> None:
+    """Of u = x² √t at t = 0 that is infinite, and 0 times it NaN: residuals there are those in space, 2 x √t − 2."""
+    time = pde.Interval(0, 1) * pde.Time(0, 1)
+    for condition in (pde.Neumann(u=2.0, on="x+"), pde.Robin(u=2.0, a=0.0, b=1.0, on="x+")):
+        problem = pde.Problem(lambda u: u.t - u.xx, time, [condition, pde.Dirichlet(u=0, on="x-"), pde.Initial(u=0)])
+        term = next(term for name, term in problem.terms.items() if term.kind == "boundary" and "x+" in name)
+        at = np.array([[1.0, 0.0], [1.0, 0.25]])
+        row = {"at": at, "normal": np.array([[1.0, 0.0]] * 2), "target": np.full(2, 2.0)}
+        row |= {"a": np.zeros(2), "b": np.ones(2)}
+        u = pde.Field(lambda x, t: x**2 * np.sqrt(t), "x t")(at[:, 0], at[:, 1])
+        assert np.array_equal(np.asarray(term.residual({"u": u}, row)), [-2.0, -1.0])
