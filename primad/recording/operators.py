@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -75,32 +74,14 @@ def _power(self: Any, exponent: Any) -> Any:
     return _power_of(self, exponent)
 
 
-def _alone() -> int:
-    """Return how many references to an array an operator in place counts where one variable alone holds it."""
-    counts = []
-
-    class Probe:
-        def __iadd__(self, other: Any) -> Any:
-            counts.append(sys.getrefcount(self))
-            return self
-
-    probe = Probe()
-    probe += 1
-    return counts[0]
-
-
-_ALONE = _alone()
-
-
 def _in_place(ufunc: np.ufunc, forward: Any = None) -> Any:
-    """Return an operator in place: where something else holds the array too, or a view of it, that sees the result."""
+    """Return an operator in place: whatever else holds the array, or a view of it, sees the result."""
     forward = forward or _operator(ufunc)
 
     def apply(self: Any, other: Any) -> Any:
-        alone = sys.getrefcount(self) <= _ALONE
         found = forward(self, other)
         many = type(found) is type(self) and self.node.type.shape  # one number is replaced, as Python's is
-        return METHODS["in place"](self, found, ufunc.__name__, alone) if many else found
+        return METHODS["in place"](self, found, ufunc.__name__) if many else found
 
     return apply
 

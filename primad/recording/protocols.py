@@ -104,6 +104,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str,
         kwargs = {key: value for key, value in kwargs.items() if key not in loop}
         inputs = METHODS["__array_ufunc__"](ufunc, inputs, **loop)
     kwargs = {key: value for key, value in kwargs.items() if not _says_nothing(key, value)}
+    if method == "at" and METHODS["written into"](inputs[:1], f"np.{name}.at"):
+        return ufunc.at(*inputs)
     if method != "__call__":
         recorded: Callable[..., Any] | None = METHODS.get(f"{name}.{method}")
         if recorded is None:

@@ -127,7 +127,7 @@ def met(frame: FrameType, text: str) -> tuple[str, str, str] | None:
     )
 
 
-def written_to() -> TracingError:
+def written_to(what: str = "x[i] = …", instead: str = "") -> TracingError:
     """Return the error for a write into a traced array; where a function of SciPy's writes, it names ours."""
     frame = users_frame()
     now = doing(frame)
@@ -136,9 +136,9 @@ def written_to() -> TracingError:
         why = "Recorded values are immutable."
         return TracingError(f"{now.text} writes into a traced array", why, way_out(now), where=where)
     return TracingError(
-        "a traced array was written to in place (x[i] = …)",
-        why="Arguments, complex results, single numbers and another function's values are immutable; copies are not.",
-        fix="x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
+        f"a traced array was written to in place ({what})",
+        why="Arguments, single numbers and another function's values are immutable; copies are not.",
+        fix=instead or "x = primad.numpy.copy(x) before, or x = primad.numpy.set_at(x, i, value), or add_at.",
     )
 
 

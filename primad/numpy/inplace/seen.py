@@ -31,8 +31,8 @@ _DEAD = 32
 
 _OF_EACH = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays))
 """Functions of several arrays that give a view of each."""
-_ITSELF = frozenset((np.real, np.real_if_close))
-"""Functions that give a real array itself."""
+_PARTS = frozenset((np.imag, np.real, np.real_if_close))
+"""Functions that give parts of complex numbers, and a real array itself."""
 
 
 class Origin(NamedTuple):
@@ -109,7 +109,7 @@ def note(
 
 def as_numpys(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of traced arrays whose results are views, or arrays of their own, as those of NumPy's are."""
-    give = _views_of if own in VIEWS or own in _ITSELF else _own
+    give = _views_of if own in VIEWS or own in _PARTS else _own
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -171,3 +171,7 @@ def _results() -> Any:
 METHODS["__setitem__"] = lambda *args: _results().write(*args)
 METHODS["in place"] = lambda *args: _results().in_place(*args)
 METHODS["written into"] = lambda *args: _results().let_write(*args)
+METHODS["fill"] = lambda *args, **options: _results().write_by("fill", *args, **options)
+METHODS["partition"] = lambda *args, **options: _results().write_by("partition", *args, **options)
+METHODS["put"] = lambda *args, **options: _results().write_by("put", *args, **options)
+METHODS["sort"] = lambda *args, **options: _results().write_by("sort", *args, **options)

@@ -53,7 +53,7 @@ class Flat:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not hasattr(self._array, "mark"):
-            self._array[index] = value  # which says what to write instead
+            METHODS["written into"]((self._array,))
         value = settled(value)
         value = joined(value) if any_traced([value]) else plain(value)
         numbers = np.arange(value.size).reshape(value.shape)

@@ -103,6 +103,12 @@ def _scatter_rows(x: TracedArray, indices: Sequence[Any], axes: Sequence[int], v
     return found if len(axes) == 1 else ops.reshape(found, shape=x.shape)
 
 
+def _without_leading_axes(value: TracedArray, most: int) -> TracedArray:
+    """Return a value without the axes of length 1 before the last few, which NumPy drops where it assigns."""
+    more = max(0, value.ndim - most)
+    return ops.reshape(value, shape=value.shape[more:]) if more and value.shape[:more] == (1,) * more else value
+
+
 def set_at(x: Any, index: Any, value: Any) -> Any:
     """Return x with x[index] replaced by `value`; where an index repeats, the last value stays.
 
@@ -138,6 +144,7 @@ def set_at(x: Any, index: Any, value: Any) -> Any:
     like = first_traced([x, value, *items])
     x = as_traced(x, like)
     positions = _positions(x, index)
+    value = _without_leading_axes(as_traced(value, like), positions.ndim)
     if isinstance(positions, TracedArray):
         if any(isinstance(item, TracedArray) and item.size > 1 for item in items):
             raise TracingError("set_at with a traced index array: its repetitions are not known", fix="use add_at.")
@@ -149,7 +156,7 @@ def set_at(x: Any, index: Any, value: Any) -> Any:
     last = np.sort(flat.size - 1 - last)
     hit = np.zeros(x.size, bool)
     hit[flat] = True
-    updates = ravel(expand(convert(as_traced(value, like), x.dtype), shape))
+    updates = ravel(expand(convert(value, x.dtype), shape))
     if last.size != flat.size:
         updates = updates[last]
     placed = ops.scatter_add(updates, as_traced(flat[last], like), axis=0, batch=0, size=x.size)

@@ -138,12 +138,15 @@ def getitem(x: TracedArray, index: Any) -> Any:
     advanced = [i for i, item in enumerate(entries) if item is not None and not isinstance(item, slice)]
     place = advanced[0] if advanced == list(range(advanced[0], advanced[0] + len(advanced))) else 0
     own = [item for item in entries if item is not None]
-    x = bind_each(x, _basic(x.shape, own))
+    base, x = x, bind_each(x, _basic(x.shape, own))
     left = [item for item in own if not _is_integer(item)]
     axes = [i for i, item in enumerate(left) if not isinstance(item, slice)]
     others = [item for item in entries if item is None or isinstance(item, slice)]
     found = _advanced(x, [left[i] for i in axes], axes, place - others[:place].count(None))
-    return _with_new_axes(found, others, place) if None in others else found
+    found = _with_new_axes(found, others, place) if None in others else found
+    if found.shape and all(type(entries[i]) is TracedArray and not entries[i].shape for i in arrays):
+        note(found, base, operator.getitem, (settled(index),), {})  # a row whose number only the program knows
+    return found
 
 
 def _with_new_axes(x: TracedArray, others: Sequence[Any], place: int) -> Any:

@@ -20,9 +20,13 @@ WRITE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
 
 
 class Run:
-    """One run of a random program of writes and reads, with NumPy or with primad; both draw the same."""
+    """One run of a random program of writes and reads, with NumPy or with primad; both draw the same.
+
+    In one of three programs there are results of operations among the arrays, which have fewer methods.
+    """
 
     def __init__(self, xp: Any, x: Any, one: Any, seed: int, steps: int = 12) -> None:
+        self.results = seed % 3 == 0
         self.xp, self.x, self.one = xp, x, one
         self.rng = numpy.random.default_rng(seed)
         self.pool: list[Any] = []
@@ -38,7 +42,9 @@ class Run:
     def made(self) -> Any:
         xp, shape = self.xp, self.pick(*SHAPES[1:])
         dtype = self.pick(float, float, float, numpy.float32, int)
-        kind = self.rng.integers(7)
+        kind = self.rng.integers(9 if self.results else 7)
+        if kind > 6:
+            return xp.sin(self.x) if kind == 7 else xp.outer(self.x[:3], self.x) - 1.0
         if kind == 0:
             return xp.array([[self.x[0], 1.0, self.x[1]], [0.5, self.x[2], 2.0]])
         if kind == 1:
@@ -107,7 +113,7 @@ class Run:
             lambda: xp.broadcast_to(a, (2, *a.shape)),
             lambda: xp.einsum("i...->i...", a),
             lambda: xp.lib.stride_tricks.sliding_window_view(a[0], 2, -1),
-            lambda: a.view(),
+            lambda: a[...] if self.results else a.view(),
             lambda: self.chosen(a),
         )()
 
@@ -156,6 +162,8 @@ class Run:
 
     def added(self, a: Any) -> None:
         places = self.rng.integers(0, max(1, a.shape[0]), 3)
+        if self.results:
+            return
         if a.flags.writeable and a.dtype == float:  # NumPy writes here where it may not, and truncates each sum
             self.xp.add.at(a, places, self.x[0])
 
@@ -174,8 +182,8 @@ class Run:
             lambda: operator.setitem(a.flat, slice(None, None, 2), self.x[0]),
             lambda: self.walk(a),
             lambda: xp.cumsum(a, 0, None, a),
-            lambda: a.clip(-1.05, 1.55, a),
-            lambda: xp.nan_to_num(a, False),
+            lambda: xp.clip(a, -1.05, 1.55, out=a) if self.results else a.clip(-1.05, 1.55, a),
+            lambda: xp.nan_to_num(a, self.results),
             lambda: xp.add(a[0], self.x[0], out=a),
             lambda: xp.multiply(a, self.x[0], out=a, where=rng.random(a.shape) < 0.5),
             lambda: operator.setitem(self.chosen(a), 0, self.x[0]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -101,9 +102,60 @@ def by_an_output(x: Any) -> Any:
     return np.sum(y * z)
 
 
+def by_calls_of_operators(x: Any) -> Any:
+    y, parts = np.sin(x), (np.sin(x), np.cos(x))
+    operator.iadd(y, x)
+    y.__imul__(x)
+    list(map(operator.isub, parts, [x, y]))
+    with pytest.raises(TypeError):
+        parts[0] *= x  # has written when the tuple refuses it
+    return np.sum(y * parts[0] + parts[1])
+
+
+def by_a_property(x: Any) -> Any:
+    class Field:
+        def __init__(self) -> None:
+            self._u = np.sin(x)
+
+        @property
+        def u(self) -> Any:
+            return self._u
+
+        @u.setter
+        def u(self, value: Any) -> None:
+            assert value is self._u
+
+    field = Field()
+    field.u += x
+    return np.sum(field.u**2)
+
+
+def by_parts_of_complex_numbers(x: Any) -> Any:
+    y = np.exp(1j * x)
+    z, heights, inner = y, y.imag, y[1:]
+    turned = np.real(y.reshape(2, 2)).T[::-1]
+    z *= 1.0 + 0.5j * x
+    inner += 1j
+    heights[::2] -= x[2:]
+    turned[0] = heights[:2]
+    y[0] = x[1] * 1j
+    return np.sum(y.real**2 * z.imag) + np.sum(turned * turned) + np.sum(heights**3)
+
+
+def by_writing_methods(x: Any) -> Any:
+    y = np.sin(x)
+    turned, flat = y[::-1], y.reshape(2, 2).T.flat
+    np.subtract.at(turned, np.array([0, 0, 2]), x[:3])
+    flat[1:3] = x[:2] * y[0]
+    y[2:].fill(x[0])
+    turned.put([0, 1], [x[3], 2.0])
+    y[1:].sort()
+    return np.sum(y * X + turned**2)
+
+
 PROGRAMS = (
     at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
-    by_an_output,
+    by_an_output, by_calls_of_operators, by_a_property, by_parts_of_complex_numbers, by_writing_methods,
 )  # fmt: skip
 
 
@@ -137,14 +189,15 @@ def test_a_jitted_function_changes_its_own_argument_only() -> None:
     np.testing.assert_allclose(primad.grad(program)(X), 4.0 * np.sum(np.sin(X)) * np.cos(X))
 
 
-def test_one_variable_alone_keeps_a_result_without_memory() -> None:
+def test_a_result_of_which_there_is_no_view_needs_no_memory() -> None:
     def program(x: Any) -> Any:
         y = np.sin(x)
-        y += x
-        assert type(y) is TracedArray
         held = [y]
+        y += x
+        assert y is held[0] and type(y) is TracedArray
+        part = y[1:]
         y *= x
-        assert y is held[0] and type(y) is not TracedArray
+        assert y is held[0] and type(y) is type(part) is not TracedArray
         return y
 
     primad.trace(program)(X)
