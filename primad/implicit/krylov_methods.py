@@ -80,7 +80,8 @@ class _System:
         """
         least = rtol**2 * _dot(self.right, self.right)
         most = 10 * self.start.size if maxiter is None else maxiter
-        return self.unknowns(while_loop(lambda state: ~(state[-1] <= least), step, start, most)[0])
+        goes_on: Function = lambda state: ~((state[-1] <= least) & (least < np.inf))  # noqa: E731  # NaN goes on too
+        return self.unknowns(while_loop(goes_on, step, start, most)[0])
 
 
 def _dot(x: Any, y: Any) -> Any:

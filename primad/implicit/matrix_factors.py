@@ -25,7 +25,9 @@ class MatrixFactors:
         if matrix.dtype == np.float16:  # LAPACK and SuperLU have none
             matrix = matrix.astype(np.float32)
         self.matrix = matrix
-        if isinstance(matrix, np.ndarray):
+        if 0 in matrix.shape:
+            self._dense: Any = ()
+        elif isinstance(matrix, np.ndarray):
             from scipy.linalg import lapack  # loads when it is called
 
             getrf, self._getrs = lapack.get_lapack_funcs(("getrf", "getrs"), (matrix,))
@@ -48,6 +50,8 @@ class MatrixFactors:
 
     def solve(self, b: Array, transposed: bool = False) -> Array:
         """Return the solution with the matrix, or with the transposed one."""
+        if not b.size:
+            return b
         if isinstance(self.matrix, np.ndarray):
             found = self._getrs(*self._dense, b, trans=int(transposed))[0]
         else:

@@ -29,6 +29,13 @@ MOST_PASSES = 4
 of 1e-5 is exact to the last digit after three."""
 
 
+LEFT = 1e-9
+"""What a pass may leave, as a share of the right side, so that there is no further one. Chosen: ten times what our own
+solvers leave."""
+
+HELPS = 0.1
+"""What a pass leaves of what the one before left, at most, where a further one helps. Chosen: rounding errors stay."""
+
 EXACT = 1e-10
 """What a residual may be, as a share of its terms, for a recorded solver's result to be taken as it is: derivatives are
 then exact to ten digits, and the Jacobian need not be computed as a whole. Chosen: solvers that square their errors
@@ -144,7 +151,11 @@ def _recorded(
 
 
 def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed: bool) -> Any:
-    """Apply the solver until what it leaves of b is below the tolerance; where that is never, the loop fails."""
+    """Apply the solver until what it leaves of b is below the tolerance; where that is never, the loop fails.
+
+    It is applied to what is below the tolerance only as long as that helps: an error of 1e-6 of b may be one of 1e-2 of
+    x.
+    """
     unknowns, along = of.unknowns, of.along(transposed)
     zeros: Array = np.zeros(b.shape, b.dtype)
 
@@ -155,14 +166,19 @@ def _in_passes(of: ImplicitEquation, b: Any, operands: Sequence[Any], transposed
         assert of.solver is not None
         return unknowns.row(returned(of.solver(LinearResidual(times, right, unknowns), unknowns(zeros))))
 
-    least = max(of.tolerance, ROUNDED * float(np.finfo(b.dtype).eps)) * pnp.max(abs(b))
-    is_left: Callable[[Any], Any] = lambda state: ~(pnp.max(abs(state[1])) <= least)  # noqa: E731  # NaN is left too
+    size, rounded = pnp.max(abs(b), initial=0.0), ROUNDED * float(np.finfo(b.dtype).eps)
+    least, exact = [max(share, rounded) * size for share in (of.tolerance, min(of.tolerance, LEFT))]
+
+    def is_left(state: Any) -> Any:
+        left = pnp.max(abs(state[1]), initial=0.0)
+        is_small = (left <= least) & (left < np.inf)  # what is NaN or infinite is left too
+        return ~is_small | ((left > exact) & (left <= HELPS * state[2]) & (state[3] < MOST_PASSES))
 
     def step(state: Any) -> Any:
         x = state[0] + solution(state[1])
-        return x, b - times(x)
+        return x, b - times(x), pnp.max(abs(state[1]), initial=0.0), state[3] + 1
 
-    return while_loop(is_left, step, (zeros, b), MOST_PASSES)[0]
+    return while_loop(is_left, step, (zeros, b, size, 0), MOST_PASSES)[0]
 
 
 # -- equations that are not linear -------------------------------------------------------------------------------------
@@ -268,6 +284,7 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
     tolerance = max(of.tolerance, ROUNDED * eps)
     least = abs(_along(of, [x, *given], x))  # at least so large are the terms: less than |J| |x|
     is_exact = (abs(found) <= max(min(tolerance, EXACT), ROUNDED * eps) * least) & (eps * first <= tolerance * least)
+    is_exact = is_exact & np.isfinite(found)
 
     def step(state: Any) -> Any:
         x, found, count, _, is_doubtful = state
@@ -275,6 +292,7 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
         near = abs(matrix) @ pnp.maximum(abs(x), abs(x0))
         scale = pnp.maximum(abs(matrix) @ abs(x), pnp.max(pnp.where(np.isfinite(first), first, 0.0)))
         is_sure = (abs(found) <= tolerance * pnp.minimum(scale, near)) & (eps * first <= tolerance * near)
+        is_sure = is_sure & np.isfinite(found)
         new = x - pnp.linalg.solve(matrix, found)
         after = values(new)[0]
         is_better = pnp.linalg.norm(after) < 0.5 * pnp.linalg.norm(found)

@@ -76,7 +76,7 @@ def solve(of: ImplicitEquation, x0: Array, given: Sequence[Array]) -> Array:
         matrix = tangents.matrix(x)
         tolerance = max(of.tolerance, ROUNDED * float(np.finfo(x.dtype).eps))
         scale = np.maximum(abs(matrix) @ np.abs(x), np.max(np.abs(first), initial=0.0, where=np.isfinite(first)))
-        far = ~(np.abs(found) <= tolerance * scale) & (found != 0)
+        far = ~((np.abs(found) <= tolerance * scale) & np.isfinite(found)) & (found != 0)
         if far.any():
             place = int(np.argmax(np.where(np.isnan(found), np.inf, np.abs(found))))
             raise DomainError(

@@ -30,6 +30,15 @@ def test_what_vanishes_at_infinity_has_no_root(name: str) -> None:
         implicit.root(RUNAWAYS[name], 1.0)
 
 
+@pytest.mark.parametrize("way", [lambda f, x: 1e6 + x, lambda f, x: f(x) * 1e300 * x + 1e6])
+def test_residuals_that_overflow_are_no_solutions(way: Any) -> None:
+    """Their terms are infinite too."""
+    root: Any = lambda a: implicit.root(lambda x: np.exp(x) - a, np.array([0.5]), solver=way)  # noqa: E731
+    for f in (root, primad.jit(root), primad.grad(lambda a: root(a)[0])):
+        with pytest.raises(primad.DomainError, match="no solution was found"):
+            f(1.0)
+
+
 @pytest.mark.parametrize("start", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("factor", [1.0, 1e-3, 1e6])
 def test_residuals_that_rounding_makes_zero_are_no_solutions(start: float, factor: float) -> None:

@@ -349,3 +349,33 @@ def test_a_number_that_is_an_exponent_in_one_solution_is_a_factor_in_the_other()
     values = [b, b, *both.program.source_values]
     np.testing.assert_allclose(system.run(False, values), 3.5 * b, rtol=1e-15)
     np.testing.assert_allclose(system.run(True, values), b**3.5, rtol=1e-14)
+
+
+def until(share: float) -> Callable[..., Any]:
+    """Conjugate gradients that stop at a share of the right side."""
+    return lambda residual, x0: implicit.cg(residual, x0, rtol=share)
+
+
+@pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-6])
+def test_solvers_that_stop_early_have_derivatives_to_many_digits(share: float) -> None:
+    """A residual of 1e-6 of b, which the tolerance allows, would be an error of 1e-2 of x here."""
+    turned, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(SIZE, SIZE)))
+    m, (b, k, _) = (turned * np.geomspace(1.0, 1e4, SIZE)) @ turned.T, drawn(3, "symmetric")
+    for way in ("grad", "Hessian"):
+        found, expected = (WAYS[way](loss_of(f))(b, k, m) for f in (by(until(share)), exact))
+        largest = max(float(np.max(abs(x))) for x in expected) if way == "grad" else np.max(abs(expected))
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-8 * largest)
+
+
+@pytest.mark.parametrize("solver", [implicit.cg, implicit.bicgstab, implicit.gmres])
+def test_what_is_infinite_is_not_solved_and_what_is_empty_is(solver: Any) -> None:
+    def solve(b: Any) -> Any:
+        return implicit.linear_solve(lambda x: 2.0 * x + np.sum(x), b, solver=solver)
+
+    for f in (solve, primad.jit(solve)):
+        assert not np.isfinite(f(np.array([1.0, np.inf]))).any()
+        assert f(np.zeros(0)).shape == (0,)
+    assert primad.grad(lambda b: np.sum(solve(b)))(np.zeros(0)).shape == (0,)
+    with pytest.raises(primad.PrimadError, match="max_steps"), np.errstate(all="ignore"):
+        solver(lambda x: 2.0 * x - np.array([1.0, np.inf]), np.zeros(2))
