@@ -224,19 +224,24 @@ class _Grouping:
     def _of_lone_sums(self, sums: Mapping[Node, Sequence[Term] | None]) -> set[Node]:
         """Make a group of the terms of each sum that is computed alone, and return them.
 
-        Such sums are the steps of a loop, as the rows of a substitution. As many groups would be made of terms that
-        could be computed together too, but not the same in each step.
+        Such sums are the steps of a loop, as the rows of a substitution: short ones too, where many are long. As many
+        groups would be made of terms that could be computed together too, but not the same in each step.
         """
         levels = Counter([self._first[node] for node, added in sums.items() if added is not None])
-        found: set[Node] = set()
+        alone: dict[Any, list[tuple[Node, Sequence[Node]]]] = defaultdict(list)
         for node, added in sums.items():
             if added is None or levels[self._first[node]] >= FEWEST_STEPS:
                 continue
             own = [x for _, x in added if sums.get(x, added) is None and self._latest[x] == self._first[node] - 1]
-            if len(own) >= FEWEST_STEPS and len(set(own)) == len(own) and len({_form(x) for x in own}) == 1:
-                self._found[self._latest[own[0]]].append(Group(own))
-                found.update(own)
-        return found
+            if len(set(own)) == len(own) and len({_form(x) for x in own}) == 1:
+                alone[_form(own[0])].append((node, own))
+        for rows in alone.values():
+            long = [(node, terms) for node, terms in rows if len(terms) >= FEWEST_STEPS]
+            for node, terms in rows if len(long) >= FEWEST_STEPS else long:
+                self._found[self._latest[terms[0]]].append(Group(terms))
+                if (added := sums[node]) is not None and len(terms) < FEWEST_STEPS:
+                    self._found[self._latest[node]].append(Group([node], [added]))
+        return {x for groups in self._found.values() for each in groups for x in each.members}
 
     def _take(self, nodes: Sequence[Node], terms: Mapping[Node, Sequence[Term] | None], mixed: bool) -> list[Node]:
         """Make as few groups of nodes of one form as there can be; return what is too few for one.

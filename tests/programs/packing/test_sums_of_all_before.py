@@ -91,6 +91,9 @@ CASES = {
     "memory": (memory, True),
 }
 
+LATE = "added first", "memory"
+"""Those whose sums begin with other terms than those that are alike: as long as they are short, they are none."""
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_before(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +107,7 @@ def test_all_before(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with fewest(60, 60):
         plain = primad.trace(g)(*arguments)
         found = compact(plain).check()
-        assert any(params["length"] >= SIZE - 12 for params in scans(found)), found.notes
+        assert any(params["length"] >= SIZE - (12 if name in LATE else 5) for params in scans(found)), found.notes
         np.testing.assert_allclose(found(*arguments), plain(*arguments), rtol=1e-12)
         got = primad.jit(primad.grad(g, which))(*arguments)
         for x, y in zip(got, unrolled(primad.grad(g, which))(*arguments), strict=True):
