@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import primad
+import primad.numpy as pnp
 
 
 def aligned(score: Any) -> Any:
@@ -91,6 +92,24 @@ def substituted_scan(m: Any) -> Any:
     return np.sum(primad.scan(row, np.zeros(UNKNOWNS), rows)[0] ** 2)
 
 
+def solved(m: Any) -> Any:
+    """Solve an upper triangular system in an array, from its last row on."""
+    b, x = np.linspace(1.0, 2.0, UNKNOWNS), pnp.zeros(UNKNOWNS)
+    for i in range(UNKNOWNS - 1, -1, -1):
+        x[i] = (b[i] - m[i, i + 1 :] @ x[i + 1 :]) / (m[i, i] + 8.0)
+    return np.sum(x**2)
+
+
+def solved_scan(m: Any) -> Any:
+    def row(x: Any, each: Any) -> Any:
+        own, diagonal, b, i = each
+        return np.where(np.arange(UNKNOWNS) == i, (b - own @ x) / diagonal, x), None
+
+    above = m * np.triu(np.ones((UNKNOWNS, UNKNOWNS)), 1)
+    rows = above, np.diag(m) + 8.0, np.linspace(1.0, 2.0, UNKNOWNS), np.arange(UNKNOWNS)
+    return np.sum(primad.scan(row, np.zeros(UNKNOWNS), rows, reverse=True)[0] ** 2)
+
+
 LETTERS = _RNG.integers(0, 4, size=(2, 40))
 
 
@@ -128,6 +147,7 @@ TABLES: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "alignment": (aligned, aligned_scan, (np.random.default_rng(6).normal(size=(40, 40)),)),
     "warping": (warped, warped_scan, (_RNG.normal(size=40),)),
     "substitution": (substituted, substituted_scan, (_RNG.normal(size=(UNKNOWNS, UNKNOWNS)),)),
+    "solve": (solved, solved_scan, (_RNG.normal(size=(UNKNOWNS, UNKNOWNS)),)),
     "edits": (edited, edited_scan, (np.array([1.0, 1.1, 0.9]),)),
 }
 """The plain form, the form with `scan` and the point of each kind."""

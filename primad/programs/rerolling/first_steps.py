@@ -158,23 +158,25 @@ def begun(
         else None
     )
     first = [] if known is None else known.among(ops)
-    carried = _carried_bytes(sequence, start, end, lag)
+    carried, values = _carried(sequence, start, end, lag)
     at = -len(first) % lag
     # What is beside a loop is compiled and run apart: it begins as early as it can if hardly more is carried there.
-    # What changing steps carry is cleared behind its end, and so is what moves: they begin where something moves.
+    # What changing steps carry is cleared behind its end, each value by itself, and so is what moves: they begin where
+    # something moves, or behind what joins an array and what comes to its end.
     few = carried <= HARDLY_MORE * carried.min()
-    moves = [r for r in np.flatnonzero(few).tolist() if changing and not nodes[start + r].op.axes.pointwise]
-    late = moves[0] if moves else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
+    fewest = np.flatnonzero(few & (values == values[few].min())).tolist()
+    moves = [r for r in fewest if not nodes[start + r].op.axes.pointwise]
+    late = (moves or fewest)[0] if changing else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
     own = set(first)
     alone = [node for node in nodes[after:start] if node not in own]
     steps = (len(first) - late + end - start) // lag
     return [*alone, *first, *nodes[start:end]], len(alone) + late, steps
 
 
-def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Places:
-    """Return for each place of the first period how many bytes are carried on to the next step if a step begins there.
+def _carried(sequence: NodeSequence, start: int, end: int, lag: int) -> tuple[Places, Places]:
+    """Return for each place of the first period what is carried on to the next step if a step begins there.
 
-    They are those of a step in the middle of the run.
+    It is how many bytes, and how many values, those of a step in the middle of the run.
     """
     users = np.repeat(np.arange(start, end), sequence.count[start:end])
     operands = sequence.operands[sequence.first[start] :][: len(users)]
@@ -186,10 +188,11 @@ def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Pl
     crosses = begin <= stop
     types = [sequence.nodes[i].type for i in used[crosses].tolist()]
     sizes = np.array([SEVERAL_RESULTS if isinstance(type, TupleType) else type.nbytes for type in types], np.int64)
-    crossing = np.zeros(lag + 1, np.int64)
-    np.add.at(crossing, begin[crosses] - first, sizes)
-    np.subtract.at(crossing, stop[crosses] - first + 1, sizes)
-    found = np.cumsum(crossing)[:lag]
+    crossing = np.zeros((2, lag + 1), np.int64)
+    for total, each in zip(crossing, (sizes, np.ones_like(sizes)), strict=True):
+        np.add.at(total, begin[crosses] - first, each)
+        np.subtract.at(total, stop[crosses] - first + 1, each)
+    found, values = np.cumsum(crossing, axis=1)[:, :lag]
     twice: dict[int, Places] = {}  # where a part of a joined array is carried beside it: it is not carried then
     for i in range(first - lag, first + lag):
         parts = sequence.taken(i) if is_joined(sequence.nodes[i]) else []
@@ -201,7 +204,7 @@ def _carried_bytes(sequence: NodeSequence, start: int, end: int, lag: int) -> Pl
                 parts += sequence.taken(part) if is_joined(sequence.nodes[part]) else []
     for part, at in twice.items():
         found -= np.where(at, sequence.nodes[part].type.nbytes, 0)
-    return found
+    return found, values
 
 
 def _same_op(x: Node, y: Node) -> bool:

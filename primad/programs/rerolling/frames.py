@@ -9,6 +9,8 @@ not smooth everywhere: no derivative of any order meets an infinite one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from primad import ops
@@ -16,7 +18,16 @@ from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.axes import AxisMap, Strided, is_name
 from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, named, params_key
 from primad.ir.replay import newest, reapplied
-from primad.programs.rerolling.moved_parts import Move, Number, lengthened, moved, places, selected, spread
+from primad.programs.rerolling.moved_parts import (
+    Move,
+    Number,
+    lengthened,
+    moved,
+    places,
+    selected,
+    spread,
+    start_and_step,
+)
 from primad.programs.rerolling.node_sequences import is_joined
 from primad.programs.rerolling.repeated_runs import Period
 from primad.programs.rerolling.stacked_rows import Rebuilt, stacked_rows
@@ -44,14 +55,14 @@ class _Recipe(NamedTuple):
     Attributes:
         params: of its op; None where something else is done.
         moves: what moves of each operand, one move after the other.
-        ends: of joined operands, where each of them ends.
         filled: which operands get other numbers behind their ends.
+        cleared: which joined operands get zeros there, with their lengths.
     """
 
     params: Params | None = None
     moves: tuple[tuple[Move, ...], ...] = ()
-    ends: tuple[Steps, ...] = ()
     filled: tuple[int, ...] = ()
+    cleared: Mapping[int, Steps] = MappingProxyType({})
 
 
 class Frames:
@@ -233,7 +244,10 @@ class Frames:
         """Return how the elements of the only operand move to those of the result."""
         found = []
         for axis, length in enumerate(self.type(r).shape):
-            pairs = [_start_and_step(map.operands[0][axis], map.results[0][axis]) for map in maps]
+            ways = [start_and_step(map.operands[0][axis], map.results[0][axis]) for map in maps]
+            pairs = [way for way in ways if way is not None]
+            if len(pairs) < len(ways):
+                raise NoFrames("elements of arrays whose lengths change go to other axes, or apart")
             steps = {step for _, step in pairs}
             if len(steps) != 1:
                 raise NoFrames(f"{self._of(r)[0].op.name} has other steps in each")
@@ -245,13 +259,14 @@ class Frames:
         """Return how arrays whose lengths change are joined."""
         every, shape = self._of(r), self.type(r).shape
         axis = dict(every[0].params)["axis"]
-        moves, ends = [], []
-        for k in range(len(every[0].inputs)):
+        moves, cleared = [], {}
+        for k, x in enumerate(every[0].inputs):
             begins = tuple([map.operands[k][axis].start for map in maps])
             moves.append((self._noted(Move(axis, tuple([-start for start in begins]), 1, shape[axis])),))
-            ends.append(tuple([start + n.inputs[k].type.shape[axis] for start, n in zip(begins, every, strict=True)]))
-            self._note(ends[-1])
-        return _Recipe(moves=tuple(moves), ends=tuple(ends))
+            if x.op is LITERAL:  # it fills its frame
+                cleared[k] = tuple([node.inputs[k].type.shape[axis] for node in every])
+                self._note(cleared[k])
+        return _Recipe(moves=tuple(moves), cleared=cleared)
 
     def _noted(self, move: Move) -> Move:
         self._note(move.starts)
@@ -298,8 +313,8 @@ class Frames:
         def number(each: Steps) -> Number:
             return TracedArray(numbers[each]) if each in numbers else each[0]
 
-        def kept(x: Node, axis: int, fill: float) -> Node:
-            inside = places(self._longest, body) < number(self._lengths(r, axis))
+        def kept(x: Node, axis: int, fill: float, lengths: Steps | None = None) -> Node:
+            inside = places(x.type.shape[axis], body) < number(lengths or self._lengths(r, axis))
             return selected(spread(inside, axis, x.type.shape), TracedArray(x), fill, body).node
 
         recipe = self._recipes[r]
@@ -310,13 +325,17 @@ class Frames:
             same = recipe.params is node.params
             found = reapplied(node, operands, own) if same else own.build(node.op, operands, recipe.params)
         else:
-            given = [TracedArray(x) for x in operands]
-            pieces = [_moved(x, moves, number, body) for x, moves in zip(given, recipe.moves, strict=True)]
-            found = pieces[-1].node if not recipe.ends else _joined(pieces, recipe, number, body).node
+            axis = recipe.moves[0][0].axis
+            operands = tuple(
+                [kept(x, axis, 0, recipe.cleared.get(k)) if k in recipe.cleared else x for k, x in enumerate(operands)]
+            )
+            given = zip(map(TracedArray, operands), recipe.moves, strict=True)
+            # what is joined is added up: each is 0 where the others lie, and no derivative of it asks where that is
+            found = reduce(ops.add, [_moved(x, moves, number, body) for x, moves in given]).node
         alone = node.op.axes.pointwise and node.op.kind in ("linear", "multilinear")
         if r not in self._masked:
             return found
-        if not (recipe.ends or (alone and self._zero.issuperset(operands))):  # else it is 0 there already
+        if not (len(recipe.moves) > 1 or (alone and self._zero.issuperset(operands))):  # else it is 0 there already
             for axis in self._masked[r]:
                 found = kept(found, axis, 0)
         self._zero.add(found)
@@ -328,18 +347,6 @@ def _moved(x: TracedArray, moves: Sequence[Move], number: Callable[[Steps], Numb
         if not (move.nothing and x.shape[move.axis] == move.length):
             x = moved(x, move, number(move.starts), body)
     return x
-
-
-def _joined(
-    pieces: Sequence[TracedArray], recipe: _Recipe, number: Callable[[Steps], Number], body: Trace
-) -> TracedArray:
-    """Return arrays one behind the other, each of which lies in its place."""
-    found = pieces[-1]
-    axis = recipe.moves[0][0].axis
-    for piece, ends in zip(pieces[-2::-1], recipe.ends[-2::-1], strict=True):
-        before = places(found.shape[axis], body) < number(ends)
-        found = ops.select(spread(before, axis, found.shape), piece, found)
-    return found
 
 
 def _is_made(node: Node, axes: Axes) -> bool:
@@ -355,14 +362,3 @@ def _is_made(node: Node, axes: Axes) -> bool:
 def _moves(map: AxisMap) -> bool:
     """Say whether an op moves elements along an axis."""
     return any(isinstance(label, Strided) for label in (*map.operands[0], *map.results[0]))
-
-
-def _start_and_step(operand: Any, result: Any) -> tuple[int, int]:
-    """Return which elements of an operand's axis are those of the result's."""
-    if isinstance(result, Strided) and result.name == operand:
-        return result.start, result.step
-    if isinstance(operand, Strided) and operand.name == result and operand.step == 1:
-        return -operand.start, 1
-    if operand is None or operand != result:
-        raise NoFrames("elements of arrays whose lengths change go to other axes, or apart")
-    return 0, 1

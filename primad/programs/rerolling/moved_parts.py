@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType
+from primad.ir.axes import Strided
 from primad.ir.node import Trace
 from primad.recording.traced_array import TracedArray, lift
 
@@ -37,15 +39,31 @@ class Move(Struct, frozen=True):
         return self.step == 1 and not any(self.starts)
 
 
+def start_and_step(operand: Any, result: Any) -> tuple[int, int] | None:
+    """Return which elements of an operand's axis are those of the result's; None if they go elsewhere, or apart.
+
+    Args:
+        operand: the label of the operand's axis.
+        result: that of the result's.
+    """
+    if isinstance(result, Strided) and result.name == operand:
+        return result.start, result.step
+    if isinstance(operand, Strided) and operand.name == result and operand.step == 1:
+        return -operand.start, 1
+    return None if operand is None or operand != result else (0, 1)
+
+
 def moved(x: TracedArray, move: Move, start: Number, trace: Trace) -> TracedArray:
     """Return the elements that a move takes, zeros where it takes none."""
     n, axis = x.shape[move.axis], move.axis
     if isinstance(start, int) and move.step > 0:
         return _moved_by(x, move, start)
+    if n == 1 and move.step == 1 and max(move.starts) <= 0 and min(move.starts) > -move.length:
+        found: TracedArray = ops.scatter_add(x, ops.reshape(-start, shape=(1,)), axis=axis, batch=0, size=move.length)
+        return found
     at = places(move.length, trace) * move.step + start
     inside = (at >= 0) & (at < n)
-    once = n == 1
-    taken = along(x, axis, move.length) if once else ops.gather(x, ops.select(inside, at, at * 0), axis=axis, batch=0)
+    taken = ops.gather(x, ops.select(inside, at, at * 0), axis=axis, batch=0)
     return selected(spread(inside, axis, taken.shape), taken, 0, trace)
 
 
@@ -61,14 +79,6 @@ def _moved_by(x: TracedArray, move: Move, start: int) -> TracedArray:
     steps = tuple([step if i == axis else 1 for i in range(x.ndim)])
     taken = ops.slice_(x, start=tuple(low), stop=tuple(high), step=steps)
     found: TracedArray = ops.pad(taken, low=tuple(before), high=tuple(after), interior=(0,) * x.ndim)
-    return found
-
-
-def along(x: TracedArray, axis: int, length: int) -> TracedArray:
-    """Return an array of one element along an axis as often as it is to be long."""
-    others = x.shape[:axis], x.shape[axis + 1 :]
-    line = ops.reshape(x, shape=(*others[0], *others[1]))
-    found: TracedArray = ops.broadcast(line, shape=(*others[0], length, *others[1]), axes=(axis,))
     return found
 
 

@@ -58,16 +58,21 @@ def _rectangle(line: TracedArray, places: Array, inside: Array) -> TracedArray |
     """
     if places.ndim != 2 or not inside[:, 0].all():
         return None
+    found: TracedArray | None
+    if len(places) > 1 and places[1, 0] < places[0, 0]:
+        found = _rectangle(line, places[::-1], inside[::-1])
+        return None if found is None else ops.flip(found, axes=(0,))
     rows, length = places.shape
     begin = int(places[0, 0])
     jump = int(places[1, 0]) - begin if rows > 1 else length
     end = begin + jump * rows
     whole = begin + jump * np.arange(rows)[:, None] + np.arange(length)
-    if jump < length or end > line.size or not (whole == places)[inside].all():
+    if jump < length or end - jump + length > line.size or not (whole == places)[inside].all():
         return None
-    taken = ops.slice_(line, start=(begin,), stop=(end,), step=(1,))
+    taken = ops.slice_(line, start=(begin,), stop=(min(end, line.size),), step=(1,))
+    taken = ops.pad(taken, low=(0,), high=(max(0, end - line.size),), interior=(0,))
     taken = reshape(taken, (rows, jump))
-    found: TracedArray = ops.slice_(taken, start=(0, 0), stop=(rows, length), step=(1, 1))
+    found = ops.slice_(taken, start=(0, 0), stop=(rows, length), step=(1, 1))
     return found
 
 

@@ -8,39 +8,75 @@ they are. And a law leaves x + 0 out: where steps add something, or nothing, tho
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
 from primad.ir.node import LITERAL, Neutral, Node, Trace
 from primad.ir.program import Program
 from primad.ir.replay import rebuild
+from primad.programs.rerolling.moved_parts import start_and_step
 from primad.programs.rerolling.node_sequences import is_joined
+from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import expand, finish, rewritten
 
 
 def one_by_one(program: Program) -> Program:
-    """Return a program of primitives where it can be, whose joined arrays begin or end with the one before."""
+    """Return a program of primitives where it can be, whose joined arrays begin or end with the one before.
+
+    A slice that ends where pieces do, as what was written so far of an array, is a joined array of these.
+    """
     before: dict[tuple[Any, bool, Node], Node] = {}  # by params, and the operand that comes first, or last
+    pieces: dict[Node, tuple[Node, ...]] = {}  # of a joined array
 
     def change(node: Node, mapping: dict[Node, Node], trace: Trace) -> Node | None:
-        if not is_joined(node):
-            return None
-        found = None
-        for front, outer in ((True, node.inputs[0]), (False, node.inputs[-1])):
-            known = before.get((node.params, front, outer))
-            before[node.params, front, outer] = node
-            count = 0 if known is None else len(known.inputs)
-            if known is not None and found is None and 1 < count < len(node.inputs):
-                if front and node.inputs[:count] == known.inputs:
-                    found = (known, *node.inputs[count:])
-                elif not front and node.inputs[-count:] == known.inputs:
-                    found = (*node.inputs[:-count], known)
-        if found is None:
-            return None
-        return trace.place(node.op, tuple([mapping.get(x, x) for x in found]), node.params)
+        found = _shown_pieces(node, pieces)
+        if found is None and is_joined(node):
+            found = _shortened(node, before)
+            pieces[node] = found or node.inputs
+        if found is None or len(found) == 1:
+            return None if found is None else mapping.get(found[0], found[0])
+        joined = node if is_joined(node) else node.inputs[0]
+        return trace.place(joined.op, tuple([mapping.get(x, x) for x in found]), joined.params)
 
     return rewritten(expand(program), change, copy=True)
+
+
+def _shortened(node: Node, before: dict[tuple[Any, bool, Node], Node]) -> tuple[Node, ...] | None:
+    """Return what a node joins, with a joined array before it in the place of many pieces; None if there is none."""
+    found = None
+    for front, outer in ((True, node.inputs[0]), (False, node.inputs[-1])):
+        known = before.get((node.params, front, outer))
+        before[node.params, front, outer] = node
+        count = 0 if known is None else len(known.inputs)
+        if known is not None and found is None and 1 < count < len(node.inputs):
+            if front and node.inputs[:count] == known.inputs:
+                found = (known, *node.inputs[count:])
+            elif not front and node.inputs[-count:] == known.inputs:
+                found = (*node.inputs[:-count], known)
+    return found
+
+
+def _shown_pieces(node: Node, pieces: Mapping[Node, tuple[Node, ...]]) -> tuple[Node, ...] | None:
+    """Return which pieces of a joined array a slice shows, each of them whole; None if it shows something else."""
+    if len(node.inputs) != 1 or node.inputs[0] not in pieces or not node.op.memory.views:
+        return None
+    (whole,) = node.inputs
+    axis, length = dict(whole.params)["axis"], whole.type.shape
+    map = axis_map(node)
+    if len(map.operands[0]) != len(map.results[0]):
+        return None
+    ways = [start_and_step(*labels) for labels in zip(map.operands[0], map.results[0], strict=True)]
+    if any(way is None or way[1] != 1 for way in ways) or any(
+        n != length[i] for i, n in enumerate(node.type.shape) if i != axis
+    ):
+        return None
+    start = ways[axis][0]
+    ends = list(accumulate([x.type.shape[axis] for x in pieces[whole]], initial=0))
+    if not {start, start + node.type.shape[axis]} <= set(ends):
+        return None
+    return pieces[whole][bisect_left(ends, start) : bisect_left(ends, start + node.type.shape[axis])] or None
 
 
 def with_neutral_ops(program: Program) -> Program:

@@ -134,6 +134,29 @@ def solved_forwards(b: Any) -> Any:
     return np.sum(x**2)
 
 
+def solved_in_place(b: Any) -> Any:
+    matrix = np.tril(np.outer(b, b)) * 0.1 + np.eye(COUNT)
+    x = pnp.zeros(COUNT)
+    for i in range(COUNT):
+        x[i] = (b[i] - matrix[i, :i] @ x[:i]) / matrix[i, i]
+    return np.sum(x**2)
+
+
+def solved_backwards(b: Any) -> Any:
+    matrix = np.triu(np.outer(b, b)) * 0.1 + np.eye(COUNT)
+    x = pnp.zeros(COUNT)
+    for i in range(COUNT - 1, -1, -1):
+        x[i] = (b[i] - np.sum(matrix[i, i + 1 :] * x[i + 1 :])) / matrix[i, i]
+    return np.sum(x**2)
+
+
+def filled_up(v: Any) -> Any:
+    w = v
+    for n in range(1, COUNT):
+        w = np.sin(np.concatenate([v[:n] * w[-1], np.full_like(v[n:], 0.5), w[:1], v[:1]])) * 0.9
+    return np.sum(w**2)
+
+
 def history(b: Any) -> Any:
     xs = [b[0]]
     for i in range(1, COUNT):
@@ -158,7 +181,7 @@ def eliminated(x: Any) -> Any:
 
 KINDS = [
     tree, tree_of_plain_arrays, from_the_end, pascal, written, neville, curve, appended, put_before, levinson,
-    solved_forwards, history, second_differences, eliminated,
+    solved_forwards, solved_in_place, solved_backwards, filled_up, history, second_differences, eliminated,
 ]  # fmt: skip
 
 
