@@ -14,7 +14,7 @@ from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import replay
 from primad.ops.record.primitive import project
-from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
+from primad.programs.loop_sizes import FEWEST_NODES, FEWEST_STEPS
 
 if TYPE_CHECKING:
     from primad.programs.packing.scalar_groups import Levels

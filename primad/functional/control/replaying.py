@@ -8,7 +8,7 @@ from typing import Any
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program
 from primad.programs.compacting import packed
-from primad.programs.rerolling.repeated_runs import FEWEST_NODES
+from primad.programs.loop_sizes import FEWEST_NODES
 from primad.recording import tree
 from primad.recording.traced_array import TracedArray, lift
 from primad.recording.tracing import RECORDING, is_number, record, type_of

@@ -11,7 +11,7 @@ import numpy as np
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.recording.traced_array import TracedArray, lift
 
 

@@ -19,9 +19,9 @@ from primad.ir.law_families import LEFT_OUT, LOCAL
 from primad.ir.node import LITERAL, Leaf, Node, Trace, literal_value
 from primad.ir.program import Program
 from primad.ir.replay import newest, reapplied, rebuild
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.packing.columns import Columns, is_small_view
 from primad.programs.packing.scalar_groups import Group, Levels, Term, groups_of
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
 from primad.recording.traced_array import TracedArray, lift
 from primad.system.quantities import several
 from primad.transforms.lowering import finish

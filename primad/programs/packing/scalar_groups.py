@@ -19,8 +19,8 @@ from msgspec import Struct
 from primad.ir.array_types import ArrayType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
+from primad.programs.loop_sizes import FEWEST_NODES, FEWEST_STEPS
 from primad.programs.packing.columns import Joins, is_small_view
-from primad.programs.rerolling.repeated_runs import FEWEST_NODES, FEWEST_STEPS
 
 MOST_PARTS = 4
 """Numbers that ops of one form take, up to which those that take each are a group. Chosen: each group is an op."""

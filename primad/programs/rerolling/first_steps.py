@@ -12,7 +12,8 @@ import numpy as np
 
 from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Leaf, Node, params_key
-from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_joined, same_value
+from primad.ir.node_arrays import Places
+from primad.programs.rerolling.node_sequences import NodeSequence, is_joined, same_value
 
 SEVERAL_RESULTS = 2**40
 """Bytes that several results of an op count for where a step might begin. Chosen: more than any array, since no loop
@@ -26,31 +27,38 @@ class FirstSteps:
     """The nodes before a run that do what those of its last step do, if values from before stand for earlier results.
 
     Args:
-        nodes: those among which the run was found.
+        sequence: the nodes.
+        among: places of those among which the run was found.
         start, end: where it begins and ends; it is known to repeat itself from a period before `start` on.
         length: nodes of a step.
         alike: whether two values from outside can be rows of one array.
-        equal: whether two values from outside are one.
     """
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        sequence: NodeSequence,
+        among: range,
         start: int,
         end: int,
         length: int,
         alike: Callable[[Node, Node], bool],
-        equal: Callable[[Node, Node], bool],
     ) -> None:
-        self._nodes, self._start, self._length = nodes, start, length
+        self._sequence, self._among, self._alike = sequence, among, alike
+        self._nodes, self._start, self._length = sequence.nodes, start, length
         self._steps = (end - start) // length
-        self._alike, self._equal = alike, equal
-        self._place = {node: i for i, node in enumerate(nodes) if i >= start}
+        self._first: dict[Node, int] = {}  # where those of the first steps stand
         self._stands: dict[int, Node] = {}  # for what would be at a place before the run
         self._places: dict[Node, set[int]] = {}  # those for which each value stands
         self._outside: set[Node] = set()  # what has to stay before it
         while self._take_from_before(range(start, start + length)):
             start += length
+
+    def _place(self, node: Node) -> int | None:
+        """Return where a node of the run, or of the first steps, stands; None for others."""
+        if node in self._first:
+            return self._first[node]
+        at = self._sequence.place(node)
+        return at if self._start <= at < self._among.stop else None
 
     def _take_from_before(self, step: range) -> bool:
         """Note which values from before the run a step takes where the last takes results; say whether it takes any."""
@@ -58,8 +66,9 @@ class FirstSteps:
         found = False
         for i in step:
             for x, y in zip(self._nodes[i].inputs, self._nodes[i + ahead].inputs, strict=True):
-                if y in self._place and x not in self._place:
-                    self._stand(x, self._place[y] - ahead)
+                made = self._place(y)
+                if made is not None and self._place(x) is None:
+                    self._stand(x, made - ahead)
                     found = True
         return found
 
@@ -73,16 +82,16 @@ class FirstSteps:
 
         Rows that are made later, of what would belong to the loop, are not in it and take what is before it.
         """
-        every, before = set(self._nodes), ops[: ops.index(self._nodes[self._start])]
-        self._outside.update(x for node in ops[len(before) :] if node not in every for x in node.inputs)
-        known = set(self._nodes[: self._start])
+        before = ops[: ops.index(self._nodes[self._start])]
+        beside = self._sequence.others(ops[len(before) :], self._among)
+        self._outside.update(x for node in beside for x in node.inputs)
         found: list[Node] = []
         for node in reversed(before):
             place = self._start - len(found) - 1
             if self._belongs(node, place):
-                self._place[node] = place
+                self._first[node] = place
                 found.append(node)
-            elif node in known:
+            elif self._among.start <= self._sequence.place(node) < self._start:
                 break
             else:
                 self._outside.update(node.inputs)
@@ -97,21 +106,21 @@ class FirstSteps:
             return False
         outside, stands = set[Node](), dict[int, Node]()
         for k, (x, y) in enumerate(zip(node.inputs, last.inputs, strict=True)):
-            made = self._place.get(y)
+            made, place_of_x = self._place(y), self._place(x)
             if made is None:
                 fixed = k in node.op.static_operands and LITERAL in (x.op, y.op)
-                may_be = self._equal(x, y) or (not fixed and self._alike(x, y))
-                if x in self._place or not (x is y or (may_be and self._varies(at, k))):
+                may_be = same_value(x, y) or (not fixed and self._alike(x, y))
+                if place_of_x is not None or not (x is y or (may_be and self._varies(at, k))):
                     return False
                 outside.add(x)
                 continue
             from_ = made - ahead
-            if from_ >= place or x in self._place:
-                if self._place.get(x) != from_:
+            if from_ >= place or place_of_x is not None:
+                if place_of_x != from_:
                     return False
                 continue
             given = stands.get(from_, self._stands.get(from_, x))
-            if x.type != y.type or not (x is given or self._equal(x, given)):
+            if x.type != y.type or not (x is given or same_value(x, given)):
                 return False
             stands[from_] = given
         for at, x in stands.items():
@@ -151,12 +160,7 @@ def begun(
     """
     nodes = sequence.nodes
     changing = sequence.changing  # of such a run, what comes before the steps that are equal stays before the loop
-    after = among.start
-    known = (
-        FirstSteps(nodes[after : among.stop], start - after, end - after, lag, alike, same_value)
-        if not changing
-        else None
-    )
+    known = None if changing else FirstSteps(sequence, among, start, end, lag, alike)
     first = [] if known is None else known.among(ops)
     carried, values = _carried(sequence, start, end, lag)
     at = -len(first) % lag
@@ -168,7 +172,7 @@ def begun(
     moves = [r for r in fewest if not nodes[start + r].op.axes.pointwise]
     late = (moves or fewest)[0] if changing else 0 if few[at] else (int(np.argmin(carried)) - at) % lag
     own = set(first)
-    alone = [node for node in nodes[after:start] if node not in own]
+    alone = [node for node in nodes[among.start : start] if node not in own]
     steps = (len(first) - late + end - start) // lag
     return [*alone, *first, *nodes[start:end]], len(alone) + late, steps
 

@@ -23,13 +23,20 @@ class LastStep:
         start, end: where its steps begin and end; there are two at least.
         length: nodes of a step.
         alike: whether two values from outside can be rows of one array.
+        place: returns where a node of the steps stands; None for others.
     """
 
     def __init__(
-        self, nodes: Sequence[Node], start: int, end: int, length: int, alike: Callable[[Node, Node], bool]
+        self,
+        nodes: Sequence[Node],
+        start: int,
+        end: int,
+        length: int,
+        alike: Callable[[Node, Node], bool],
+        place: Callable[[Node], int | None],
     ) -> None:
         self._nodes, self._start, self._end, self._length, self._alike = nodes, start, end, length, alike
-        self._place = {node: i for i, node in enumerate(nodes[:end]) if i >= start}
+        self._place = place
         self._left: dict[object, list[Node]] = {}
         for node in nodes[end : end + 2 * length]:
             self._left.setdefault((node.op, node.type), []).append(node)
@@ -39,13 +46,14 @@ class LastStep:
     def among(self) -> list[Node] | None:
         """Return the nodes with the run one step longer; None if there is no such step."""
         length = self._length
-        for node in self._nodes[self._end - length : self._end]:
-            found = next(self._counterparts(node), None)
+        for place in range(self._end - length, self._end):
+            node = self._nodes[place]
+            found = next(self._counterparts(node, place), None)
             if found is not None:
                 self._found.add(found)
             elif node.op.work.cheap or node.op.memory.views:
                 # nobody uses it: for a row from outside that is not there, any stands
-                operands = tuple([self._later(node, k) or x for k, x in enumerate(node.inputs)])
+                operands = tuple([self._later(node, place, k) or x for k, x in enumerate(node.inputs)])
                 found = Node(node.op, operands, node.params, node.type, node.trace, node.index)
             else:
                 return None
@@ -55,21 +63,20 @@ class LastStep:
             return None
         return [*self._nodes[: self._end], *self._made, *[x for x in self._nodes[self._end :] if x not in self._found]]
 
-    def _later(self, node: Node, k: int) -> Node | None:
+    def _later(self, node: Node, place: int, k: int) -> Node | None:
         """Return what an operand is one step later; None for one from outside that differs from step to step."""
         x = node.inputs[k]
-        at = self._place.get(x)
+        at = self._place(x)
         if at is None:
-            place = self._place[node]
             steps = self._nodes[self._start + (place - self._start) % self._length : place : self._length]
             others = [other.inputs[k] for other in steps if other.inputs[k] is not x]
             return x if all(same_value(x, other) for other in others) else None
         at += self._length
         return self._nodes[at] if at < self._end else self._made[at - self._end]
 
-    def _counterparts(self, node: Node) -> Iterator[Node]:
+    def _counterparts(self, node: Node, place: int) -> Iterator[Node]:
         """Yield the nodes after the run that do what a node of the last step does, one step later."""
-        wanted = [self._later(node, k) for k in range(len(node.inputs))]
+        wanted = [self._later(node, place, k) for k in range(len(node.inputs))]
         for other in self._left.get((node.op, node.type), ()):
             if other in self._found or params_key(other.params) != params_key(node.params):
                 continue
@@ -83,4 +90,4 @@ class LastStep:
         """Say whether a value from outside can be that of one step more."""
         x = node.inputs[k]
         number = k in node.op.static_operands and LITERAL in (x.op, y.op)  # rules look at it
-        return y not in self._place and not number and self._alike(x, y)
+        return self._place(y) is None and not number and self._alike(x, y)

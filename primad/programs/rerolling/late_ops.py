@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from primad.ir.node import Node
-from primad.programs.rerolling.node_sequences import NodeSequence, Places
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
+from primad.ir.node_arrays import Places
+from primad.programs.loop_sizes import FEWEST_STEPS
+from primad.programs.rerolling.node_sequences import NodeSequence
 
 MOST_LATE = 0.25
 """Part of the ops of one form that may be late. Chosen: those at the ends of rows of four cells."""

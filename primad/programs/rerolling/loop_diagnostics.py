@@ -9,8 +9,8 @@ from operator import attrgetter
 
 from primad.ir.node import LITERAL, Leaf, Node, params_key
 from primad.ir.program import Program
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling import repeated_runs
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS
 from primad.system.quantities import several
 
 

@@ -19,6 +19,7 @@ from primad.ir.program import ClosedProgram, Program, subprogram
 from primad.ir.replay import rebuild
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import as_tuple
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.loops.closed_bodies import with_scalars
 from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
@@ -26,7 +27,7 @@ from primad.programs.rerolling.frames import Frames, NoFrames
 from primad.programs.rerolling.joined_carries import JoinedCarries
 from primad.programs.rerolling.moved_parts import lengthened
 from primad.programs.rerolling.node_sequences import is_one_number, same_value
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period
+from primad.programs.rerolling.repeated_runs import Period
 from primad.programs.rerolling.stacked_rows import Rebuilt, row_of
 from primad.programs.rerolling.taken_elements import is_repeated
 from primad.recording.traced_array import TracedArray, lift

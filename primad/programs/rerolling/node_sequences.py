@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import chain, repeat
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from primad.ir.array_types import TupleType
-from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value, param_key, params_key
+from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Params, literal_value, param_key
+from primad.ir.node_arrays import NodeArrays, Places
 
 FIRST_LOOK = 256
 """Nodes that are compared at once; four times as many each time that all are equal. Chosen: wrong guesses end early."""
@@ -24,21 +23,20 @@ FIRST_LOOK = 256
 MIXING = 1_000_003
 """What the number of a form is multiplied by for each operand. Chosen: a prime, so that few forms share a number."""
 
-Places = np.ndarray[Any, np.dtype[np.int64]]
-
 
 class NodeSequence:
     """The nodes of a program in order, in arrays of numbers.
 
     Args:
-        nodes: those that are neither leaves nor rows of them or of the sources.
+        arrays: those of the program.
+        own: where the nodes stand there, which are neither leaves nor rows of them or of the sources.
         changing: whether lengths and params of integers count for nothing.
         left: of nodes from outside that are steps' of runs before, a number that those of the same place in a step of
             the same run share: they are rows of one array when the run is a loop, and so are views of them.
         mixed: whether values from outside of one type are rows of one array whatever they are.
 
     Attributes:
-        nodes, changing: the same.
+        nodes, changing: the nodes, and the same.
         kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
         count: how many operands each has.
         operands: where these were made, a negative number for one from outside; those of all nodes in a row.
@@ -46,21 +44,31 @@ class NodeSequence:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], changing: bool, left: Mapping[Node, int] | None = None, mixed: bool = False
+        self,
+        arrays: NodeArrays,
+        own: Places,
+        changing: bool,
+        left: Mapping[Node, int] | None = None,
+        mixed: bool = False,
     ) -> None:
-        self.nodes, self.changing, self._far, self._mixed = nodes, changing, 0, mixed
-        self._left = {} if left is None else left
-        self.kinds = np.array(_kinds(self.nodes, changing), np.int64)
-        inputs = list(map(attrgetter("inputs"), self.nodes))
-        self.count = np.fromiter(map(len, inputs), np.int64, len(inputs))
+        self.nodes: Sequence[Node] = [arrays.nodes[i] for i in own.tolist()]
+        self.changing, self._far, self._mixed = changing, 0, mixed
+        self._arrays, self._own, self._left = arrays, own, {} if left is None else left
+        self.kinds = (_forms_of(arrays) if changing else arrays.kinds)[own]
+        self.count = arrays.count[own]
         self.first = np.cumsum(self.count) - self.count
-        flat = list(chain.from_iterable(inputs))
-        self._numbers = dict(zip(self.nodes, range(len(self.nodes)), strict=True))
-        self.operands = np.fromiter(map(self._numbers.get, flat, repeat(-1)), np.int64, len(flat))
-        outside = np.flatnonzero(self.operands < 0).tolist()
-        of = {x: -1 - number for number, x in enumerate(dict.fromkeys([flat[i] for i in outside]))}
-        self._others = list(of)
-        self.operands[outside] = [of[flat[i]] for i in outside]
+        self._at = np.full(len(arrays.nodes), -1)
+        self._at[own] = np.arange(len(own))
+        self._place = self._at.data
+        flat = arrays.operands_of(own)
+        self.operands = self._at[flat]
+        outside = np.flatnonzero(self.operands < 0)
+        others, begin, which = np.unique(flat[outside], return_index=True, return_inverse=True)
+        order = np.argsort(begin)  # of their first use
+        self._others: list[Node] = [arrays.nodes[i] for i in others[order].tolist()]
+        number = np.empty_like(order)
+        number[order] = np.arange(len(order))
+        self.operands[outside] = -1 - number[which]
 
     def looking(self, far: int) -> NodeSequence:
         """Return the same nodes, where what is so many steps before may come from anywhere, as from the row above."""
@@ -79,11 +87,17 @@ class NodeSequence:
 
     def place(self, node: Node) -> int:
         """Return where a node stands; -1 if it is from outside."""
-        return self._numbers.get(node, -1)
+        at = self._arrays.place(node)
+        return self._place[at] if at >= 0 else -1
+
+    def others(self, nodes: Sequence[Node], among: range) -> list[Node]:
+        """Return those of some nodes of the program that stand at none of some places."""
+        at = self._at[self._arrays.places(nodes)]
+        return [nodes[i] for i in np.flatnonzero((at < among.start) | (at >= among.stop)).tolist()]
 
     def reordered(self, nodes: Sequence[Node]) -> NodeSequence:
         """Return the nodes in another order."""
-        return NodeSequence(nodes, self.changing, self._left, self._mixed)
+        return NodeSequence(self._arrays, self._arrays.places(nodes), self.changing, self._left, self._mixed)
 
     def alike(self, x: Node, y: Node) -> bool:
         """Say whether two values from outside can be rows of one array, which a run before may leave."""
@@ -116,19 +130,21 @@ class NodeSequence:
     def forms(self) -> Places:
         """The same number for nodes of one kind whose operands are of the same kinds, or alike if from outside."""
         inside = self.operands >= 0
-        found = self.kinds.copy()
         kinds = np.empty_like(self.operands)
         kinds[inside] = self.kinds[self.operands[inside]]
         kinds[~inside] = -1 - self._row_kinds[-1 - self.operands[~inside]]
-        for k in range(self.count.max(initial=0)):
-            own = np.flatnonzero(self.count > k)
-            found[own] = MIXING * found[own] + kinds[self.first[own] + k]
+        longest = self.count.max(initial=0)
+        powers = np.cumprod(np.concatenate([[1], np.full(longest, MIXING)]))  # of which high bits are lost
+        behind = np.repeat(self.first + self.count, self.count) - 1 - np.arange(len(kinds))  # operands behind each
+        found: Places = self.kinds * powers[self.count]
+        own = np.flatnonzero(self.count)
+        found[own] += np.add.reduceat(kinds * powers[behind], self.first[own]) if own.size else 0
         return found
 
     @cached_property
     def _reads_numbers(self) -> Any:
         """Of each node, whether its rules look at a number that it takes."""
-        return np.array([bool(node.op.static_operands) for node in self.nodes])
+        return self._arrays.of_kinds(lambda node: bool(node.op.static_operands))[self._own]
 
     def equal(self, at: Places, lag: int, anchor: Any = None) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.
@@ -180,20 +196,11 @@ class NodeSequence:
         return total
 
 
-def _kinds(nodes: Sequence[Node], changing: bool) -> list[int]:
-    """Return the kinds of nodes (see `NodeSequence`). Most have params and types that others have too, as objects."""
+def _forms_of(arrays: NodeArrays) -> Places:
+    """Return the kinds of nodes if lengths, and params that are integers, count for nothing."""
     kinds: dict[object, int] = {}
-    quick: dict[object, int] = {}
-    found = []
-    for node in nodes:
-        same = node.op, id(node.params), id(node.type), len(node.inputs)
-        kind = quick.get(same)
-        if kind is None:
-            params = _forms(node.params) if changing else params_key(node.params)
-            key = node.op, params, _form(node.type) if changing else node.type, len(node.inputs)
-            kind = quick[same] = kinds.setdefault(key, len(kinds))
-        found.append(kind)
-    return found
+    forms = [(node.op, _forms(node.params), _form(node.type), len(node.inputs)) for node in arrays.like]
+    return np.array([kinds.setdefault(form, len(kinds)) for form in forms], np.int64)[arrays.kinds]
 
 
 def _forms(params: Params) -> Any:

@@ -9,31 +9,31 @@ ends.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Leaf, Node, params_key
+from primad.ir.node_arrays import NodeArrays, Places
 from primad.ir.program import Program
+from primad.programs import loop_sizes
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
-from primad.programs.rerolling.node_sequences import NodeSequence, Places, is_gathered, is_joined
+from primad.programs.rerolling.node_sequences import NodeSequence, is_gathered, is_joined
 from primad.system.machine import ASSUMED, CORE
 
-FEWEST_NODES = 250
-"""Nodes of a run, below which it stays as it is. Tuned: with 200 steps of two products of matrices a call of the loop
-takes a seventh of the time of the steps one by one, which NumPy runs; code of fewer scalars is compiled in 20 ms."""
+FEWEST_NODES = loop_sizes.FEWEST_NODES
+"""Nodes of a run, below which it stays as it is."""
 LONG_BYTES = 2 * ASSUMED[1].size
 """Bytes of an operand of a product, from which steps are worth a loop however few nodes they have. Tuned: 12 to 50
 products of matrices of 64 to 72 kB with vectors take as long either way, and of larger ones two to three times as long
 one by one."""
-FEWEST_STEPS = 8
-"""Steps of a run, below which it stays as it is. Chosen: a loop costs what some steps cost."""
 WINDOW = 48
 """Nodes that are compared to guess a period. Chosen: longer than what repeats inside of most steps."""
 ANCHORS = 8
@@ -70,25 +70,6 @@ class Period(Struct, frozen=True):
         return 2 * self.length * self.steps > len(self.nodes)
 
 
-def own_nodes(ops: Sequence[Node], sources: Collection[Node], of_loops: bool = False) -> list[Node]:
-    """Return the nodes of a program in order that are neither leaves nor rows of them or of computed sources.
-
-    Args:
-        ops: all nodes but the leaves, in order.
-        sources: computed arrays.
-        of_loops: whether rows that are gathered are left out too: the loops of several steps may take the same.
-    """
-    views = {op for op in {node.op for node in ops} if op.memory.views}
-    outside, found = set(sources), list[Node]()
-    for node in ops:
-        is_row = node.op in views or (of_loops and is_gathered(node))
-        if is_row and all(x in outside or isinstance(x.op, Leaf) for x in node.inputs):
-            outside.add(node)
-        else:
-            found.append(node)
-    return found
-
-
 class Sequences:
     """The nodes of a program as sequences, by what is outside of them; each is made once.
 
@@ -102,31 +83,65 @@ class Sequences:
     """
 
     def __init__(self, program: Program, of_loops: bool = False, mixed: bool = False) -> None:
-        self.ops = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+        self._arrays = arrays = NodeArrays(program)
+        self._leaves = np.array([isinstance(node.op, Leaf) for node in arrays.like])[arrays.kinds]
+        self._views = arrays.of_kinds(_is_view)
+        self._views[arrays.own :] = False  # older traces' own are from outside
+        self._order = np.flatnonzero(~self._leaves[: arrays.own])
         if program.trace.several:  # else the nodes of a program stand in the order in which they were made
-            self.ops.sort(key=attrgetter("index"))
-        self._program = program
+            index = np.array([arrays.nodes[i].index for i in self._order.tolist()], np.int64)
+            self._order = self._order[np.argsort(index, kind="stable")]
+        self.ops = [arrays.nodes[i] for i in self._order.tolist()]
         self._of_loops, self._mixed = of_loops, mixed
         self._before = _before_loops(self.ops) if of_loops else {}
         self._gathered = _gathered_of(self.ops) if of_loops else set()
-        self._known: dict[frozenset[Node], NodeSequence] = {}
+        self._known: dict[Any, NodeSequence] = {}
 
     @cached_property
     def sources(self) -> frozenset[Node]:
-        """The computed arrays whose rows are taken for those of steps (see the function)."""
-        return frozenset(sources(self._program))
+        """The computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
+        arrays = self._arrays
+        users = np.flatnonzero(~self._views[: arrays.own])
+        index = np.fromiter([arrays.nodes[i].index for i in users.tolist()], np.int64)
+        taken, index = arrays.operands_of(users), np.repeat(index, arrays.count[users])
+        rows = self._views[taken]
+        root, index = arrays.roots(self._views)[taken[rows]], index[rows]
+        roots, first, which = np.unique(root, return_index=True, return_inverse=True)
+        later = np.bincount(which[index - index[first][which] > FEWEST_NODES // 2], minlength=len(roots))
+        often = roots[later >= FEWEST_STEPS // 2].tolist()
+        return frozenset([arrays.nodes[i] for i in often if arrays.nodes[i].inputs])
 
-    def of(self, sources: Collection[Node]) -> NodeSequence:
-        """Return the nodes that are no rows of computed sources either."""
-        outside = frozenset(sources)
+    def of(self, sources: Collection[Node], changing: bool = False) -> NodeSequence:
+        """Return the nodes that are no rows of computed sources either.
+
+        Args:
+            sources: the computed arrays.
+            changing: whether lengths and params of integers may change from step to step.
+        """
+        outside = frozenset(sources), changing
         if outside not in self._known:
-            self._known[outside] = NodeSequence(self.own_nodes(outside), False, self._before, self._mixed)
+            own = self._own(outside[0])
+            self._known[outside] = NodeSequence(self._arrays, own, changing, self._before, self._mixed)
         return self._known[outside]
 
-    def own_nodes(self, sources: Collection[Node]) -> list[Node]:
-        """Return the nodes in order that are neither leaves nor rows of them or of sources."""
-        ops = [node for node in self.ops if node not in self._before] if self._before else self.ops
-        return own_nodes(ops, {*sources, *self._before, *self._gathered}, self._of_loops)
+    def among(self, nodes: Sequence[Node], left: Mapping[Node, int]) -> NodeSequence:
+        """Return some of the nodes (see `NodeSequence`)."""
+        return NodeSequence(self._arrays, self._arrays.places(nodes), False, left)
+
+    def _own(self, sources: Collection[Node]) -> Places:
+        """Return where the nodes stand, in order, that are neither leaves nor rows of them or of sources."""
+        arrays, rows = self._arrays, self._views
+        if self._of_loops:
+            rows = rows.copy()
+            rows[[arrays.place(node) for node in self.ops if is_gathered(node)]] = True
+        ends = self._leaves.copy()
+        ends[[i for i in map(arrays.place, (*sources, *self._before, *self._gathered)) if i >= 0]] = True
+        roots = arrays.roots(rows & ~ends)
+        own = np.ones(len(rows), bool)
+        views = np.flatnonzero(rows)
+        own[views] = ~ends[roots[arrays.operands[arrays.first[views]]]]
+        own[list(map(arrays.place, self._before))] = False
+        return self._order[own[self._order]]
 
     def reorder(self, moved: Sequence[tuple[Node, Node]]) -> None:
         """Take ops right behind others, as far as these do not need them: of each the one behind which it stands."""
@@ -143,7 +158,13 @@ class Sequences:
                 else:
                     order[stack.pop()] = None
         self.ops = list(order)
+        self._order = self._arrays.places(self.ops)
         self._known = {}
+
+
+def _is_view(node: Node) -> bool:
+    """Say whether a node shows elements of its operand, an array."""
+    return bool(node.op.memory.views) and not isinstance(node.inputs[0].type, TupleType)
 
 
 def _before_loops(ops: Sequence[Node]) -> dict[Node, int]:
@@ -167,26 +188,6 @@ def _gathered_of(ops: Sequence[Node]) -> set[Node]:
     """Return the arrays from before the first loop of which rows are gathered: the same by several steps, perhaps."""
     first = next((node.index for node in ops if node.op.programs.called), 0)
     return {node.inputs[0] for node in ops if is_gathered(node) and node.inputs[0].index < first}
-
-
-def sources(program: Program) -> set[Node]:
-    """Return the computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
-    views = frozenset([op for op in program.ops if op.memory.views])
-    roots: dict[Node, Node] = {}  # of each view, the array whose elements it shows
-    first: dict[Node, int] = {}
-    later: Counter[Node] = Counter()
-    far = FEWEST_NODES // 2
-    for node in program.nodes:
-        if node.op in views:
-            x = node.inputs[0]
-            if not isinstance(x.type, TupleType):
-                roots[node] = roots.get(x, x)
-            continue
-        for x in node.inputs:
-            root = roots.get(x)
-            if root is not None and root.inputs and node.index - first.setdefault(root, node.index) > far:
-                later[root] += 1
-    return {root for root, count in later.items() if count >= FEWEST_STEPS // 2}
 
 
 def moves_much(node: Node) -> bool:
@@ -237,8 +238,7 @@ def period_of(
     known = known or Sequences(program, of_loops)
     outside = set(known.sources)
     while True:
-        sequence = NodeSequence(known.own_nodes(outside), True) if changing else known.of(outside)
-        found = _longest_of(sequence, known.ops, of_loops)
+        found = _longest_of(known.of(outside, changing), known.ops, of_loops)
         if not outside:
             return found
         if found is None:
@@ -250,11 +250,11 @@ def period_of(
         outside &= before
 
 
-def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
+def run_after(known: Sequences, runs: Sequence[Period]) -> Period | None:
     """Return the longest run of equal steps behind others, whose results are rows for it; None if there is none.
 
     Args:
-        program: the program.
+        known: the sequences of the program.
         runs: those before, in order, which have their nodes in one order.
     """
     nodes, end = runs[-1].nodes, runs[-1].end
@@ -266,8 +266,9 @@ def run_after(program: Program, runs: Sequence[Period]) -> Period | None:
         places = [*range(run.start, run.start + run.length)] * run.steps
         left.update(zip(nodes[run.start : run.end], places, strict=True))
     done = set(nodes[:end])
-    ops = [node for node in Sequences(program).ops if node.index >= rest[0].index and node not in done]
-    found = _longest_of(NodeSequence(rest, False, left), ops, of_loops=False)
+    ops = [node for node in known.ops if node.index >= rest[0].index and node not in done]
+    ops.sort(key=attrgetter("index"))
+    found = _longest_of(known.among(rest, left), ops, of_loops=False)
     if found is None:
         return None
     return Period([*nodes[:end], *found.nodes], end + found.start, found.length, found.steps)
@@ -311,9 +312,19 @@ def _longest_of(sequence: NodeSequence, ops: Sequence[Node], of_loops: bool) -> 
 def _with_first_steps(sequence: NodeSequence, ops: Sequence[Node], start: int, end: int, lag: int) -> Period:
     """Return a run with the first and last steps that belong to it, and begun where little is carried."""
     every, begin, steps = begun(sequence, ops, range(len(sequence.nodes)), start, end, lag, sequence.alike)
+    run = range(begin, begin + steps * lag)
+    first = {every[i]: i for i in range(begin, len(every) - (end - start))}
+    later = len(every) - end  # by how much the others stand elsewhere now
+
+    def place(node: Node) -> int | None:
+        if node in first:
+            return first[node]
+        at = sequence.place(node)
+        return later + at if start <= at and later + at in run else None
+
     every += sequence.nodes[end:]
     few = sequence.changing or steps < FEWEST_STEPS
-    longer = None if few else LastStep(every, begin, begin + steps * lag, lag, sequence.alike).among()
+    longer = None if few else LastStep(every, run.start, run.stop, lag, sequence.alike, place).among()
     return Period(longer or every, begin, lag, steps + (longer is not None), sequence.changing)
 
 

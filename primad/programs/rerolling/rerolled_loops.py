@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from primad.ir.node import Node, Trace
 from primad.ir.program import Program, carry_lines
 from primad.ir.replay import rebuild, replay
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun, SharedStep
-from primad.programs.rerolling.repeated_runs import FEWEST_STEPS, Period, Sequences, period_of, run_after
+from primad.programs.rerolling.repeated_runs import Period, Sequences, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
 from primad.programs.rerolling.undone_laws import one_by_one, with_neutral_ops
@@ -82,7 +83,8 @@ def _rolled(program: Program, mixed: bool = False, changing: bool = False) -> Pr
             period = period_of(source, changing=True)
         if period is None:
             break
-        loop, *others = _loops(source, _with_those_after(source, period))
+        after = [period] if period.changing else _with_those_after(known, period)
+        loop, *others = _loops(source, after)
         if loop.refused and period.changing:
             refused[nearest_line(source.lines, period.nodes[period.start]) or ""] = loop.refused
             break
@@ -103,14 +105,14 @@ def _follow_closely(runs: Sequence[Period]) -> bool:
     return bool(runs) and runs[-1].start - runs[0].start < MOST_UNROLLED * (len(runs) - 1)
 
 
-def _with_those_after(program: Program, run: Period) -> list[Period]:
+def _with_those_after(known: Sequences, run: Period) -> list[Period]:
     """Return a run and those that follow on it, all with their nodes in one order.
 
     They are found at once: what is built again for each loop is most of the time that a loop takes.
     """
     found = [run]
-    while not run.changing and len(found) < MOST_ROLLED:
-        other = run_after(program, found)
+    while len(found) < MOST_ROLLED:
+        other = run_after(known, found)
         if other is None:
             break
         found = [replace(each, nodes=other.nodes) for each in [*found, other]]

@@ -15,12 +15,12 @@ import numpy as np
 
 from primad.ir.node import Node
 from primad.ir.program import Program
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling import repeated_runs
 from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
 from primad.programs.rerolling.node_sequences import NodeSequence
 from primad.programs.rerolling.repeated_runs import (
-    FEWEST_STEPS,
     Period,
     Sequences,
     shared_values,
@@ -113,7 +113,8 @@ def _with_last_step(
     def alike(x: Node, y: Node) -> bool:
         return _is_alike(x, y) and y not in later
 
-    found = LastStep([*own[: run.stop], *behind], run.start, run.stop, lag, alike).among()
+    place = {own[i]: i for i in run}
+    found = LastStep([*own[: run.stop], *behind], run.start, run.stop, lag, alike, place.get).among()
     if found is None:
         return list(own), end, len(run) // lag
     last = set(found[run.stop : run.stop + lag])
