@@ -217,7 +217,7 @@ def _is_of_differences(program: Program) -> bool:
     if any(has_body(application(x)[0]) or is_function(x) or x.op.cost(x).matmul_flops for x in steps):
         return False
     large = MOST_WORK < sum(map(_work, steps)) < 100 * BUDGET.uninterrupted
-    return large and any(node.op is ops.pad for node in steps)
+    return large and any(node.op in (ops.pad, ops.concatenate) for node in steps)
 
 
 def _is_slid(node: Node) -> bool:
