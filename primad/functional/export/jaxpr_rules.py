@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,13 +10,11 @@ import numpy as np
 
 from primad.errors import TracingError
 from primad.functional.derived_calls import Call
+from primad.functional.export.jaxpr_closures import Closure, closure_of
 from primad.functional.export.jaxpr_definitions import in_its_place
 from primad.functional.export.jaxprs import Calls, Keys, Reader, as_described, as_function, line_of
 from primad.functional.rules.custom_rules import TwoSided, custom_jvp, custom_vjp
-from primad.functional.rules.readings import contents
 from primad.functional.rules.rule_identity import Rule
-from primad.recording import tree
-from primad.recording.traced_array import TracedArray
 from primad.xla.jax_functions import jax_module
 from primad.xla.primitives.table import FUNCTIONS
 
@@ -24,29 +22,32 @@ from primad.xla.primitives.table import FUNCTIONS
 class Ruled:
     """An equation whose derivative is a rule: of a user's function, or of a system that a solver of theirs solves.
 
+    It is a function of what it closes over, of what its rules do, and of the other operands. A derivative in the former
+    is an error, as their part of it is in no rule.
+
     Args:
         reader: what reads the rule's jaxpr.
-        equation: `custom_jvp_call`, `custom_vjp_call` or `custom_linear_solve`.
-        value: the function that the equation is, of the operands behind the constants.
-        consts: what it closes over; a derivative in these is an error, as their part of it is in no rule.
-        constant: whether these are plain arrays, so that the rule is what it is: a jaxpr does not change.
-        moving: which of the other operands have tangents.
-        traced: the jaxprs of the rule that were made so far.
+        equation: `custom_jvp_call`, `custom_vjp_call` or `custom_linear_solve`, or one of JAX's own functions.
+        value: the function that the equation is, of all its operands.
+        closure: what its rules close over of what JAX traced.
     """
 
-    def __init__(
-        self, reader: Reader, equation: Any, value: Callable[..., Any], consts: Sequence[Any], constant: bool,
-        moving: list[int], traced: dict[Any, Any],
-    ) -> None:  # fmt: skip
+    def __init__(self, reader: Reader, equation: Any, value: Callable[..., Any], closure: Closure) -> None:
         self.reader = reader
-        self.consts = consts
-        self.constant = constant
+        self.closure = closure
+        self.own = closure.own
+        self.closed = self.own + len(closure.tracers)
         self.value = value
         self.function = as_function(equation)
         self.where = line_of(equation)
-        self.moving = moving
+        self.moving = [i for i, atom in enumerate(equation.invars[self.own :]) if _is_moving(atom.aval)]
         self.count = len(equation.outvars)
-        self.traced = traced
+        self.traced: dict[Any, Any] = {}
+
+    def __call__(self, *values: Any) -> list[Any]:
+        """Return the results."""
+        found: list[Any] = self.value(*values[: self.own], *values[self.closed :])
+        return found
 
     def push(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return results and tangents, by the JVP that the equation has in JAX."""
@@ -56,7 +57,7 @@ class Ruled:
             out, changes = jax.jvp(self._of(consts, primals), [primals[i] for i in self.moving], tangents)
             return out, [t for y, t in zip(out, changes, strict=True) if _is_moving(y)]
 
-        found = self._read(pushed, primals, [tangents[i] for i in self.moving])
+        found = self._read(pushed, primals, [tangents[self.closed + i] for i in self.moving])
         changes = iter(found[self.count :])
         out = found[: self.count]
         return out, [next(changes) if _is_moving(y) else _none_of(y) for y in out]
@@ -74,7 +75,7 @@ class Ruled:
             return jax.vjp(of_kept, *[primals[i] for i in self.moving])[1](list(cotangents))
 
         found = iter(self._read(pulled, primals, [cotangents[i] for i in kept]))
-        return tuple([next(found) if i in self.moving else _none_of(x) for i, x in enumerate(primals)])
+        return tuple([next(found) if i - self.closed in self.moving else _none_of(x) for i, x in enumerate(primals)])
 
     def forward(self, *values: Any) -> tuple[list[Any], tuple[Any, ...]]:
         """Return the results by the forward rule, which is differentiated further, and the operands."""
@@ -96,20 +97,29 @@ class Ruled:
 
         return of_moving
 
-    def _read(self, rule: Callable[..., Any], *given: Sequence[Any]) -> list[Any]:
-        parts = self.consts, *given
+    def _read(self, rule: Callable[..., Any], values: Sequence[Any], *changes: Sequence[Any]) -> list[Any]:
+        """Return the results of a rule, where the functions of the equation close over values that are operands."""
+        hidden = values[self.own : self.closed]
+        parts = values[: self.own], hidden, values[self.closed :], *changes
+
+        def closed(consts: Sequence[Any], hidden: Sequence[Any], *given: Sequence[Any]) -> Any:
+            with self.closure.of(hidden):
+                return rule(consts, *given)
+
         described = [[as_described(x) for x in part] for part in parts]
         key = rule.__name__, tuple(map(tuple, described))
         if key not in self.traced:
-            self.traced[key] = _of_rule(rule, described, self.where)
-        return self.reader.read(self.traced[key], [x for part in parts for x in part])
+            self.traced[key] = _of_rule(closed, described, self.where)
+        with self.reader.within(self.closure.scope(hidden)):
+            return self.reader.read(self.traced[key], [x for part in parts for x in part])
 
 
 def _of_rule(rule: Callable[..., Any], described: Sequence[Any], where: str | None) -> Any:
     """Return the jaxpr of a rule.
 
     Raises:
-        TracingError: if it closes over a value that JAX computed of the arguments of the function that it is in.
+        TracingError: if it holds a value that JAX computed of the arguments of the function that it is in, elsewhere
+            than in a closure.
     """
     jax = jax_module()
     try:
@@ -140,18 +150,17 @@ class ReadEquation(NamedTuple):
 
     Attributes:
         equation: itself, held, so that no other one comes to have its place.
-        traced: the jaxprs of its rule.
-        functions: functions with that rule, by the constants that they close over. These depend on no argument, so that
-            there are as many as the jaxpr has ways to the equation.
+        ruled: how it is differentiated.
+        function: the function with that rule.
     """
 
     equation: Any
-    traced: dict[Any, Any]
-    functions: dict[Hashable, Any]
+    ruled: Ruled
+    function: Callable[..., Any]
 
 
 class Once:
-    """A function with a rule that closes over constants only, and is the same one wherever it is read.
+    """A function with a rule that stands in a jaxpr, which does not change: it is the same one wherever it is read.
 
     What other rules mean is found by recording them, at each use, with the rules that they use.
     """
@@ -160,16 +169,19 @@ class Once:
         known: dict[Any, Rule] = self.__dict__.setdefault("known_rules", {})
         types = tuple(call.program.in_types)
         if types not in known:
-            known[types] = super()._rule(call, fixed)  # type: ignore[misc]
-            known[types].types = None  # equal only to itself
+            ruled: Ruled = self._function  # type: ignore[attr-defined]
+            rule: Rule = super()._rule(call, fixed)  # type: ignore[misc]
+            rule.types = None  # equal only to itself
+            rule.closed = sum(each.num_leaves for each in call.in_tree.children()[: ruled.closed])
+            known[types] = rule
         return known[types]
 
 
-class JvpOnce(Once, custom_jvp):
+class Pushed(Once, custom_jvp):
     """A function with a JVP."""
 
 
-class Opened(custom_vjp):
+class Opened(Once, custom_vjp):
     """A function with a pullback, whose value is that of its forward rule once a derivative was taken."""
 
     def _rule(self, call: Call, fixed: tuple[Any, ...]) -> Rule:
@@ -178,56 +190,46 @@ class Opened(custom_vjp):
         return rule
 
 
-class OpenedOnce(Once, Opened):
-    """Such a function that closes over constants only."""
-
-
-class SolverOnce(Once, TwoSided):
+class Solver(Once, TwoSided):
     """A function with a JVP and a pullback."""
 
 
 def _with_jvp(ruled: Ruled) -> Callable[..., Any]:
-    made = (JvpOnce if ruled.constant else custom_jvp)(ruled.value)
+    made = Pushed(ruled)
     made.defjvp(ruled.push)
     return made
 
 
 def _with_vjp(ruled: Ruled) -> Callable[..., Any]:
-    made = (OpenedOnce if ruled.constant else Opened)(ruled.value)
+    made = Opened(ruled)
     made.defvjp(ruled.forward, ruled.pull)
     return made
 
 
 def _with_both(ruled: Ruled) -> Callable[..., Any]:
-    return SolverOnce(ruled.value, ruled.push, ruled.pull)
+    return Solver(ruled, ruled.push, ruled.pull)
 
 
 def _ruled(wrap: Callable[[Ruled], Callable[..., Any]], value_of: Any) -> Callable[[Reader, Any, list[Any]], list[Any]]:
-    """Return what makes of an equation a function with its rule, the same one each time that constants are the same."""
+    """Return what makes of an equation a function with its rule, the same one each time."""
 
     def applied(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-        count = equation.params.get("num_consts", 0)
-        consts, given = operands[:count], operands[count:]
-        _, traced, known = reader.made.setdefault(id(equation), ReadEquation(equation, {}, {}))
-        leaves = tree.leaves(consts)
-        constant = not any(isinstance(leaf, TracedArray) for leaf in leaves)
-        key = tuple([contents(leaf) for leaf in leaves]) if constant else None
-        made = known.get(key)
-        if made is None:
-            value = value_of(reader, equation, consts)
-            made = wrap(Ruled(reader, equation, value, consts, constant, _moving(given), traced))
-            if constant:
-                known[key] = made
-        return list(made(*given))
+        if id(equation) not in reader.made:
+            closure = closure_of(equation).only(lambda tracer: reader.value_of(tracer) is not None)
+            ruled = Ruled(reader, equation, value_of(reader, equation), closure)
+            reader.made[id(equation)] = ReadEquation(equation, ruled, wrap(ruled))
+        _, ruled, function = reader.made[id(equation)]
+        hidden = map(reader.value_of, ruled.closure.tracers)
+        return list(function(*operands[: ruled.own], *hidden, *operands[ruled.own :]))
 
     return applied
 
 
-def _called(reader: Reader, equation: Any, consts: Sequence[Any]) -> Callable[..., list[Any]]:
-    return lambda *values: reader.read(equation.params["call_jaxpr"], [*consts, *values])
+def _called(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
+    return lambda *values: reader.read(equation.params["call_jaxpr"], values)
 
 
-def _expanded(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+def _expanded(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
     """Return what one of JAX's functions is by other primitives; its derivative is that which JAX gives it."""
     lowered: dict[Any, Any] = {}
 
@@ -241,7 +243,7 @@ def _expanded(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., 
     return expanded
 
 
-def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+def _solved(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
     """Return a user's solver of a linear system, whose steps have no part in the derivative."""
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
     before = lengths.matvec + lengths.vecmat
@@ -253,7 +255,7 @@ def _solved(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., li
     return solve
 
 
-def _drawn(reader: Reader, equation: Any, _: Sequence[Any]) -> Callable[..., list[Any]]:
+def _drawn(reader: Reader, equation: Any) -> Callable[..., list[Any]]:
     """Return how JAX draws of a gamma distribution; what is refused on the way has no part in the derivative."""
     definition = partial(equation.primitive.impl, use_vmap=True)
     return lambda *values: in_its_place(reader, definition, equation, list(values))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,12 +35,14 @@ class Reader:
             equation and its operands.
         max_steps: the most steps of a loop that stops at a condition.
         made: what was made of equations that have rules, by the places of these.
+        scopes: the values of the variables of the jaxprs that are being read, the innermost last.
     """
 
     def __init__(self, calls: Calls, max_steps: int) -> None:
         self.calls = calls
         self.max_steps = max_steps
         self.made: dict[int, Any] = {}
+        self.scopes: tuple[dict[Any, Any], ...] = ()
 
     def read(self, closed: Any, operands: Sequence[Any]) -> list[Any]:
         """Return the results of a closed jaxpr on operands."""
@@ -48,7 +51,26 @@ class Reader:
     def read_open(self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         """Return the results of a jaxpr on constants and operands."""
         known: dict[Any, Any] = {}
+        with self.within((*self.scopes, known)):
+            return self._read_open(jaxpr, consts, operands, known)
 
+    @contextmanager
+    def within(self, scopes: tuple[dict[Any, Any], ...]) -> Iterator[None]:
+        """Read what may refer to the variables of these scopes."""
+        before, self.scopes = self.scopes, scopes
+        try:
+            yield
+        finally:
+            self.scopes = before
+
+    def value_of(self, tracer: Any) -> Any:
+        """Return the value that a tracer of JAX's stood for, in the innermost scope that has one; None if none has."""
+        atom = getattr(tracer, "val", None)
+        return next((scope[atom] for scope in reversed(self.scopes) if atom in scope), None)
+
+    def _read_open(
+        self, jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], known: dict[Any, Any]
+    ) -> list[Any]:
         def value_of(atom: Any) -> Any:
             return stated(atom.val, atom.aval) if hasattr(atom, "val") else known[atom]
 

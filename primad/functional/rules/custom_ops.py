@@ -56,10 +56,11 @@ def _instantiate(tangent: Any, like: TracedArray) -> TracedArray:
     return TracedArray(like.node.trace.literal(0, tangent.type)) if isinstance(tangent, Zero) else tangent
 
 
-def _check_captured(name: str, tangents: Sequence[Any], count: int) -> None:
-    if any(not isinstance(tangent, Zero) for tangent in tangents[count:]):
+def _check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
+    captured = *tangents[: rule.closed], *tangents[rule.in_tree.num_leaves :]
+    if any(not isinstance(tangent, Zero) for tangent in captured):
         raise NotDifferentiableError(
-            f"{name} closes over a value that is being differentiated",
+            f"{rule.name} closes over a value that is being differentiated",
             why="Its rule knows of its arguments only, so this part of the derivative would be lost.",
             fix="pass the value as an argument.",
         )
@@ -83,7 +84,7 @@ def _push(tangents: Sequence[Any], *inputs: Any, residuals: bool, of: ClosedProg
     """Residuals are what the rule computes; it, too, stays a node of its own, whose rule holds at the next order."""
     out = custom_jvp_(*inputs, of=of, rule=rule)
     count = rule.in_tree.num_leaves
-    _check_captured(rule.name, tangents, count)
+    _check_captured(rule, tangents)
     like = as_tuple(out)[0]
     moving = [_instantiate(tangent, like) for tangent in tangents[:count]]
     push = rule.jvp
@@ -117,7 +118,7 @@ def _push_opaque(
     """Residuals are those that the forward rule returns."""
     out = custom_vjp_(*inputs, of=of, rule=rule)
     count = rule.in_tree.num_leaves
-    _check_captured(rule.name, tangents, count)
+    _check_captured(rule, tangents)
     assert rule.forward is not None
     result = call_rule(rule.forward, *tree.unflatten(rule.in_tree, inputs[:count]))
     if not isinstance(result, tuple) or len(result) != 2:

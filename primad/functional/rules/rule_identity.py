@@ -55,6 +55,7 @@ class Rule:
             back, where the residuals are the arguments.
         by_forward: whether the value is that of `forward` once a derivative was taken, as in JAX; else the function
             keeps its rule at every order.
+        closed: how many leaves of the arguments, which come first, are what the function closes over.
         types: types of the arguments and of the result, flattened; without them the rule is equal only to itself.
         owner: the function that has the rule, and its constant arguments.
     """
@@ -80,6 +81,7 @@ class Rule:
         self.types = types
         self.owner = owner
         self.by_forward = by_forward
+        self.closed = 0
 
     @cached_property
     def key(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -103,16 +105,78 @@ def in_a_step(c, x):
     return f(x)
 
 
-@pytest.mark.parametrize("rule", [*RULES.values(), in_a_step])
-def test_a_rule_over_values_of_the_functions_own_is_an_error_that_says_so(rule):
-    """By JAX's meaning it is traced with the function; here where a derivative is asked for."""
+def by_hand(c, x):
+    """c sin x, with a JVP that holds c in a tuple, and calls a function with another JVP that closes over c."""
+
+    @jax.custom_jvp
+    def inner(x):
+        return c * jnp.cos(x)
+
+    inner.defjvp(lambda primals, tangents: (inner(*primals), 3 * c * primals[0] * tangents[0]))
+    held = {"factor": (c, 2.0)}
+
+    @jax.custom_jvp
+    def f(x):
+        return c * jnp.sin(x)
+
+    f.defjvp(lambda primals, tangents: (f(*primals), math.prod(held["factor"]) * inner(primals[0]) * tangents[0]))
+    return f(x)
+
+
+OVER_TRACED = {
+    "constants by one equation": lambda f: lambda x: sum(k * f(c, x) for k, c in enumerate(SEVERAL, 1)),
+    "the number of a step": lambda f: lambda x: f(3.0, f(2.0, f(1.0, x))),
+}
+"""The same as functions of constants, whose derivatives JAX knows: it traces rules when those of others are past."""
+
+
+def seconds(f):
+    return jax.jacrev(jax.grad(f))
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("rule", [*RULES.values(), in_a_step, by_hand])
+@pytest.mark.parametrize("way", OVER_TRACED)
+def test_rules_close_over_what_was_traced(rule, way):
+    """Anew where it has other values: in each step of a loop, at each place of a call."""
+    own, same = WAYS[way](rule), OVER_TRACED[way](rule)
+    converted = primad.from_jax(lambda x: own(x) @ jnp.cos(x))
+    found = primad.grad(converted), primad.jit(primad.grad(converted)), primad.hessian(converted)
+    wanted = [transform(lambda x: same(x) @ jnp.cos(x)) for transform in (jax.grad, jax.grad, seconds)]
+    for x in (X, X + 1):
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got(x), want(x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("rule", [*RULES.values(), in_a_step, by_hand])
+def test_rules_close_over_arguments(rule):
+    """A derivative by these would miss their part in the rule: it is an error."""
+    scaled = primad.from_jax(lambda c, x: rule(2.0 * c, x).sum())
+    gradient = primad.grad(scaled, argnums=1)
+    found = (
+        gradient,
+        primad.jit(gradient),
+        lambda c, x: primad.vmap(gradient, in_axes=(0, None))(np.stack([c, 0 * c]), x)[0],
+    )
+    for c in (0.7, 0.9):
+        wanted = jax.grad(lambda x, c=c: rule(2.0 * c, x).sum())(X)
+        for own in found:
+            np.testing.assert_allclose(own(np.float64(c), X), wanted, rtol=1e-12)
+    with pytest.raises(primad.NotDifferentiableError, match="closes over a value that is being differentiated"):
+        primad.grad(scaled)(0.7, X)
+
+
+def test_a_rule_over_traced_values_that_are_not_found_is_an_error_that_says_so():
+    """Such as the default of an argument, which is no part of a closure."""
+
+    def f(c, x):
+        g = jax.custom_vjp(jnp.sin)
+        g.defvjp(lambda x: (jnp.sin(x), x), lambda x, ct, c=c: (c * ct,))
+        return g(x)
+
     for way in ("constants by one equation", "the number of a step"):
-        f = WAYS[way](rule)
+        own = WAYS[way](f)
         for transform in (primad.grad, lambda g: primad.jit(primad.grad(g)), primad.hessian):
             with pytest.raises(primad.TracingError, match=r"(?s)a rule.*closes over a value.*pass the value.*\.py:\d"):
-                np.asarray(transform(primad.from_jax(lambda x, f=f: f(x).sum()))(X))
-    scaled = primad.from_jax(lambda c, x: rule(2.0 * c, x).sum())
-    with pytest.raises(primad.PrimadError, match="closes over a value"):
-        primad.grad(scaled, argnums=1)(0.7, X)
-    np.testing.assert_allclose(primad.grad(primad.from_jax(lambda x: rule(SEVERAL[0], x).sum()))(X),
-                               jax.grad(lambda x: rule(SEVERAL[0], x).sum())(X), rtol=1e-12)  # fmt: skip
+                np.asarray(transform(primad.from_jax(lambda x, own=own: own(x).sum()))(X))
