@@ -15,9 +15,9 @@ from primad.errors import EnclosureError
 from primad.functional.control.mapping import vmap
 from primad.pde.solve.certified.box_budget import BoxBudget
 from primad.pde.solve.certified.comparison_bounds import Above, Barrier, Least
-from primad.pde.solve.certified.corrections import Correction
 from primad.pde.solve.certified.error_equation import ErrorEquation, refuse
 from primad.pde.solve.certified.faces import Face
+from primad.pde.solve.certified.seams import Addition
 from primad.pde.solve.certified.weight_choice import chosen_weight
 from primad.pde.solve.certified.weights import Weight, Weighted, grown, upper
 
@@ -51,10 +51,10 @@ class BoundSearch:
         self.box = IntervalArray(*self.ends.T)
         self.plain = Weight.none(equation.space, self.ends)
 
-    def with_correction(self, most: float, correction: Correction) -> float:
+    def with_correction(self, most: float, correction: Addition) -> float:
         """Return how far a solution is off at most, if it is so far off with a correction."""
         points = np.random.default_rng(0).uniform(self.box.low, self.box.high, (SAMPLES, self.box.low.size))
-        width = CLOSE * float(np.max(np.abs(vmap(correction.value)(points)))) + float(np.finfo(float).tiny)
+        width = CLOSE * float(np.max(np.abs(vmap(correction.value)(points)))) + SMALL * most
         size = self._size(self.budget.range("correction", correction.value, self.box, width=width))
         return upper(lambda most, size: most + size, most, size)
 
@@ -78,7 +78,7 @@ class BoundSearch:
         equation, barriers, reached = self.equation, list[tuple[int, float, float, float]](), math.inf
         for i, along in enumerate(equation.space):
             half = 0.5 * float(self.box.width[along])
-            if diffusion[i] > 0:
+            if diffusion[i] > 0 and along not in equation.repeated:
                 scale = diffusion[i] / half
                 drifting = partial(lambda i, at: equation.drift(at)[i], along)
                 drift = self._size(self.budget.range("drift", drifting, self.box, width=CLOSE * scale))
@@ -110,9 +110,9 @@ class BoundSearch:
         residual = self._residual("residual", self.box, RESIDUALS, weight)
         level = upper(lambda residual, fall: residual / fall, residual, fall)
         offs = [self._off(face, SMALL * level, weight) for face in self.equation.faces]
-        level, peak = max(level, *[ratio for _, ratio in offs]), weight.most(self.box)
+        level, peak = max([level, *[ratio for _, ratio in offs]]), weight.most(self.box)
         bound = Weighted(None, np.zeros(0), np.array([level]), weight)
-        return product(level, peak), product(residual, peak), max(off for off, _ in offs), -fall, bound
+        return product(level, peak), product(residual, peak), max([0.0, *[off for off, _ in offs]]), -fall, bound
 
     # -- time ----------------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,15 @@ left of that is bounded as that of any other function. What is proven holds for 
 w is a sum of products of a function of each coordinate, x(1 − x) cos(m π (0.1 + 0.8 x)) in space and t cos(n π (0.1 +
 0.8 t)) in time, for coordinates that are moved to [0, 1]: zero where values are given. Cosines on a part of their
 interval approximate what does not repeat, as polynomials do (Boyd 2002, "A comparison of numerical algorithms for
-Fourier extension"), and their bounds on boxes are closer than those of polynomials.
+Fourier extension"), and their bounds on boxes are closer than those of polynomials. Of a coordinate that repeats they
+are 1, cos 2πx, sin 2πx, cos 4πx, …, which repeat up to rounding (see `seams`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from primad.enclosures import IntervalArray, enclose
 from primad.functional.control.mapping import vmap
 from primad.pde.geometry.sampling import Array
 from primad.pde.solve.certified.comparison_bounds import Above
+from primad.pde.solve.certified.seams import Addition
 
 if TYPE_CHECKING:
     from primad.pde.solve.certified.error_equation import ErrorEquation
@@ -51,11 +53,13 @@ class Correction:
         ends: of the intervals of all coordinates, a row for each.
         time: the place of time among the coordinates; None without it.
         factors: with an axis for each coordinate.
+        repeated: the places of coordinates that repeat.
     """
 
     ends: Array
     time: int | None
     factors: Array
+    repeated: tuple[int, ...] = ()
 
     def value(self, at: Any) -> Any:
         """Return w at a point."""
@@ -86,9 +90,13 @@ class Correction:
         length = float(high - low)
         s = (x - low) / length
         speed, start = [np.pi * part * np.arange(count) for part in (1.0 - 2.0 * MARGIN, MARGIN)]
+        if i in self.repeated:
+            speed, start = 2.0 * np.pi * ((np.arange(count) + 1) // 2), -0.5 * np.pi * (np.arange(count) % 2)
         turned = s[..., None] * speed + start
         none = 0.0 * s
         factor = [s, none + 1.0, none] if i == self.time else [s * (1.0 - s), 1.0 - 2.0 * s, none - 2.0]
+        if i in self.repeated:
+            factor = [none + 1.0, none, none]
         # Numbers are multiplied in the program, not before: derivatives are exact, with speeds as they are rounded.
         cosine = pnp.cos(turned)
         wave = [cosine, -(speed * pnp.sin(turned)), -(speed * (speed * cosine))]
@@ -110,7 +118,7 @@ class Corrected:
     """
 
     bound: Above
-    correction: Correction
+    correction: Addition
 
     def at(self, points: Array) -> Array:
         """Return the bound at points, one a row."""
@@ -136,7 +144,7 @@ def corrected(equation: ErrorEquation, waves: int) -> Correction | None:
         return None
     ends = np.asarray(equation.problem.domain.bounds, float)
     shape = (waves,) * len(ends)
-    none = Correction(ends, equation.time, np.zeros(shape))
+    none = Correction(ends, equation.time, np.zeros(shape), equation.repeated)
     rng = np.random.default_rng(0)
     spread = 0.5 - 0.5 * np.cos(np.pi * rng.uniform(size=(SAMPLES * none.factors.size, len(ends))))
     at = ends[:, 0] + np.ptp(ends, axis=1) * spread
@@ -158,7 +166,7 @@ def corrected(equation: ErrorEquation, waves: int) -> Correction | None:
         factors = np.linalg.lstsq(rows * root[:, None], -residual * root, rcond=SMALLEST)[0]
         left = np.abs(residual + rows @ factors)
         if np.max(left) < least:
-            least, best = float(np.max(left)), Correction(ends, equation.time, factors.reshape(shape))
+            least, best = float(np.max(left)), replace(none, factors=factors.reshape(shape))
         weight = weight * (left + 1e-3 * np.max(left))
         weight = weight / np.max(weight)
     return best if least <= wanted else None

@@ -18,6 +18,7 @@ from primad.pde.solve.certified.box_budget import box_budget
 from primad.pde.solve.certified.comparison_bounds import Above
 from primad.pde.solve.certified.corrections import Corrected, corrected
 from primad.pde.solve.certified.error_equation import ErrorEquation
+from primad.pde.solve.certified.seams import Addition, Seam, Together
 
 if TYPE_CHECKING:
     from primad.pde.solve.solution import Solution
@@ -126,7 +127,11 @@ def certified_error(
         raise ProblemError(f"certify_error: a correction has {waves!r} waves", fix="take 0 for none, or 12 to 24.")
     begun = time.monotonic()
     equation = ErrorEquation(solution.problem, solution.params)
-    correction = corrected(equation, waves) if waves else None
+    correction: Addition | None = corrected(equation, waves) if waves else None
+    for column in equation.repeated:
+        before = ErrorEquation(solution.problem, solution.params, correction=correction)
+        seam = Seam(before.derivative, column, *map(float, solution.problem.domain.bounds[column]))
+        correction = seam if correction is None else Together((correction, seam))
     if correction is not None:
         equation = ErrorEquation(solution.problem, solution.params, correction=correction)
     with box_budget(most, order, progress) as budget:

@@ -30,12 +30,12 @@ from primad.pde.solve.certified.faces import Face, faces_of
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
-    from primad.pde.solve.certified.corrections import Correction
+    from primad.pde.solve.certified.seams import Addition
 
 Array = Any
 VALUE, SLOPES, CURVES = 1, 2, 3
 """Places of the arguments of an equation: points, the value, first and second derivatives."""
-KINDS = ("Dirichlet condition", "Neumann condition", "Robin condition", "initial condition")
+KINDS = ("Dirichlet condition", "Neumann condition", "Robin condition", "periodic condition", "initial condition")
 """Conditions that a comparison principle takes, on any face, whether they hold by construction or are fitted."""
 REPEATING = ("periodic condition", "initial condition")
 """Those of a conservation law whose unknown repeats."""
@@ -54,6 +54,7 @@ class ErrorEquation:
     Attributes:
         time: the place of time among the coordinates; None where there is none.
         space: the places of those of space.
+        repeated: those of them in which the unknown repeats.
         rate: the factor of the derivative in time.
         varies: whether factors of the error depend on its size.
         moves: whether the factors of its slopes do.
@@ -65,7 +66,7 @@ class ErrorEquation:
     """
 
     def __init__(
-        self, problem: Problem, params: Any, repeats: bool = False, correction: Correction | None = None
+        self, problem: Problem, params: Any, repeats: bool = False, correction: Addition | None = None
     ) -> None:
         self.problem, self.params, self.correction = problem, params, correction
         _check_statement(problem, repeats)
@@ -73,6 +74,7 @@ class ErrorEquation:
         (equation,), time = problem.statement.equations, time_of(problem.domain)
         self.time = None if time is None else names.index(time)
         self.space = tuple([names.index(name) for name in space_of(problem.domain)])
+        self.repeated = tuple([names.index(name) for name in problem.statement.periodic(problem.unknowns)])
         self._equation = equation.function
         self._pairs = tuple(combinations_with_replacement(range(len(names)), 2))
         self._numbers = {**problem.statement.constants, **params["coefficients"]}
@@ -126,6 +128,8 @@ class ErrorEquation:
                 found = found + face.value * self.correction.value(at)
             if face.slope:
                 found = found + face.slope * face.side * u.d(names[face.column])
+            if face.slope and self.correction is not None:
+                found = found + face.slope * face.side * self.correction.derivative(at, (face.column,))
             return pnp.reshape(found, ()) - face.given({**{name: at[i] for i, name in enumerate(names)}, "n": n})
 
         return off
@@ -146,6 +150,13 @@ class ErrorEquation:
             return pnp.reshape(last - first, ())
 
         return between
+
+    def derivative(self, at: Array, along: Sequence[int]) -> Any:
+        """Return a derivative of û with its correction, at a point, by the places of coordinates."""
+        names, rows = self.problem.domain.names, pnp.reshape(at, (1, -1))
+        u = self.problem.fields(self.params, rows)[self.unknown]
+        found = pnp.reshape(u.d(" ".join([names[i] for i in along])) if along else u.value, ())
+        return found if self.correction is None else found + self.correction.derivative(at, along)
 
     def _found(self, at: Array) -> tuple[Any, tuple[Any], tuple[Any, ...], tuple[Any, ...]]:
         """Return a point as a row, and û there with those derivatives that the equation has."""

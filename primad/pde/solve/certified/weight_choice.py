@@ -72,7 +72,7 @@ def chosen_weight(equation: ErrorEquation, ends: Array, times: Array | None) -> 
     """
     nothing = Weight.none(equation.space, ends)
     needed = any(face.slope for face in equation.faces)
-    if equation.bends and not needed:
+    if equation.repeated or (equation.bends and not needed):  # a weight that repeats is left out
         return nothing
     samples = _sampled(equation, ends, times)
 
