@@ -142,6 +142,25 @@ def by_parts_of_complex_numbers(x: Any) -> Any:
     return np.sum(y.real**2 * z.imag) + np.sum(turned * turned) + np.sum(heights**3)
 
 
+def by_what_is_a_copy_in_some_orders(x: Any) -> Any:
+    y = np.sin(x).reshape(2, 2)
+    copied, shown, rows = y.T.ravel(), y.ravel(), np.reshape(y[:, ::-1], (4,))
+    copied += 1.0
+    shown *= 2.0
+    y -= x[0]
+    return np.sum(y * x[:2]) + np.sum(copied * X) + np.sum(shown * rows)
+
+
+def by_a_row_whose_number_only_the_program_knows(x: Any) -> Any:
+    y = np.outer(x, np.sin(x))
+    i = np.argmax(x)
+    row, part = y[i], y[:, ::-1][i, 1:]
+    row *= x
+    part[0] = x[0] ** 2
+    y += 1.0
+    return np.sum(y**2) + np.sum(row * X) + np.sum(part)
+
+
 def by_writing_methods(x: Any) -> Any:
     y = np.sin(x)
     turned, flat = y[::-1], y.reshape(2, 2).T.flat
@@ -156,6 +175,7 @@ def by_writing_methods(x: Any) -> Any:
 PROGRAMS = (
     at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
     by_an_output, by_calls_of_operators, by_a_property, by_parts_of_complex_numbers, by_writing_methods,
+    by_what_is_a_copy_in_some_orders, by_a_row_whose_number_only_the_program_knows,
 )  # fmt: skip
 
 
