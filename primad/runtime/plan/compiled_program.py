@@ -225,6 +225,9 @@ def work_of(nodes: Sequence[Node]) -> int | None:
         if form is not None and (runs_apart(form) or _is_short(node, beside)):  # in registers, or a first-level cache
             work += cost.flops
             size += node.type.nbytes
+        elif form is not None and is_loop(node):  # its steps compute in the same memory
+            work += max(0, cost.flops - cost.matmul_flops)
+            size += node.type.nbytes + form.of.program.cost().bytes
         else:
             size += cost.bytes
         if work > ALONE_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:

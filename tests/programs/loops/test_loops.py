@@ -29,6 +29,7 @@ from primad.recording.tracing import program_of
 from primad.runtime.cache import Cache
 from primad.runtime.executors import dispatch
 from primad.runtime.loops import binomial_schedule, driven_loops, loop_executables, loop_runs, row_streams
+from primad.runtime.plan import compiled_program
 from primad.runtime.plan.interpreter import Plan
 from primad.simplify.own_definitions import is_cheap
 from primad.transforms import jvp, vjp, vmap
@@ -875,13 +876,31 @@ def test_explain_says_how_loops_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "20 times" in text
     assert "held at once" not in text
     limited(monkeypatch, 1500)
-    text = str(primad.explain(primad.grad(carried_far(primad.scan, 12_000)), np.array([0.7, 0.2, 0.4])))
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_program, "WORTHWHILE_BYTES", 1)  # else it is one function, which holds all
+        text = str(primad.explain(primad.grad(carried_far(primad.scan, 12_000)), np.array([0.7, 0.2, 0.4])))
     assert re.search(r"of \S+ kB for other loops what \d+ steps make is held at once, and computed again", text)
     assert "a loop of 4 steps: step by step from Python" in (text := str(primad.explain(g, 2 * np.eye(5))))
     assert "second derivatives of det" in text
     text = str(primad.explain(lambda m: primad.scan(lambda c, _: (np.linalg.inv(c), None), m, length=4)[0], np.eye(2)))
     assert "a loop of 4 steps: in the same native function" in text
     assert "runs with NumPy" not in text
+
+
+def test_a_loop_takes_the_memory_of_one_step() -> None:
+    """A program with one is a native function as long as its work is not worth threads, however often it writes."""
+
+    def f(u: Any, steps: int) -> Any:
+        return primad.scan(lambda u, _: (u + 0.1 * (np.roll(u, 1) - u) * u, None), u, length=steps)[0]
+
+    u = np.linspace(0.1, 0.9, 500)
+    for steps, how in ((400, "plan: one native function"), (4000, "plan: step by step")):
+        text = str(primad.explain(lambda u, steps=steps: np.sum(f(u, steps)), u))
+        assert how in text, text
+    wanted = u
+    for _ in range(400):
+        wanted = wanted + 0.1 * (np.roll(wanted, 1) - wanted) * wanted
+    np.testing.assert_allclose(primad.jit(lambda u: f(u, 400))(u), wanted, rtol=1e-12)
 
 
 class Alarm(Exception):
