@@ -591,3 +591,17 @@ def test_a_linear_part_takes_traced_directions_beside_plain_ones() -> None:
 
         assert primad.jit(along)(0.25) == pytest.approx(along(0.25), rel=1e-15)
         assert primad.grad(along)(0.25) == pytest.approx(np.dot(traced, slopes))
+
+
+def test_a_view_of_a_masked_cotangent_is_masked_by_the_same_view_of_the_condition() -> None:
+    """Zeros behind a pad, a flip and a slice stay strong, and nothing has to find out where they are."""
+    chosen = np.array([True, False, True, True, False, True])
+
+    def f(u: Any) -> Any:
+        padded = np.pad(np.flip(np.sqrt(u)), 1)
+        return np.sum(np.where(chosen, np.sqrt(padded), 0.0)[1:-1])
+
+    u = np.array([0.0, 0.3, 0.4, 0.0])
+    gradient = primad.grad(f)
+    np.testing.assert_allclose(gradient(u), [0.0, 0.25 * 0.3**-0.75, 0.25 * 0.4**-0.75, 0.0], rtol=1e-14)
+    assert "equal" not in {node.op.name for node in primad.lower(primad.trace(gradient)(u)).nodes}

@@ -33,6 +33,13 @@ def keep_masked(node: Node, position: int, cotangent: TracedArray, operands: lis
     """
     if node.op.kind != "linear" or isinstance(found, tuple) or found.node.op in (mask, LITERAL):
         return found
+    view = found.node
+    if view.inputs == (cotangent.node,) and view.op.memory.views and found.dtype == cotangent.dtype:
+        params = dict(view.params)  # the same view of the condition
+        shown: TracedArray = mask(
+            view.op(_condition(cotangent.node), **params), view.op(_bare(cotangent.node), **params)
+        )
+        return shown
     condition = cast(_condition(cotangent.node), dtype=str(cotangent.dtype))
     if is_complex(cotangent.dtype):
         condition = condition * full(1 + 1j, condition)
@@ -57,3 +64,10 @@ def _condition(node: Node) -> Any:
         condition = condition & TracedArray(node.inputs[0])
         node = node.inputs[1]
     return condition
+
+
+def _bare(node: Node) -> TracedArray:
+    """Return a masked value without its masks."""
+    while node.op is mask:
+        node = node.inputs[1]
+    return TracedArray(node)
