@@ -66,8 +66,8 @@ MOST_WORKSPACES = 2
 
 SAVED = 0.75
 """The share of the memory of whole arrays that panels of rows may take. Measured: three steps of a method of Runge and
-Kutta of fourth order, whose stages hand on 118 MB of 210 for 512² numbers and 586 of 839 for 1024², take 0.4 of the time
-of tiles, which hold 243 of the first."""
+Kutta of fourth order, whose stages hand on 118 MB of 210 for 512² numbers and 586 of 839 for 1024², take 0.4 of the
+time of tiles, which hold 243 of the first."""
 
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
