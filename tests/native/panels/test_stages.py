@@ -151,3 +151,50 @@ def test_means_between_are_stages_of_their_own(monkeypatch):
     assert changed is not None
     before, after = (run(each, u) for each in (program, changed))
     np.testing.assert_allclose(after[0], before[0], rtol=1e-12, atol=1e-13)
+
+
+def spread(u):
+    return sum(rolled(u, k, axis) for axis in range(u.ndim) for k in (1, -1)) - 4.0 * u
+
+
+def masked(u, mask):
+    w = np.where(mask, spread(u), 0.0)
+    return np.sum(np.where(np.roll(mask, 1, 0), spread(w) * w, u) ** 2)
+
+
+def scaled(u, count):
+    return np.sum((spread(spread(u) * count) * np.roll(count, 1, 0)) ** 2)
+
+
+def along_axes(u, column, row):
+    w = spread(spread(u) * column + row) * row
+    return np.sum(spread(w * w) * column) + np.sum(w[0])
+
+
+def half_away(u):
+    return np.sum((np.roll(u, 60, 0) * spread(u) * spread(u * u)) ** 2)
+
+
+DRAWN = np.random.default_rng(1)
+GRID = DRAWN.normal(size=(121, 13))
+KINDS = {
+    "a mask": (masked, (GRID, DRAWN.random((121, 13)) > 0.5)),
+    "integers": (scaled, (GRID, DRAWN.integers(1, 4, (121, 13)))),
+    "one axis": (lambda u: np.sum((spread(spread(u) * u)) ** 2), (DRAWN.normal(size=3001),)),
+    "a column and a row": (along_axes, (GRID, DRAWN.normal(size=(121, 1)), DRAWN.normal(size=13))),
+    "rows far away": (half_away, (GRID,)),
+    "float32": (lambda u: np.sum((spread(spread(u) * u)) ** 2), (GRID.astype("f"),)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_operands_of_all_kinds(kind, monkeypatch):
+    """Truth values, integers, arrays of one axis and of one row, values from the other half of a grid."""
+    with_cache(monkeypatch, 2000)
+    function, given = KINDS[kind]
+    program = program_of(primad.value_and_grad(function), *given)
+    changed = in_panels(program, 10**9)
+    assert changed is not None and bodies_in(changed)
+    before, after = (run(each, *given) for each in (program, changed))
+    np.testing.assert_allclose(after[0], before[0], rtol=1e-4 if kind == "float32" else 1e-12)
+    np.testing.assert_array_equal(after[1], before[1])
