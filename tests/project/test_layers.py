@@ -47,6 +47,12 @@ LAZY = {
         "functional/derivatives/sparse_matrices.py",
         "primad.programs.sparsity.compressed",
     ): "few matrices of derivatives are asked for their sparse form",
+    ("functional/following.py", "primad.functional.known_calls"): "under jit no recording is followed",
+    ("ops/arrays/contraction.py", "primad.ops.blocked.small_products"): "small plans that run again ask for it",
+    **{
+        (f"ops/linalg/{name}.py", "primad.ops.linalg.single_matrices"): "small plans that run again ask for it"
+        for name in ("cofactors", "elimination", "factorization")
+    },
 }
 """Imports inside functions that are meant, within a layer of primad, and why; nothing imports what lies above it."""
 WHEN_IT_RUNS = (

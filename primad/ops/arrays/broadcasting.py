@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,13 +16,14 @@ from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.blocked.blocked_reductions import reduction
-from primad.ops.blocked.groups import RunningSums
+from primad.ops.blocked.groups import GROUP, RunningSums, sum_along
 from primad.ops.blocked.pieces import Each, in_order
 from primad.ops.elementwise.literals import may_round
 from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
+from primad.system.machine import STREAMED_BYTES
 
 __all__ = ["broadcast", "sum"]
 
@@ -183,6 +184,17 @@ def _sum(x: Any, *, axes: Shape, each: Each = in_order) -> Any:
     return reduction(np.add, x, axes=axes, each=each)
 
 
+def _sum_few(x: ArrayType, *, axes: Shape) -> Callable[[Any], Any] | None:
+    """Return what adds up all elements."""
+    if len(axes) != x.ndim or x.nbytes >= STREAMED_BYTES:
+        return None
+    dtype = x.dtype
+    if x.size > GROUP:
+        return lambda x: sum_along(x, axes)
+    axis = axes[0] if len(axes) == 1 else axes
+    return lambda x: np.add.reduce(x, axis, dtype)
+
+
 def _sum_of_arrays(x: Any, first: int) -> Any:
     """Add the arrays x[…, i, j], of which there are few: NumPy would run its inner loop along the short axes."""
     total = RunningSums(1)
@@ -269,7 +281,7 @@ sum: Primitive = linear(
     axes=lambda x, *, axes: _axis_map(x.ndim, axes, made=False),
     adapt=moved_axes,
     memory=MemoryUse(each=True),
-    work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1)),
+    work=Work(flops=lambda node: Cost(node.inputs[0].type.size, 0, node.type.nbytes, 1), few=_sum_few),
     doc="Add up along axes.",
     laws=[
         Law(

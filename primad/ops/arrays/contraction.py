@@ -8,7 +8,7 @@ contractions are equal nodes.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from primad.ir.program import Cost
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
-from primad.ops.blocked.blocked_products import made_in_order, multiply, product, product_flops
+from primad.ops.blocked.blocked_products import is_one_product, made_in_order, multiply, product, product_flops
 from primad.ops.blocked.deep_products import einsum, matmul
 from primad.ops.blocked.pieces import Each, Times, in_order
 from primad.ops.record.fields import Law, MemoryUse, Work
@@ -148,6 +148,21 @@ def _contract(
         return made
     np.copyto(out, made)
     return out
+
+
+def _contract_few(x: ArrayType, y: ArrayType, *, labels: str) -> Any:
+    from primad.ops.blocked.small_products import aligned_product, summed_product
+
+    if (aligned := _unsummed(labels)) is not None:
+        return aligned_product(*aligned)
+    steps = _matrix_steps(labels, x.shape, y.shape)
+    if steps is None or x.dtype.kind != "f":
+        return None
+    in_x, in_y, out = split(labels)
+    if not is_one_product(in_x, in_y, out, x.shape, y.shape, x.dtype):
+        return None
+    depth = math.prod([n for c, n in dict(zip(in_x, x.shape, strict=True)).items() if c in in_y and c not in out])
+    return summed_product(steps, depth, partial(_contract, labels=labels))
 
 
 def _contract_type(x: ArrayType, y: ArrayType, *, labels: str) -> ArrayType:
@@ -328,7 +343,7 @@ contract: Primitive = multilinear(
     axes=lambda x, y, *, labels: _axis_map(labels),
     adapt=_contract_adapt,
     memory=MemoryUse(out=_is_made_in_order, each=True, times=True),
-    work=Work(flops=_contract_cost),
+    work=Work(flops=_contract_cost, few=_contract_few),
     doc="Multiply and sum over the letters that the result lacks.",
     laws=[
         Law(

@@ -11,7 +11,7 @@ import numpy as np
 from primad.errors import IndexShapeError, ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change
-from primad.ops.record.fields import DomainOfDefinition, Indexing
+from primad.ops.record.fields import DomainOfDefinition, Indexing, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive
 
@@ -122,6 +122,7 @@ gather: Primitive = linear(
     axes=_gather_axes,
     adapt=_gather_adapt,
     domain=_indices_below(lambda x, *, axis, batch: x.shape[axis]),
+    work=Work(few=lambda x, indices, *, axis, batch: None if batch else lambda x, indices: x.take(indices, axis)),
     indexing=Indexing(takes_rows=lambda x, indices, *, axis, batch: axis),
     doc="Take elements along an axis at integer indices; the first `batch` axes of both operands go together.",
 )
@@ -144,6 +145,19 @@ def _scatter_add(x: Any, indices: Any, *, axis: int, batch: int, size: int) -> A
     moved = np.moveaxis(x, range(axis, axis + own), range(batch, batch + own))
     np.add.at(moved_out, _index_grid(indices, batch), moved)
     return out
+
+
+def _scatter_few(x: ArrayType, indices: ArrayType, *, axis: int, batch: int, size: int) -> Any:
+    if batch or axis or indices.ndim != 1 or x.size >= LONG * size:
+        return None
+    shape, dtype = (size, *x.shape[1:]), x.dtype
+
+    def added(x: Any, indices: Any) -> Any:
+        out = np.zeros(shape, dtype)
+        np.add.at(out, indices, x)
+        return out
+
+    return added
 
 
 LONG = 4
@@ -201,6 +215,7 @@ scatter_add: Primitive = linear(
     axes=_scatter_axes,
     adapt=_scatter_adapt,
     domain=_indices_below(lambda x, *, axis, batch, size: size),
+    work=Work(few=_scatter_few),
     indexing=Indexing(adds_rows=lambda x, indices, *, axis, batch, size: range(axis, axis + indices.ndim - batch)),
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
 )

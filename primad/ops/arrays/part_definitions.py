@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +16,14 @@ from primad.ops.arrays.reshaping import Shape
 
 
 @lru_cache(maxsize=4096)
-def _slices(start: Shape, stop: Shape, step: Shape) -> tuple[slice, ...]:
+def slices(start: Shape, stop: Shape, step: Shape) -> tuple[slice, ...]:
     """Return an index of slices: many short programs take the same ones in each run."""
     return tuple([slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True)])
 
 
 def sliced(x: Any, *, start: Shape, stop: Shape, step: Shape) -> Any:
     """Return start:stop:step of each axis."""
-    return np.asarray(x)[_slices(start, stop, step)]
+    return np.asarray(x)[slices(start, stop, step)]
 
 
 def slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> ArrayType:
@@ -72,6 +73,18 @@ def padded(x: Any, *, low: Shape, high: Shape, interior: Shape) -> Any:
     out = np.zeros(shape, x.dtype)
     out[places] = x
     return out
+
+
+def padding(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> Callable[[Any], Any]:
+    """Return what pads arrays of one type."""
+    (shape, places), dtype = _padded(x.shape, low, high, interior), x.dtype
+
+    def pad(x: Any) -> Any:
+        out = np.zeros(shape, dtype)
+        out[places] = x
+        return out
+
+    return pad
 
 
 def pad_type(x: ArrayType, *, low: Shape, high: Shape, interior: Shape) -> ArrayType:

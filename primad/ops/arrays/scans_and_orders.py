@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Running, along, moved_axes, moved_axis
 from primad.ops.arrays.broadcasting import broadcast, sum
+from primad.ops.arrays.reshaping import reversing
 from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.elementwise.conversion import cast
 from primad.ops.elementwise.selection import mask
-from primad.ops.record.fields import Indexing, MemoryUse
+from primad.ops.record.fields import Indexing, MemoryUse, Work
 from primad.ops.record.kinds import custom, linear, piecewise_constant
 from primad.ops.record.primitive import Primitive
+from primad.system.machine import STREAMED_BYTES
 
 __all__ = ["argsort", "cumsum", "reduce_max", "reduce_min"]
 
@@ -33,6 +36,13 @@ def _cumsum(x: Any, *, axis: int, reverse: bool) -> Any:
     if reverse:
         return np.flip(np.cumsum(np.flip(x, axis), axis, dtype=x.dtype), axis)
     return np.cumsum(x, axis, dtype=x.dtype)
+
+
+def _cumsum_few(x: ArrayType, *, axis: int, reverse: bool) -> Callable[[Any], Any]:
+    dtype, back = x.dtype, reversing(x.ndim, (axis,))
+    if reverse:
+        return lambda x: x[back].cumsum(axis, dtype)[back]
+    return methodcaller("cumsum", axis, dtype)
 
 
 def _cumsum_type(x: ArrayType, *, axis: int, reverse: bool) -> ArrayType:
@@ -49,6 +59,7 @@ cumsum: Primitive = linear(
     axes=lambda x, *, axis, reverse: along(x.ndim, [axis]),
     adapt=moved_axis,
     indexing=Indexing(running=lambda x, *, axis, reverse: Running(0, axis, reverse)),
+    work=Work(few=_cumsum_few),
     doc="Running sums along an axis, from its start or (reverse) from its end.",
 )
 
@@ -64,6 +75,11 @@ def _extremum_type(x: ArrayType, *, axes: Shape) -> ArrayType:
             fix="leave empty arrays out: they have no largest element.",
         )
     return ArrayType(tuple([n for axis, n in enumerate(x.shape) if axis not in axes]), x.dtype)
+
+
+def _extremum_few(both: np.ufunc, x: ArrayType, *, axes: Shape) -> Callable[[Any], Any] | None:
+    dtype = x.dtype
+    return (lambda x: both.reduce(x, axes, dtype)) if len(axes) == x.ndim and x.nbytes < STREAMED_BYTES else None
 
 
 def _extremum_axes(x: ArrayType, *, axes: Shape) -> AxisMap:
@@ -94,6 +110,7 @@ reduce_max: Primitive = custom(
     axes=_extremum_axes,
     adapt=moved_axes,
     memory=MemoryUse(each=True),
+    work=Work(few=partial(_extremum_few, np.maximum)),
     doc="The largest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )
 
@@ -105,6 +122,7 @@ reduce_min: Primitive = custom(
     axes=_extremum_axes,
     adapt=moved_axes,
     memory=MemoryUse(each=True),
+    work=Work(few=partial(_extremum_few, np.minimum)),
     doc="The smallest element along axes; ties share the derivative equally, and so do all where it is NaN.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,15 @@ from primad.ops.arrays.part_definitions import (
     pad_axes,
     pad_type,
     padded,
+    padding,
     slice_adapt,
     slice_axes,
     slice_type,
     sliced,
+    slices,
 )
 from primad.ops.arrays.reshaping import Shape
-from primad.ops.record.fields import CHEAP, Indexing, Law, MemoryUse
+from primad.ops.record.fields import Indexing, Law, MemoryUse, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -101,7 +104,7 @@ slice_: Primitive = linear(
     axes=slice_axes,
     adapt=slice_adapt,
     memory=MemoryUse(views=True),
-    work=CHEAP,
+    work=Work(cheap=True, few=lambda x, **bounds: itemgetter(slices(**bounds))),
     doc="Take start:stop:step of each axis (steps are positive; flip reverses).",
     laws=[
         Law(
@@ -196,7 +199,7 @@ pad: Primitive = linear(
     transpose=[_pad_transpose],
     axes=pad_axes,
     adapt=pad_adapt,
-    work=CHEAP,
+    work=Work(cheap=True, few=padding),
     doc="Put zeros before (low), after (high) and between (interior) the elements of each axis.",
     laws=[
         Law(
@@ -280,7 +283,7 @@ concatenate: Primitive = linear(
     adapt=moved_axis,
     operands=None,
     indexing=Indexing(joins=True),
-    work=CHEAP,
+    work=Work(cheap=True, few=lambda *types, axis: lambda *arrays: np.concatenate(arrays, axis)),
     doc="Join arrays along an axis.",
     laws=[
         Law(

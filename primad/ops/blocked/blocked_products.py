@@ -91,6 +91,15 @@ def multiply(
     return target
 
 
+def is_one_product(
+    in_x: str, in_y: str, out: str, x_shape: tuple[int, ...], y_shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> bool:
+    """Say whether `multiply` leaves a contraction to others, of arrays whose elements lie in a row in any order."""
+    form, lengths = _form(in_x, in_y, out, x_shape, y_shape), dict(zip(in_x + in_y, x_shape + y_shape, strict=True))
+    few = product_flops(lengths, dtype) < SHARED_FLOPS / 10
+    return form is None or (few and size_of(form.inner, lengths) != 1)
+
+
 def product_flops(lengths: dict[str, int], dtype: np.dtype[Any]) -> int:
     """Return the flops of all products, added up, over letters of these lengths: four real ones for a complex one."""
     return (8 if dtype.kind == "c" else 2) * math.prod(lengths.values())

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import ArrayType
 from primad.ir.node import Node, Trace
 from primad.ops.elementwise.arithmetic import add, mul
 from primad.ops.elementwise.discrete import equal
 from primad.ops.elementwise.selection import select
-from primad.ops.record.fields import Law
+from primad.ops.record.fields import Law, Work
 from primad.ops.record.kinds import elementwise
 from primad.ops.record.primitive import Primitive, apply, full
 
@@ -67,9 +68,18 @@ def _exact_direction(n: Any, x: Any, y: Any) -> Any:
     return length if n.equal(length, 0) else n.divide(x, length)
 
 
+def _direction_few(x: ArrayType, y: ArrayType) -> Any:
+    def found(x: Any, y: Any) -> Any:
+        length = np.hypot(x, y)
+        return x / length if length.all() and np.isfinite(length).all() else _direction(x, y)
+
+    return found
+
+
 direction: Primitive = elementwise(
     "direction",
     numpy=_direction,
+    work=Work(few=_direction_few),
     partials=[
         lambda out, x, y: _per_length(direction(y, x) * direction(y, x), hypot(x, y)),
         lambda out, x, y: _per_length(-(out * direction(y, x)), hypot(x, y)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from primad.errors import ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.node import LITERAL, Node, Trace, is_literal, literal_value
 from primad.ops.elementwise.discrete import equal
-from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, always
+from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, Work, always
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 
@@ -43,7 +43,7 @@ select: Primitive = linear(
     infer=_select_type,
     transpose=[None, lambda ct, c, x, y: mask(c, ct), lambda ct, c, x, y: mask(~c, ct)],
     operands=(1, 2),
-    work=CHEAP,
+    work=Work(cheap=True, few=lambda *types: np.where),
     doc="Take elements of x where the condition holds, of y elsewhere.",
     laws=[
         Law(
@@ -89,6 +89,14 @@ def _mask(condition: Any, x: Any, out: Any = None) -> Any:
     return found.view(x.dtype) if out is None else out
 
 
+def _mask_few(condition: ArrayType, x: ArrayType) -> Callable[[Any, Any], Any] | None:
+    dtype = x.dtype
+    if dtype.kind != "f":
+        return None
+    bits = np.dtype(f"i{dtype.itemsize}")
+    return lambda condition, x: np.multiply(x.view(bits), condition, dtype=bits).view(dtype)
+
+
 def _leave(op: Primitive, operands: Sequence[Any]) -> Rewrite | None:
     """A mask leaves ops that make zero of zero, and those that move elements and keep them all."""
     if not op.memory.views:
@@ -126,7 +134,7 @@ mask: Primitive = linear(
     transpose=[None, lambda ct, c, x: mask(c, ct)],
     operands=(1,),
     memory=MemoryUse(out=always),
-    work=CHEAP,
+    work=Work(cheap=True, few=_mask_few),
     doc="Keep x where the condition holds; elsewhere the zero that differentiation put there, which stays "
     "zero whatever multiplies it (emitted by transposes only).",
     laws=[

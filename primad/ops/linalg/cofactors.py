@@ -13,6 +13,7 @@ from primad.ir.axes import stacks
 from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.linalg.elimination import solve_by_elimination
 from primad.ops.linalg.factorization import matrix_product, square, transposed
+from primad.ops.record.fields import Work
 from primad.ops.record.kinds import custom
 from primad.ops.record.primitive import Primitive
 from primad.ops.record.rules import tangent_sum
@@ -87,12 +88,19 @@ def cofactors_by_svd(n: Any, a: Any) -> Any:
     return sign * ((u * _others(n, s, 1)[..., None, :]) @ vh)
 
 
+def _cofactors_few(a: ArrayType) -> Any:
+    from primad.ops.linalg.single_matrices import cofactoring, is_small
+
+    return cofactoring(a, cofactors.numpy) if is_small(a) else None
+
+
 cofactors: Primitive = custom(
     "cofactors",
     numpy=lambda a: _where_regular(cofactors_by_inverse, cofactors_by_svd, a),
     infer=lambda a: square("cofactors", a),
     jvp=[lambda t, out, a: cofactors_along(a, t)],
     axes=lambda a: stacks(a.ndim - 2, [2], [2]),
+    work=Work(few=_cofactors_few),
     complex="analytic",
     doc="The cofactors of matrices, det a · a⁻ᵀ where there is an inverse: the gradient of the determinant. They "
     "are not defined for matrices that are not finite: there some are NaN.",

@@ -118,13 +118,19 @@ def _lu_tangent(t: Any, out: tuple[Any, Any, Any], a: Any) -> tuple[Any, Any, An
     return change, Zero(order.type), Zero(parity.type)
 
 
+def _lu_few(a: ArrayType) -> Any:
+    from primad.ops.linalg.single_matrices import eliminating, is_small
+
+    return eliminating(a) if is_small(a) else None
+
+
 lu: Primitive = custom(
     "lu",
     numpy=_lu,
     infer=_lu_type,
     jvp=[_lu_tangent],
     axes=lambda a: stacks(a.ndim - 2, [2], [2, 1, 0]),
-    work=Work(flops=lambda node: _cubic(node, 2 / 3)),
+    work=Work(flops=lambda node: _cubic(node, 2 / 3), few=_lu_few),
     complex="analytic",
     doc="Gaussian elimination with partial pivoting: the factors l (below the diagonal, which is 1) and u in one "
     "array, the rows of a in the order that makes them l u, and the sign of that order.",

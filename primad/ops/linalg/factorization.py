@@ -224,6 +224,12 @@ def _substituted(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, un
     return Running(1, b.ndim - 2, lower == transpose)
 
 
+def _solve_few(a: ArrayType, b: ArrayType, *, lower: bool, transpose: bool, unit: bool) -> Any:
+    from primad.ops.linalg.single_matrices import is_small, substituting
+
+    return substituting(a, b, lower, transpose, unit) if is_small(a) and is_small(b) else None
+
+
 solve_triangular: Primitive = custom(
     "solve_triangular",
     numpy=_solve_triangular,
@@ -248,7 +254,10 @@ solve_triangular: Primitive = custom(
         called="np.linalg.solve (or inv, solve_triangular, a derivative of det or qr)",
     ),
     memory=MemoryUse(out=always),
-    work=Work(flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1)),
+    work=Work(
+        flops=lambda node: Cost(node.type.size * node.type.shape[-2], 0, node.type.nbytes, 1),
+        few=_solve_few,
+    ),
     complex="analytic",
     doc="a⁻¹ b for triangular matrices a, of which only the named triangle is read, or (unit) only what lies beside "
     "the diagonal, which is then 1; or (transpose) a⁻ᵀ b.",

@@ -298,10 +298,13 @@ class Work(Struct, frozen=True, kw_only=True):
         flops: `(node)`: how to count one application; by default one flop per element.
         cheap: whether computing the result again takes no longer than reading it from memory, whatever runs it, as of
             arithmetic on each element and of views: reverse mode then keeps what it is computed from.
+        few: `(*types, **params)`: a function of arrays of these types, which have few elements, that has the bits of
+            the definition; what follows from types and params is found before it is called. None if there is none.
     """
 
     flops: Callable[[Node], Cost] | None = None
     cheap: bool = False
+    few: Callable[..., Callable[..., Any] | None] | None = None
 
 
 CHEAP = Work(cheap=True)

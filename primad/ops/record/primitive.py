@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -310,6 +311,7 @@ project: Primitive = Primitive(
     ),
     axes=Axes(batch=lambda flags, size, several, *, index: results(several.node)[index]),
     memory=MemoryUse(views=True),
+    work=Work(few=lambda several, *, index: itemgetter(index)),
     doc="One of the results of an op that has several.",
 )
 

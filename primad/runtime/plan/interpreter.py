@@ -32,9 +32,13 @@ from primad.runtime.plan.donation import settle, written_into
 from primad.runtime.plan.native_steps import NativePart, NativeStep
 from primad.runtime.plan.workspaces import SPARE_WORKSPACES, Workspace
 from primad.system.deferred import loaded
-from primad.system.machine import BLAS_THREADS_FLOPS
+from primad.system.machine import BLAS_THREADS_FLOPS, WORTHWHILE_BYTES
 from primad.system.process import silently
 from primad.system.quantities import several, size
+
+MOST_STEPS = 256
+"""Steps of a plan that becomes a function of Python's. Estimated: Python takes some 30 µs to compile a line, which then
+saves half a microsecond in each run."""
 
 if TYPE_CHECKING:
     from primad.runtime.cost_model import Machine, Prediction
@@ -62,6 +66,9 @@ class Plan(Executable):
         memory: bytes that arrays may take at once, if that is limited: what loops keep for others follows it.
         inner: how many of the outputs, the last ones, may be row streams.
     """
+
+    _by_lines: Callable[[Sequence[Any]], list[Any]] | None = None
+    _runs = 0
 
     def __init__(
         self,
@@ -190,10 +197,34 @@ class Plan(Executable):
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Compute the outputs; each is an array of its own, sharing no memory with arguments or other outputs."""
+        if self._by_lines is not None:
+            try:
+                return self._by_lines(arguments)
+            except Exception:  # of which the steps say what it means
+                return silently(self._run, arguments)
+        if self._runs < 2:
+            self._count_run()
         if self._single_threaded:
             found: list[Any] = single_threaded_blas(lambda: silently(self._run, arguments))
             return found
         return silently(self._run, arguments)
+
+    def _is_short(self) -> bool:
+        """Say whether its runs may be those of a function of Python's: few small values, and ops that are known."""
+        nodes = self.program.nodes
+        small = len(self._steps) <= MOST_STEPS and sum(node.type.nbytes for node in nodes) < WORTHWHILE_BYTES
+        special = self.buffers or self._calls or self.donated or self.inner or self._single_threaded
+        return small and not special and all(isinstance(x.op, Leaf) or x.op in BUILT_IN for x in nodes)
+
+    def _count_run(self) -> None:
+        """Make the function when the plan runs again: many gradients are taken once."""
+        self._runs += 1
+        if self._runs == 2 and self._is_short():
+            from primad.runtime.plan.line_by_line import line_by_line
+
+            units = [unit for unit in self._units if isinstance(unit, Node)]
+            inputs = len(self.program.inputs)
+            self._by_lines = line_by_line(units, self._steps, inputs, self._constants, self._finish)
 
     def _run(self, arguments: Sequence[Any]) -> list[Any]:
         values: list[Any] = [None] * self._size

@@ -1,4 +1,4 @@
-"""What a definition can do with memory and pieces, by its record: it takes the arguments, and computes the same."""
+"""What a definition can do with memory and pieces, and what stands for it where elements are few, by its record."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from primad.verify.verdicts import How
 
 
 def check_memory(trial: Trial) -> How | None:
-    """A definition takes each argument that its record declares, and gives the same results with it."""
-    facts = trial.op.memory
-    if not (facts.out or facts.each or facts.wanted or facts.limit):
+    """A definition takes each argument that its record declares, and gives the same results with it.
+
+    So does what is called in its place for arrays of few elements.
+    """
+    facts, few = trial.op.memory, trial.op.work.few
+    if not (facts.out or facts.each or facts.wanted or facts.limit or few):
         return None
     types = [operand.type for operand in trial.example.operands]
     operands = [np.asarray(x, t.dtype) for x, t in zip(trial.operands(trial.values), types, strict=True)]
@@ -29,6 +32,10 @@ def check_memory(trial: Trial) -> How | None:
     def given(**arguments: Any) -> list[Any]:
         return listed(trial.op.numpy(*operands, **params, **arguments))
 
+    direct = None if few is None else few(*types, **params)
+    if direct is not None:
+        with np.errstate(all="ignore"):
+            _same(trial, "on few elements", expected, listed(direct(*operands)))
     if facts.out is not None and facts.out(_node(trial, types)):
         array = np.full(expected[0].shape, 7, expected[0].dtype)
         (found,) = given(out=array)
