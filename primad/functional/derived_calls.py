@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 from msgspec import Struct
 
 from primad.errors import NotDifferentiableError, ShapeError, TracingError
+from primad.functional.following import FollowingTrace, Script
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.node import named
@@ -22,13 +24,13 @@ from primad.ir.program import ClosedProgram, Program
 from primad.ops.record.primitive import Primitive, as_tuple
 from primad.programs.compacting import compact, with_single_numbers
 from primad.recording import tree
-from primad.recording.following import FollowingTrace, Script
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import is_outermost, is_weak, record, type_of
+from primad.recording.tracing import is_outermost, is_weak, plain_types, record, type_of
 from primad.runtime.cache import FEWEST, Cache
 from primad.runtime.calling import arrays, in_order, inlined, run_program, traced_operands
 from primad.runtime.evaluation import evaluate_node
 from primad.runtime.executors.dispatch import prepared
+from primad.runtime.executors.executor import Executable
 from primad.system.machine import SPARE_BYTES
 
 MOST_MISSES = 4
@@ -43,12 +45,16 @@ class _Kept(Struct):
         recorded, program: as of a `Call`.
         script: what later recordings follow.
         misses: how many in a row have not followed it, or one before it, to the end.
+        choices: what follows from which arguments are differentiated, as `Selected` has it.
+        ready: what derivatives of the program were made, by what they are of.
     """
 
     recorded: Program | None = None
     program: Program | None = None
     script: Script | None = None
     misses: int = -1
+    choices: dict[Any, Any] = {}
+    ready: dict[Any, Any] = {}
 
     @property
     def held(self) -> tuple[Any, ...]:
@@ -100,6 +106,13 @@ def kind_of(function: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+class ReadyDerivative(NamedTuple):
+    """What runs a derivative, as long as it is kept elsewhere, and what it takes after the arguments."""
+
+    executable: ref[Executable]
+    extras: Sequence[Any]
+
+
 class Call:
     """A user's function recorded on given arguments.
 
@@ -115,7 +128,12 @@ class Call:
         leaves: the flattened arguments, arrays in the machine's order of bytes.
         types: their types.
         nested: whether an argument, or something the function closes over, is traced.
+        kept: what is known of the recording where it followed another one to the end.
+        made: what `run` has made on plain arrays.
     """
+
+    kept: _Kept | None = None
+    made: ReadyDerivative | None = None
 
     def __init__(
         self,
@@ -124,21 +142,29 @@ class Call:
         known: bool = True,
         of: Callable[..., Any] | None = None,
     ) -> None:
+        users = function if of is None else of
+        plain = plain_types(args) if known else None
+        if plain is not None and is_outermost():
+            self.leaves, self.in_tree, self.nested = list(args), tree.flat(len(args)), False
+            self.types, weak = plain
+            self._follow(function, known, kind_of(users), weak)
+            return
         self.leaves, self.in_tree = tree.flatten(tuple(args))
         self.leaves = in_order(self.leaves)
         self.types = tuple([type_of(leaf) for leaf in self.leaves])
         self.nested = TracedArray in map(type, self.leaves)
         if (known or of is not None) and not self.nested and is_outermost():
-            self._follow(function, known, kind_of(function if of is None else of))
-        else:
-            values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
-            self.recorded = record(function, self.types, self.in_tree, values, evaluator)
-            self.program = compact(self.recorded)
+            self._follow(function, known, kind_of(users), tuple([known and is_weak(leaf) for leaf in self.leaves]))
+            return
+        values, evaluator = (self.leaves, evaluate_node) if known else (None, None)
+        self.recorded = record(function, self.types, self.in_tree, values, evaluator)
+        self.program = compact(self.recorded)
         self.nested = self.nested or bool(self.program.captured)
 
-    def _follow(self, function: Callable[..., Any], known: bool, places: tuple[int, ...]) -> None:
+    def _follow(
+        self, function: Callable[..., Any], known: bool, places: tuple[int, ...], weak: tuple[bool, ...]
+    ) -> None:
         """Record the function as it was recorded before, as far as it does the same."""
-        weak = tuple([known and is_weak(leaf) for leaf in self.leaves])
         key = RecordingKey(places, self.types, weak, self.in_tree, known)
         kept = _RECORDINGS.find(key) or _Kept()
         follows = kept.misses < MOST_MISSES
@@ -150,8 +176,10 @@ class Call:
             assert kept.program is not None
             kept.misses = 0
             self.program = kept.program.returning(found.out_tree)
+            self.kept = kept
             return
         self.program = with_single_numbers(compact(found))
+        self.nested = bool(self.program.captured)
         if trace is None:
             return
         assert trace.script is not None  # the recording has ended
@@ -177,7 +205,12 @@ class Call:
         build = primitive.programs.build
         assert build is not None
         executable = prepared(key, lambda: build(of.hoisted, **options))
-        return executable.run([*map(np.asarray, self.leaves), *self.program.source_values, *arrays(extras)])
+        self.made = ReadyDerivative(ref(executable), arrays(extras))
+        return self.run_again(executable, self.made.extras)
+
+    def run_again(self, executable: Executable, extras: Sequence[Any]) -> list[Any]:
+        """Run what was made of an earlier recording that did the same."""
+        return executable.run([*map(np.asarray, self.leaves), *self.program.source_values, *extras])
 
     def evaluate(self) -> list[Any]:
         """Run the recorded program itself."""
@@ -272,6 +305,9 @@ def returning_pair(function: Callable[..., Any], transform: str) -> Callable[...
     return inner
 
 
+_Choice = tuple[list[Any], list[Sequence[int]], tuple[bool, ...]]
+
+
 class Selected:
     """A recorded call, and which of its flattened arguments are differentiated.
 
@@ -292,18 +328,28 @@ class Selected:
         self.argnums = choose_arguments(function, args, argnums, transform)
         if kwargs:
             function = partial(function, **kwargs)
-        function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
+        if len(args) > 1 or not self.argnums:
+            function, args = keep(function, args, [i in self.argnums for i in range(len(args))])
         self.has_aux = has_aux
         self.call = Call(returning_pair(function, transform) if has_aux else function, args)
+        kept = self.call.kept
+        found = None if kept is None else kept.choices.get(self.argnums)
+        choice: _Choice = self._choice() if found is None else found
+        self.trees, self.positions, self.active = choice
+        if kept is not None:
+            kept.choices[self.argnums] = choice
+
+    def _choice(self) -> _Choice:
+        """Return the structures of the chosen arguments, where their leaves stand, and which leaves these are."""
         types = self.call.types
-        self.trees, self.positions = _places(self.call.in_tree, self.argnums)
-        for number, positions in zip(self.argnums, self.positions, strict=True):
-            for place, position in enumerate(positions):
+        trees, positions = _places(self.call.in_tree, self.argnums)
+        for number, places in zip(self.argnums, positions, strict=True):
+            for place, position in enumerate(places):
                 if types[position].dtype.kind != "f" and not types[position].is_complex:
-                    leaf = f"element {place} of " if len(positions) > 1 else ""
-                    check_differentiable(types[position], f"{leaf}argument {number}", transform)
-        chosen = {position for positions in self.positions for position in positions}
-        self.active = tuple([i in chosen for i in range(len(types))])
+                    leaf = f"element {place} of " if len(places) > 1 else ""
+                    check_differentiable(types[position], f"{leaf}argument {number}", self.transform)
+        chosen = {position for places in positions for position in places}
+        return trees, positions, tuple([i in chosen for i in range(len(types))])
 
     @property
     def value_tree(self) -> Any:

@@ -118,9 +118,8 @@ def is_literal(node: Node, value: float) -> bool:
     found = node.params[0][1]
     if found.__class__ is complex:
         return bool(param_key(found) == param_key(complex(value)))
-    return bool(found == value) and not (
-        found == 0 and struct.pack("d", float(found)) != struct.pack("d", float(value))
-    )
+    same_sign = found != 0 or struct.pack("d", float(found)) == struct.pack("d", float(value))
+    return bool(found == value) and same_sign
 
 
 def literal_value(node: Node) -> Any:
@@ -203,12 +202,14 @@ class Trace:
         neutral: of the ops that were asked for while `recording` and are one of their operands by a law, as x + 0 is x:
             how many nodes there were, the op, its operands and params, and which operand it is.
         noted: what the layers that record note of it while it is open, by keys of their own.
+        knows_calls: whether `call` may know what a call gives without making it.
     """
 
     __slots__ = (
         "_captures", "_lawful", "_table", "age", "closed", "evaluator", "lines", "neutral", "noted", "origin",
         "recording", "several", "size", "values",
     )  # fmt: skip
+    knows_calls = False
 
     def __init__(
         self, evaluator: Callable[[Node], np.ndarray[Any, Any]] | None = None, recording: bool = False, origin: str = ""
@@ -233,10 +234,8 @@ class Trace:
         self.size += 1
         if type.__class__ is TupleType:
             self.several = True
-        if self.recording:
-            line = user_line(3)
-            if line is not None:
-                self.lines[node] = line
+        if self.recording and (line := user_line(3)) is not None:
+            self.lines[node] = line
         return node
 
     def start(self, inputs: Sequence[Node]) -> None:
@@ -331,6 +330,10 @@ class Trace:
         """Return the node (op, inputs) without params if this trace already has it."""
         return self._table.get((op, inputs, ()))
 
+    def call(self, record: Callable[..., Any], function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Return what a function gives of arguments that are recorded here; `record` records it."""
+        return record(*args, **options)
+
     def close(self) -> None:
         """End the trace. Its nodes stay usable as parts of a Program; building with them is an error from now on."""
         self.closed = True
@@ -362,7 +365,6 @@ class _Types:
         if found is None:
             found = op.infer(*types, **dict(params))
             if found.__class__ is ArrayType:
-                # One object for equal types, which are compared often.
                 found = array_type(tuple(map(int, found.shape)), found.dtype)
             found = found, params if key is params and _are_lengths(params) else None
             if len(self._known) >= MOST_INFERRED:

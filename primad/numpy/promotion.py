@@ -6,7 +6,7 @@ Also the registration that makes plain `np.sin(x)` on a traced array find its im
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from primad.numpy.axis_arguments import broadcast_shape, expansion
 from primad.numpy.inplace.seen import as_numpys
 from primad.recording.foreign import plain
 from primad.recording.object_arrays import OBJECTS, holds_traced, stacked
-from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called
+from primad.recording.protocols import FUNCTIONS, METHODS, UFUNCS, called, called_as
 from primad.recording.traced_array import TracedArray, bind_each, lift, settled
 from primad.system.deferred import Deferred
 
@@ -101,7 +101,11 @@ def implements(
                         return plain(*args, **kwargs)  # by NumPy's protocol, which knows of loops
                 elif args and not of_arrays:
                     args = (joined(args[0]), *args[1:])
-                return called(function, function.__name__, settled(args), kwargs)
+                args = settled(args)
+                if args and type(args[0]) is TracedArray and args[0].node.trace.knows_calls:
+                    record = partial(called_as, function, function.__name__)
+                    return args[0].node.trace.call(record, function, args, kwargs)
+                return called(function, function.__name__, args, kwargs)
             return plain(*args, **kwargs)
 
         for name in _UFUNC_METHODS if isinstance(plain, np.ufunc) else ():

@@ -28,7 +28,10 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
             if not holds_arrays(cls, "__array_ufunc__"):
                 refuse_operand(self.type, other)
             return NotImplemented
-        return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
+        if self._has_memory or not self.node.trace.knows_calls:  # under jit, say
+            return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
+        args = (other, self) if reflected else (self, other)
+        return self.node.trace.call(UFUNCS[ufunc], ufunc, args, {})
 
     return apply
 
@@ -90,6 +93,7 @@ class ArrayOperators:
     """What Python's operators record."""
 
     __slots__ = ()
+    _has_memory = False
 
     __add__, __radd__ = _operator(np.add), _operator(np.add, True)
     __sub__, __rsub__ = _operator(np.subtract), _operator(np.subtract, True)
@@ -131,14 +135,14 @@ class ArrayOperators:
             fix=f"np.round(x{f', {digits}' if digits else ''}) rounds; its derivative is 0.",
         )
 
-    def __neg__(self) -> Any:
-        return UFUNCS[np.negative](self)
+    def __neg__(self: Any) -> Any:
+        return self._record(UFUNCS[np.negative], np.negative, (self,), {})
 
     def __pos__(self) -> Any:
         return UFUNCS[np.positive](self)
 
-    def __abs__(self) -> Any:
-        return UFUNCS[np.absolute](self)
+    def __abs__(self: Any) -> Any:
+        return self._record(UFUNCS[np.absolute], np.absolute, (self,), {})
 
     def __invert__(self) -> Any:
         return UFUNCS[np.invert](self)

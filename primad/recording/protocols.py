@@ -80,10 +80,20 @@ def called(recorded: Callable[..., Any], name: str, args: Sequence[Any], kwargs:
         raise error
 
 
+def called_as(recorded: Callable[..., Any], name: str, *args: Any, **options: Any) -> Any:
+    """Call what something of NumPy's that has a name records, as `called`."""
+    return called(recorded, name, args, options)
+
+
 def recorded_by(table: dict[Any, Callable[..., Any]], function: Any) -> Callable[..., Any] | None:
     """Return what a NumPy or SciPy function records; SciPy's stand in the tables under deferred names."""
     found = table.get(function)
     return found if found is not None else table.get(special.deferred(function))
+
+
+def call_unnamed(ufunc: Any, *args: Any) -> Any:
+    """Call what a ufunc records of arguments without names, as `call_ufunc`."""
+    return call_ufunc(ufunc, "__call__", args, {})
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -176,3 +186,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
     kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
     return called(recorded, f"np.{function.__name__}", args, kwargs)
+
+
+def call_named(function: Any, *args: Any, **options: Any) -> Any:
+    """Call what a NumPy function records, as `call_function`."""
+    return call_function(function, args, options)

@@ -8,9 +8,9 @@ lose a derivative silently raise instead.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from primad.recording.protocols import (
     METHODS,
     METHODS_OF,
     UFUNCS,
-    call_function,
+    call_named,
     call_ufunc,
-    called,
+    call_unnamed,
+    called_as,
 )
 from primad.recording.refusals import Refusal, lost, unknown
 from primad.recording.user_expressions import CodePlace, is_solver, place_of
@@ -107,8 +108,7 @@ class TracedArray(ArrayOperators):
     @property
     def T(self) -> TracedArray:
         """The array with its axes reversed."""
-        result: TracedArray = METHODS["transpose"](self)
-        return result
+        return cast("TracedArray", METHODS["transpose"](self))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -135,7 +135,7 @@ class TracedArray(ArrayOperators):
             raise no_attribute("a traced array", name, dir(self), instead_of(name))
 
         def bound(*args: Any, **kwargs: Any) -> Any:
-            return called(method, f"x.{name}", (self, *args), kwargs)
+            return self._record(partial(called_as, method, f"x.{name}"), method, (self, *args), kwargs)
 
         bound.__name__ = name  # by which what holds it tells methods apart: pint, the units of results
         return bound
@@ -145,15 +145,14 @@ class TracedArray(ArrayOperators):
         return [*object.__dir__(self), *(name for name in METHODS if "." not in name), *own]
 
     def __getitem__(self, index: Any) -> Any:
-        return METHODS["__getitem__"](self, index)
+        return self._record(METHODS["__getitem__"], METHODS["__getitem__"], (self, index), {})
 
     @property
     def mT(self) -> TracedArray:
         """The array with its last two axes exchanged."""
         if self.ndim < 2:
             raise TracingError(f"x.mT of a traced array of type {self.type}", fix="it needs two axes at least.")
-        result: TracedArray = METHODS["swapaxes"](self, -1, -2)
-        return result
+        return cast("TracedArray", METHODS["swapaxes"](self, -1, -2))
 
     @property
     def flat(self) -> Any:
@@ -177,16 +176,19 @@ class TracedArray(ArrayOperators):
             if kind is not TracedArray and holds_arrays(kind, "__array_ufunc__"):
                 return NotImplemented
         if method == "__call__" and not kwargs:
-            recorded = UFUNCS.get(ufunc)
-            if recorded is not None:
-                return recorded(*inputs)
+            return self._record(UFUNCS.get(ufunc) or partial(call_unnamed, ufunc), ufunc, inputs, kwargs)
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         for kind in types:
             if kind is not TracedArray and holds_arrays(kind, "__array_function__"):
                 return NotImplemented
-        return call_function(function, settled(args), kwargs)  # the items of one with a mutable face have no such face
+        return self._record(partial(call_named, function), function, settled(args), kwargs)
+
+    def _record(self, record: Callable[..., Any], function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+        if self._has_memory or not self.node.trace.knows_calls:
+            return record(*args, **options)
+        return self.node.trace.call(record, function, args, options)
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -371,8 +373,7 @@ def lift(value: Any, trace: Trace) -> Node:
 def _broadcast(value: np.ndarray[Any, Any], trace: Trace) -> Node:
     """Capture what `np.broadcast_to` (one direction for all points, say) was given, and record the broadcast."""
     small = value[tuple([slice(1) if stride == 0 else slice(None) for stride in value.strides])]
-    node: Node = FUNCTIONS[np.broadcast_to](TracedArray(trace.capture(small)), value.shape).node
-    return node
+    return cast("Node", FUNCTIONS[np.broadcast_to](TracedArray(trace.capture(small)), value.shape).node)
 
 
 _SETTLED = frozenset([TracedArray, float, int, bool, str, slice, type(None), np.float64])

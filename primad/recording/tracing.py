@@ -67,6 +67,21 @@ def type_of(value: Any) -> ArrayType:
     return array_type(array.shape, array.dtype)
 
 
+def plain_types(args: Sequence[Any]) -> tuple[tuple[ArrayType, ...], tuple[bool, ...]] | None:
+    """Return the types of arguments, and which are weak, where all are NumPy's arrays or numbers, of floats."""
+    types, weak = [], []
+    for arg in args:
+        if type(arg) is np.ndarray and arg.dtype.kind == "f" and arg.dtype.isnative:
+            types.append(array_type(arg.shape, arg.dtype))
+            weak.append(False)
+        elif type(arg) is float:
+            types.append(array_type((), FLOAT64))
+            weak.append(True)
+        else:
+            return None
+    return tuple(types), tuple(weak)
+
+
 def is_weak(value: Any) -> bool:
     """Say whether a value is a Python number, which adopts the dtype of the arrays that it meets."""
     return type(value) is float or type(value) is int or type(value) is complex

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from importlib import import_module
+from operator import is_
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -51,6 +52,13 @@ class Origin(NamedTuple):
     args: tuple[Any, ...]
     options: dict[str, Any]
     place: int | None = None
+
+    def is_of(self, args: Sequence[Any], options: dict[str, Any]) -> bool:
+        """Say whether it says no more than that a call with these arguments gave a view of the first one."""
+        own = self.base, *self.args, *self.options.values()
+        if self.place is not None or len(own) != len(args) + len(options) or [*self.options] != [*options]:
+            return False
+        return all(map(is_, own, (*args, *options.values())))
 
     def within(self, memory: np.ndarray[Any, Any]) -> Any:
         """Return what the function gives of the memory of the array."""
@@ -168,6 +176,8 @@ def _results() -> Any:
     return import_module("primad.numpy.inplace.results")
 
 
+METHODS["note view"] = note
+METHODS["view of"] = origin
 METHODS["__setitem__"] = lambda *args: _results().write(*args)
 METHODS["in place"] = lambda *args: _results().in_place(*args)
 METHODS["written into"] = lambda *args: _results().let_write(*args)

@@ -73,6 +73,7 @@ class ArrayView(TracedArray):
     """
 
     __slots__ = ()
+    _has_memory = True  # what it holds now, no call of the same arguments tells
 
     def __init__(self, memory: ArrayMemory | ChosenMemory | PartMemory, view: Numbers) -> None:
         self.memory = memory

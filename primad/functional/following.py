@@ -1,9 +1,10 @@
 """Recordings that follow an earlier one: while a function does what it did before, nothing is looked up or simplified.
 
 A recording notes, in order, what its trace is asked for: operations, scalars, captured arrays. A later one compares
-what it is asked for with these notes, exactly, and copies the nodes that answered. If nothing differs to the end, its
-program is the earlier one. At the first difference it goes on by itself, with the table that the earlier trace had
-there: what comes out is in any case what a recording from nothing gives.
+what it is asked for with these notes, exactly, and copies the nodes that answered. A whole call of NumPy's is compared
+by its arguments (`known_calls`). If nothing differs to the end, its program is the earlier one. At the first difference
+it goes on by itself, with the table that the earlier trace had there: what comes out is in any case what a recording
+from nothing gives.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from primad.ir.array_types import ArrayType, in_machine_order
 from primad.ir.node import (
@@ -28,6 +29,11 @@ from primad.ir.node import (
     params_key,
     same_bits,
 )
+from primad.recording.protocols import METHODS
+from primad.recording.traced_array import TracedArray
+
+if TYPE_CHECKING:
+    from primad.functional.known_calls import KnownCall
 
 Note = tuple[Any, tuple[Node, ...], Params, Node, int, int, int]
 """What was asked for: op, operands, params. What answered: the node, and how many nodes there were before and after;
@@ -50,11 +56,13 @@ class Script:
         table, captures: what its trace had at its end, in the order in which they grew.
         several: whether one of its nodes has several results.
         outputs: numbers of the nodes that were its results.
+        calls: calls of NumPy's that are known, by how many notes there were before them.
     """
 
     def __init__(self, trace: FollowingTrace, outputs: Sequence[Node]) -> None:
         self.outputs = [node.index for node in outputs]
         self.notes = trace.notes
+        self.calls = trace.calls
         self.table = trace._table
         self.captures = trace._captures
         self.several = trace.several
@@ -81,6 +89,11 @@ class Script:
     def lines(self) -> list[str | None]:
         """The user's line of each node."""
         return [self._lines.get(node) for node in self.nodes]
+
+    @cached_property
+    def copied(self) -> list[tuple[Any, Callable[[Sequence[Node]], tuple[Node, ...]], Params, Any]]:
+        """The op of each node, what takes its operands from all copies, its params and its type."""
+        return [(x.op, _taking([operand.index for operand in x.inputs]), x.params, x.type) for x in self.nodes]
 
     @cached_property
     def steps(self) -> list[Step] | None:
@@ -128,19 +141,28 @@ class FollowingTrace(Trace):
     Attributes:
         inputs: its inputs.
         notes: what it was asked for since it goes by itself.
+        calls: the calls of NumPy's among them that will be known.
         followed: whether, at its end, nothing differed from the earlier recording.
         script: what can be followed, when it has ended.
     """
 
-    __slots__ = ("_at", "_copies", "_earlier", "_steps", "_within", "followed", "inputs", "notes", "script")
+    __slots__ = (
+        "_at", "_copies", "_earlier", "_evaluate", "_lined", "_lines", "_reads", "_steps", "_within", "calls",
+        "followed", "inputs", "notes", "script",
+    )  # fmt: skip
+    knows_calls = True
 
     def __init__(self, evaluator: Callable[[Node], Any] | None, earlier: Script | None) -> None:
-        super().__init__(evaluator, True)
+        self._earlier: Script | None = None
+        super().__init__(evaluator and self._read, True)
+        self._evaluate = evaluator
+        self._reads = 0
+        self._lined = 0
+        self.calls: dict[int, KnownCall] = {}
         self.inputs: list[Node] = []
         self.notes: list[Note] = []
         self.followed = False
         self.script = earlier
-        self._earlier: Script | None = None
         self._steps: Sequence[Step] = ()
         self._copies: list[Node] = []
         self._at = 0
@@ -152,6 +174,7 @@ class FollowingTrace(Trace):
         if self.script is not None and self.script.steps is not None:
             self._earlier = self.script
             self._steps = self.script.steps
+            self.calls = self.script.calls
             self._copies = list(inputs)
 
     def end(self, outputs: Sequence[Node]) -> bool:
@@ -174,8 +197,64 @@ class FollowingTrace(Trace):
         self._copies = []
         self.inputs = []
         self.notes = []
+        self.calls = {}
         self._within = True
         super().close()
+
+    def call(self, record: Callable[..., Any], function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Return what a call of NumPy's gives, as `Trace.call`: at once where the earlier recording had it here too."""
+        if self._earlier is None:
+            return record(*args, **options) if self._within else self._called(record, function, args, options)
+        known = self.calls.get(self._at)
+        if known is None or not known.is_made(function, args, options, self):
+            return record(*args, **options)
+        self._at = known.end
+        found = TracedArray(self._copied(known.answer, self._steps[known.end - 1][5]))
+        if known.view is not None:
+            METHODS["note view"](found, args[0], known.view, args[1:], options)
+        return found
+
+    def _called(self, record: Callable[..., Any], function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Make a call of NumPy's, and note it if what it records follows from its arguments."""
+        start, reads, said = len(self.notes), self._reads, len(self.noted)
+        found = record(*args, **options)
+        end = len(self.notes)
+        if end == start or type(found) is not TracedArray or found.node.trace is not self or self._earlier is not None:
+            return found
+        if any(found is each for each in (*args, *options.values())):  # and is no array of its own
+            return found
+        source = METHODS["view of"](found)
+        if reads != self._reads or said != len(self.noted) or not (source is None or source.is_of(args, options)):
+            return found
+        from primad.functional.known_calls import KnownCall, forms_of  # only where derivatives are taken without jit
+
+        given, named = forms_of(args, self), forms_of(tuple(options.values()), self)
+        if given is not None and named is not None:
+            view = None if source is None else source.function
+            self.calls[start] = KnownCall(function, given, tuple(options), named, end, found.node.index, view)
+        return found
+
+    def _read(self, node: Node) -> Any:
+        """Compute a value, which arguments alone do not tell."""
+        assert self._evaluate is not None
+        self._reads += 1
+        return self._evaluate(node)
+
+    @property
+    def lines(self) -> dict[Node, str]:
+        """The user's line for each node; those of copies are looked up when they are asked for."""
+        if self._earlier is not None:
+            lines = self._earlier.lines
+            for node in self._copies[self._lined :]:
+                line = lines[node.index]
+                if line is not None:
+                    self._lines[node] = line
+            self._lined = len(self._copies)
+        return self._lines
+
+    @lines.setter
+    def lines(self, lines: dict[Node, str]) -> None:
+        self._lines = lines
 
     def build(self, op: Operation, inputs: tuple[Node, ...], params: Params) -> Node:
         """Return the node (op, inputs, params), as `Trace.build`."""
@@ -191,9 +270,6 @@ class FollowingTrace(Trace):
                 node = Node(op, inputs, params, type, self, answer)
                 copies.append(node)
                 self.size = size
-                line = self._earlier.lines[answer]
-                if line is not None:
-                    self.lines[node] = line
                 return node
         self._leave()
         return self.build(op, inputs, params)
@@ -242,15 +318,13 @@ class FollowingTrace(Trace):
         """Copy the earlier nodes up to a number of them, and return the one that answered."""
         copies, earlier = self._copies, self._earlier
         assert earlier is not None
+        copied = earlier.copied
         for i in range(len(copies), size):
-            old = earlier.nodes[i]
-            node = Node(old.op, tuple([copies[x.index] for x in old.inputs]), old.params, old.type, self, i)
+            op, taking, params, type = copied[i]
+            node = Node(op, taking(copies), params, type, self, i)
             copies.append(node)
-            if old.op is CAPTURED:
-                self.values[node] = old.params[0][1].array
-            line = earlier.lines[i]
-            if line is not None:
-                self.lines[node] = line
+            if op is CAPTURED:
+                self.values[node] = params[0][1].array
         self.size = size
         return copies[answer]
 
@@ -258,6 +332,7 @@ class FollowingTrace(Trace):
         """Go on by itself, as if what was copied had been recorded."""
         earlier, copies, at = self._earlier, self._copies, self._at
         assert earlier is not None
+        self._lines = self.lines  # with those of the copies
         self._earlier = None
         entries = earlier.notes[at][6] if at < len(earlier.notes) else len(earlier.table)
         table: dict[Any, Node] = {}
@@ -273,8 +348,10 @@ class FollowingTrace(Trace):
                 self._captures[alike] = mine
         self.several = earlier.several
         self.notes = earlier.notes[:at]
-        for op, operands, params, node, before, after, _ in self.notes:
-            if before == after and node in operands:
+        self.calls = {start: known for start, known in earlier.calls.items() if known.end <= at}
+        grown = [*[note[6] for note in self.notes[1:]], entries]
+        for (op, operands, params, node, before, after, known), then in zip(self.notes, grown, strict=False):
+            if before == after and node in operands and known < then:  # not found in the table
                 given = tuple([copies[x.index] for x in operands])
                 self.neutral.append((before, op, given, params, copies[node.index]))
 

@@ -1,0 +1,124 @@
+"""Calls of NumPy's functions that are known: with the same arguments they record the same, and need not be made again.
+
+What a function of NumPy's records of traced arrays, numbers and small arrays follows from these alone, unless it reads
+a value. So a later recording compares the arguments, exactly, and goes on behind what was recorded: nothing is promoted
+or broadcast, and no axis is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import copysign
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from primad.ir.node import Trace
+from primad.recording.traced_array import TracedArray
+
+LARGEST = 1 << 12
+"""Bytes of a plain array up to which a call with it is known. Chosen: comparing so many takes less time than the call;
+the array itself is kept, and of larger ones the captured copy is compared."""
+_EQUAL = frozenset((int, bool, str, type(None), type(Ellipsis)))
+_SAME = frozenset((type, type(np._NoValue)))
+_SCALARS = frozenset(np.dtype(char).type for char in "?bhilqBHILQefdFD")
+_OF_NUMBERS = "biufc"
+
+Form = tuple[Any, Any]
+"""What an argument must be: its class, and what tells it from others of the class."""
+
+
+class KnownCall(NamedTuple):
+    """A call, and what it recorded.
+
+    Attributes:
+        function: what was called.
+        given: the forms of its arguments.
+        names, named: the names of its arguments by name, and their forms.
+        end: how many notes there were after it.
+        answer: the number of its result.
+        view: gives the result as a view of the first argument; None if it is none.
+    """
+
+    function: Any
+    given: Sequence[Form]
+    names: tuple[str, ...]
+    named: Sequence[Form]
+    end: int
+    answer: int
+    view: Callable[..., Any] | None
+
+    def is_made(self, function: Any, args: Sequence[Any], options: dict[str, Any], trace: Trace) -> bool:
+        """Say whether a call of a later recording is the same."""
+        if self.function is not function or not fit(self.given, args, trace):
+            return False
+        return (not options and not self.names) or (
+            self.names == tuple(options) and fit(self.named, tuple(options.values()), trace)
+        )
+
+
+def forms_of(values: Sequence[Any], trace: Trace) -> list[Form] | None:
+    """Return the forms of arguments; None where something is not told apart by one, as a function of the user's."""
+    found: list[Form] = []
+    for value in values:
+        kind = type(value)
+        content: Any
+        if kind is TracedArray:
+            content = value.node.index if value.node.trace is trace else None
+        elif kind is float:
+            content = value, copysign(1.0, value)
+        elif kind in _EQUAL or kind in _SAME or isinstance(value, np.dtype):
+            found.append((kind, value))
+            continue
+        elif kind is tuple or kind is list or kind is slice:
+            content = forms_of(_parts(value), trace)
+        elif kind is np.ndarray:
+            content = _of_array(value)
+        else:
+            content = value.tobytes() if kind in _SCALARS else None
+        if content is None:
+            return None
+        found.append((kind, content))
+    return found
+
+
+def fit(forms: Sequence[Form], values: Sequence[Any], trace: Any) -> bool:
+    """Say whether values have the given forms, to the last bit."""
+    if len(forms) != len(values):
+        return False
+    for (kind, content), value in zip(forms, values, strict=True):
+        if type(value) is not kind:
+            return False
+        if kind is TracedArray:
+            if value.node.index != content or value.node.trace is not trace:
+                return False
+        elif kind is float:  # a NaN is never the same, which costs no more than time
+            if value != content[0] or not (value or copysign(1.0, value) == content[1]):
+                return False
+        elif kind in _EQUAL:
+            if value != content:
+                return False
+        elif not _fits_other(kind, content, value, trace):
+            return False
+    return True
+
+
+def _fits_other(kind: type, content: Any, value: Any, trace: Trace) -> bool:
+    if kind is tuple or kind is list or kind is slice:
+        return fit(content, _parts(value), trace)
+    if kind is np.ndarray:
+        dtype, shape, strides, said = content
+        return (
+            value.dtype is dtype and value.shape == shape and value.strides == strides and bool(value.tobytes() == said)
+        )
+    return bool(value.tobytes() == content) if kind in _SCALARS else value is content
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return (value.start, value.stop, value.step) if type(value) is slice else value
+
+
+def _of_array(value: np.ndarray[Any, Any]) -> Any:
+    if value.nbytes > LARGEST or value.dtype.kind not in _OF_NUMBERS:
+        return None
+    return value.dtype, value.shape, value.strides, value.tobytes()
