@@ -352,6 +352,11 @@ class Selected:
         return trees, positions, tuple([i in chosen for i in range(len(types))])
 
     @property
+    def places(self) -> list[int]:
+        """Where the leaves stand that are differentiated, in order: that of the results of a derivative."""
+        return [i for i, on in enumerate(self.active) if on]
+
+    @property
     def value_tree(self) -> Any:
         """The structure of what is differentiated, the value of a function that may return more beside it."""
         return self.call.out_tree.children()[0] if self.has_aux else self.call.out_tree

@@ -89,8 +89,7 @@ def _value_and_grad(
     executable = None if made is None else made.executable()
     if made is not None and executable is not None:  # a recording that did the same to the end has passed all checks
         results = call.run_again(executable, made.extras)
-        chosen = [place for places in selected.positions for place in places]
-        return results[:1], call.out_tree, selected.pack(dict(zip(chosen, results[1:], strict=True)))
+        return results[:1], call.out_tree, selected.pack(dict(zip(selected.places, results[1:], strict=True)))
     types = call.program.out_types
     structure = call.out_tree
     scalar_tree = structure.children()[0] if has_aux else structure
@@ -104,14 +103,13 @@ def _value_and_grad(
     check_differentiable(types[0], "the result", name)
     seeds: list[Any] = [types[0].dtype.type(1)]  # a scalar, so that inside a trace it is the literal 1
     seeds += [np.zeros(type.shape, type.dtype) for type in types[1:] if type.is_float]
-    positions = [i for i, on in enumerate(selected.active) if on]
     if holomorphic or types[0].is_complex:
-        check_gradient([call.types[i] for i in positions], types[0], holomorphic, name)
+        check_gradient([call.types[i] for i in selected.places], types[0], holomorphic, name)
     n = len(types)
     results = call.run(vjp_, seeds, active=selected.active)
     if call.kept is not None and call.made is not None and n == 1:
         call.kept.ready[key] = call.made
-    gradient = selected.pack(dict(zip(positions, results[n:], strict=True)))
+    gradient = selected.pack(dict(zip(selected.places, results[n:], strict=True)))
     return results[:n], structure, gradient
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import Node, Trace, named
 from primad.verify.checks.decide import Wrong
 from primad.verify.checks.trial import Trial, close, listed
@@ -35,7 +35,8 @@ def check_memory(trial: Trial) -> How | None:
     direct = None if few is None else few(*types, **params)
     if direct is not None:
         with np.errstate(all="ignore"):
-            _same(trial, "on few elements", expected, listed(direct(*operands)))
+            given_whole = [tuple(operands)] if isinstance(types[0], TupleType) else operands
+            _same(trial, "on few elements", expected, listed(direct(*given_whole)))
     if facts.out is not None and facts.out(_node(trial, types)):
         array = np.full(expected[0].shape, 7, expected[0].dtype)
         (found,) = given(out=array)

@@ -112,6 +112,35 @@ def test_many_calls_have_the_bits_of_the_first(name):
     assert all(map(same_bits, given, points))
 
 
+ARGUMENTS = [
+    ((X, 2.0), 1, {}), ((X, 2.0), (1, 0), {}), ((X, 2.0), (0, 1), {}), ((X, 2.0), (0, 0), {}), ((X, 2.0), -1, {}),
+    ((X, X[:1]), (1, 0), {}), (({"b": X, "a": 0.5}, [X, 2.0]), (1, 0), {}), ((X, 3), 0, {}), ((X,), 0, {"b": X}),
+    ((X, "text"), 0, {}), ((X.astype(np.float32), np.float64(2.0)), (1, 0), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("has_aux", [False, True])
+@pytest.mark.parametrize(("args", "argnums", "options"), ARGUMENTS)
+def test_each_argument_has_its_own_gradient(args, argnums, options, has_aux):
+    """In whatever order they are asked for, of trees too, and again."""
+
+    def f(*args, **options):
+        numbers = [x for x in primad.recording.tree.leaves((args, options)) if not isinstance(x, str)]
+        total = sum((k + 1.0) * np.sum(np.sin(x) * numbers[0]) for k, x in enumerate(numbers))
+        return (total, np.sum(numbers[-1])) if has_aux else total
+
+    def found():
+        return primad.recording.tree.flatten(primad.grad(f, argnums, has_aux=has_aux)(*args, **options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("primad.functional.derived_calls.MOST_MISSES", 0)
+        expected, structure = found()
+    for _ in range(3):
+        leaves, again = found()
+        assert again == structure
+        assert_same(leaves, expected)
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_plans_that_run_again_are_not_interpreted(name, monkeypatch):
     function = primad.grad(SMALL[name](np))
