@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import interpolate
+from scipy import fftpack, interpolate
 
 import primad
 from primad.compat import packages
@@ -28,6 +28,8 @@ from math import exp, floor as down
 from numpy import asarray, c_, float64, zeros
 from numpy.polynomial import polynomial as series
 from scipy.linalg import expm
+from scipy import fftpack
+from scipy.fftpack import fft
 
 def converted(x):
     return np.asarray(x, dtype=float).sum() + asarray(x, float).prod() + float(x[0]) ** 2 + float64(x[1])
@@ -96,12 +98,31 @@ def by_choice(x):
     found[1:] = chosen.asarray(x[1:], dtype=float) ** 2
     return chosen.sum(found)
 
+def by_places(x):
+    found = np.zeros(3)
+    for k in np.where(x > 1.0)[0]:  # what is numpy's own in a comment
+        found[k] = x[k] ** 2
+    shape = np.broadcast(x, np.ones((2, 1)))
+    pairs = sum(a * b for a, b in np.broadcast(x, [[1.0], [2.0]]))
+    return np.sum(np.ones(shape.shape) * found) * shape.size * shape.ndim + pairs
+
+def by_older_transforms(x):
+    return np.sum(np.abs(fft(x)) ** 3) + np.sum(fftpack.dct(x, 2, None, -1, "ortho")[:2] ** 3)
+
+def by_pythons_number(x):
+    r = x[0] * x[1]
+    if isinstance(r, np.generic):
+        r = r.item()
+    if not isinstance(r, (float, np.ndarray)) or not isinstance(x, (np.ndarray, np.generic)):
+        raise TypeError("a number was needed")
+    return r ** 3
+
 def joined(x):
     return series.polyval(0.3, x) + np.linalg.det(c_[[x[0], 1.0], [2.0, x[1]]]) + expm(np.diag(x))[1, 1] + down(x[2])
 """
 FUNCTIONS = (
     "converted", "filled", "by_class", "by_builtins", "by_choice", "by_what_is_kept", "by_complex_numbers", "caught",
-    "joined",
+    "joined", "by_places", "by_older_transforms", "by_pythons_number",
 )  # fmt: skip
 AT = np.array([0.7, 1.3, 2.2])
 
@@ -143,6 +164,7 @@ def test_what_programs_do_with_numbers_is_recorded(module: str, first: str) -> N
         ("def f(x): return 2.0 * x if type(2.0) is float else x", "float"),
         ("import numpy as np\ndef f(x): return 2.0 * x if np.ones(2).dtype.type is np.float64 else x", "float"),
         ("import numpy\ndef f(x, xp=numpy): return 2.0 * x if xp is numpy else x", "isinstance"),
+        ("import numpy\ndef f(x, xp=numpy): return x if numpy is not xp else 2.0 * x", "isinstance"),
     ],
 )
 def test_programs_that_ask_for_a_class_or_module_itself_find_it(
@@ -154,6 +176,21 @@ def test_programs_that_ask_for_a_class_or_module_itself_find_it(
     packages.record(theirs)
     sys.modules.pop("strict_ones")
     assert theirs.f(3.0) == 6.0 and primad.grad(theirs.f)(3.0) == 2.0 and kept not in vars(theirs)
+
+
+def test_functions_of_fftpack_are_those_that_stand_for_them() -> None:
+    """All of them that take an array, by name; what is scaled or packed otherwise is none of them."""
+    x = np.array([0.3, 1.0, -0.4, 2.0])
+    for name in importing._OF_FFTPACK:
+        own, standing = getattr(fftpack, name), importing.counterpart(getattr(fftpack, name))
+        assert standing is not own
+        np.testing.assert_allclose(primad.jit(standing)(x), own(x), rtol=1e-13, err_msg=name)
+        if name.startswith(("dct", "dst")):
+            for kind in (1, 2, 3, 4):
+                found = primad.jit(lambda x, call=standing, kind=kind: call(x, kind, norm="ortho"))(x)
+                np.testing.assert_allclose(found, own(x, kind, norm="ortho"), rtol=1e-12, atol=1e-14)
+    for name in ("idct", "idst", "rfft", "irfft"):
+        assert importing.counterpart(getattr(fftpack, name)) is getattr(fftpack, name)
 
 
 DERIVING = """
@@ -179,6 +216,25 @@ def of_doubles(x):
         pass
     return isinstance(Double(x), np.float64)
 """
+
+
+def test_classes_of_a_package_that_derive_from_arrays_are_one_error() -> None:
+    theirs = ModuleType("vectors")
+    text = """
+import numpy as np
+class Vector(np.ndarray):
+    def __new__(cls, x):
+        x = np.array(x, dtype=float)
+        return super().__new__(cls, x.shape, float, x)
+"""
+    exec(text, vars(theirs))
+    theirs.Vector.__module__ = "vectors"
+    packages.record(theirs)
+    assert np.array_equal(theirs.Vector([1.0, 2.0]), [1.0, 2.0])
+    with pytest.raises(primad.TracingError, match=r"(?s)Vector of traced values.*plain numbers.*functions of vectors"):
+        primad.grad(lambda x: np.sum(theirs.Vector(x)))(AT)
+    with pytest.raises(TypeError, match="missing"):
+        theirs.Vector()
 
 
 def test_classes_of_a_package_that_derive_from_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

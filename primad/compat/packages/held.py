@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from functools import wraps
 from types import CellType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
+
+from primad.errors import TracingError
+from primad.scipy.traced_calls import has_traced
 
 Counterpart = Callable[[Any], Any]
 
@@ -60,6 +66,8 @@ def _cell(cell: CellType, counterpart: Counterpart) -> None:
 
 
 def _class(cls: type, counterpart: Counterpart) -> None:
+    if issubclass(cls, np.ndarray) and "__new__" in vars(cls):
+        cls.__new__ = _refusing(cls, cls.__new__)  # type: ignore[method-assign]
     for name, each in list(vars(cls).items()):
         function = getattr(each, "__func__", getattr(each, "fget", each))
         if isinstance(function, FunctionType):
@@ -75,3 +83,22 @@ def _object(held: Any, counterpart: Counterpart) -> None:
     names = getattr(held, "__dict__", None)
     if type(names) is dict:
         names.update({name: counterpart(each) for name, each in names.items() if isinstance(each, ModuleType)})
+
+
+def _refusing(cls: type, make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return how an array of a class of the package's own is made, with one error for traced values."""
+
+    @wraps(make)
+    def made(kind: type, *args: Any, **options: Any) -> Any:
+        try:
+            return make(kind, *args, **options)
+        except (TypeError, TracingError) as error:
+            if not has_traced((args, options)):
+                raise
+            raise TracingError(
+                f"{cls.__name__} of traced values",
+                why="The class derives from NumPy's array, which holds plain numbers, in memory of its own.",
+                fix=f"call functions of {cls.__module__.partition('.')[0]} that take and give arrays.",
+            ) from error
+
+    return made

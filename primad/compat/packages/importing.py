@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import re
@@ -27,10 +28,15 @@ _MODULES = (
     "numpy", "numpy.linalg", "numpy.fft", "numpy.polynomial", "numpy.polynomial.polynomial",
     "numpy.polynomial.chebyshev", "numpy.polynomial.legendre", "numpy.polynomial.hermite",
     "numpy.polynomial.hermite_e", "numpy.polynomial.laguerre",
-    "scipy", "scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize",
-    "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
+    "scipy", "scipy.fft", "scipy.fftpack", "scipy.integrate", "scipy.interpolate", "scipy.linalg", "scipy.ndimage",
+    "scipy.optimize", "scipy.signal", "scipy.sparse", "scipy.sparse.linalg", "scipy.special", "scipy.stats",
 )  # fmt: skip
 """Modules whose functions are recorded under their path, in primad."""
+
+
+_OF_FFTPACK = ("dct", "dctn", "dst", "dstn", "fft", "fftshift", "ifft", "ifftshift")
+"""Functions of SciPy's older `fftpack` that are those of `scipy.fft`; its `rfft` packs numbers in another way, and its
+inverse cosine and sine transforms have another scale."""
 
 
 class StandIn(ModuleType):
@@ -67,8 +73,9 @@ def _functions(name: str) -> dict[int, tuple[Any, Any]]:
     if own is math:
         given = [(getattr(math, each, None), function) for each, function in python_functions.MATH.items()]
         return {id(of): (of, python_functions.recorded(of, function)) for of, function in given if of is not None}
-    here = _here(name)
-    pairs = [(getattr(own, each, None), getattr(here, each)) for each in here.__all__]
+    here = _here(name.replace("fftpack", "fft"))
+    names = _OF_FFTPACK if name.endswith("fftpack") else here.__all__
+    pairs = [(getattr(own, each, None), getattr(here, each)) for each in names]
     return {id(of): (of, _beside(of, function)) for of, function in pairs if of is not None and of is not function}
 
 
@@ -101,6 +108,8 @@ def counterpart(value: Any, classes: bool = True) -> Any:
         value: what a module has.
         classes: whether classes of numbers have counterparts too.
     """
+    if value is np.broadcast:
+        return python_functions.broadcast
     if isinstance(value, ModuleType):
         return stand_in(value.__name__, classes) if value is math or value.__name__ in _MODULES else value
     standing = python_functions.CLASSES.get(value) if classes and isinstance(value, type) else None
@@ -119,13 +128,35 @@ def _loaded() -> list[str]:
     return [name for name in _MODULES if name in sys.modules]
 
 
-_CLASS_BY_IDENTITY = re.compile(
-    r"\bis (?:not )?(?:\w+\.)?(?:float(?:64)?|complex(?:128)?)\b|class \w+\([^)]*\b(?:float64|complex128)\b"
+_CLASSES_OF_NUMBERS = frozenset(("float", "float64", "complex", "complex128"))
+_ASKED_FOR = frozenset(("np", "numpy", "scipy", "math"))
+_MAY_ASK = re.compile(
+    r"\bis (?:not )?(?:\w+\.)?(?:float|complex|np|numpy|scipy|math)|"
+    r"\b(?:float64|float|complex128|complex|np|numpy|scipy|math) is\b|class \w+\([^)]*\b(?:float64|complex128)\b"
 )
-"""Code that asks whether a class is Python's or NumPy's own, which another one that stands for it is not, or derives
-from NumPy's."""
-_MODULE_BY_IDENTITY = re.compile(r"\bis (?:not )?(?:np|numpy|scipy|math)\b(?!\.)")
-"""Code that asks the same of a module."""
+"""Text that may ask for a class or a module itself; so comments do."""
+
+
+def _asks(source: str) -> tuple[bool, bool]:
+    """Say whether code asks if a module is NumPy itself, and if a class is one of numbers, or derives from NumPy's.
+
+    What stands for a module or a class is not the same one.
+    """
+    if not _MAY_ASK.search(source):
+        return False, False
+    modules = classes = False
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare) and any(isinstance(each, (ast.Is, ast.IsNot)) for each in node.ops):
+            asked = [node.left, *node.comparators]
+            modules |= any(isinstance(each, ast.Name) and each.id in _ASKED_FOR for each in asked)
+            classes |= any(_last_name(each) in _CLASSES_OF_NUMBERS for each in asked)
+        elif isinstance(node, ast.ClassDef):
+            classes |= any(_last_name(each) in ("float64", "complex128") for each in node.bases)
+    return modules, classes
+
+
+def _last_name(node: ast.AST) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 def adopt(module: ModuleType) -> None:
@@ -136,9 +167,10 @@ def adopt(module: ModuleType) -> None:
     """
     names, source = vars(module), _source(module)
     compiled = any(type(each).__module__.startswith("numba.") for each in names.values())
-    if compiled or _MODULE_BY_IDENTITY.search(source):
+    asks_for_module, asks_for_class = _asks(source)
+    if compiled or asks_for_module:
         return
-    classes = not _CLASS_BY_IDENTITY.search(source)
+    classes = not asks_for_class
     names.update({name: counterpart(each, classes) for name, each in list(names.items()) if not name.startswith("__")})
     for name, function in python_functions.BUILTINS.items():
         names.setdefault(name, function)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import copyreg
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import wraps
 from types import MappingProxyType
@@ -156,6 +156,26 @@ def standing_for(own: type) -> type:
     return Standing
 
 
+class _Broadcast:
+    """What `np.broadcast` says of traced arrays: the shape that they have together, and their elements in it."""
+
+    def __init__(self, *args: Any) -> None:
+        self._arrays = pnp.broadcast_arrays(*args)
+        self.shape = self._arrays[0].shape
+        self.ndim = self.nd = len(self.shape)
+        self.size, self.numiter = math.prod(self.shape), len(args)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return zip(*map(pnp.ravel, self._arrays), strict=True)
+
+
+def broadcast(*args: Any) -> Any:
+    """Return NumPy's `broadcast` of plain arrays, and what says the same of traced ones."""
+    args = tuple(map(settled, args))
+    traced = any(builtins.isinstance(each, TracedArray) for each in args)
+    return _Broadcast(*args) if traced else np.broadcast(*args)
+
+
 CLASSES: MappingProxyType[type, type] = MappingProxyType(
     {own: standing_for(own) for own in (float, np.float64, complex, np.complex128)}
 )
@@ -166,7 +186,9 @@ def isinstance(x: Any, kinds: Any) -> bool:
     """Say whether a value is of a class; a traced number is what NumPy's is, and of floats in 64 bits Python's too."""
     if builtins.isinstance(x, kinds):
         return True
-    if not builtins.isinstance(x, TracedArray):
+    if (
+        not builtins.isinstance(x, TracedArray) or kinds is np.generic
+    ):  # asked to make Python's number of NumPy's, as it is
         return False
     standing: type = np.ndarray if x.ndim else x.dtype.type
     return any(builtins.isinstance(kind, type) and issubclass(standing, kind) for kind in _classes(kinds))

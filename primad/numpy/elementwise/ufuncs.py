@@ -324,10 +324,11 @@ def heaviside(x: Any, at_zero: Any, /) -> Any:
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """np.where with three arguments: elements of x where the condition holds, of y elsewhere.
 
-    The derivative of the branch that is not selected is exactly zero, even where it is infinite or NaN.
+    The derivative of the branch that is not selected is exactly zero, even where it is infinite or NaN. With one
+    argument it is np.nonzero.
     """
     if x is None and y is None:
-        raise TracingError("np.where with one argument has a result of unknown shape", fix="pass both values.")
+        return np.nonzero(condition)
     if not any_traced([x, y]):
         like = first_traced([condition])
         x = as_traced(np.asarray(x, result_dtype(x, y)), like)
