@@ -77,7 +77,7 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
         kept = vars(each).values() if isinstance(each, type) and each.__module__ == module.__name__ else [each]
         for function in kept:
             for part in (function, getattr(function, "fget", None), getattr(function, "fset", None)):
-                own = getattr(part, "__func__", part)
+                own: Any = getattr(part, "__func__", part)
                 while hasattr(own, "__wrapped__"):
                     own = own.__wrapped__
                 if isinstance(own, FunctionType) and own.__module__ == module.__name__:
@@ -169,10 +169,10 @@ class _Text:
                 for option in each.keywords:
                     option.value = _called(option.value) if option.arg else option.value
         known = self.written | attributes
-        for each in self.assigned:
-            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-            if each.value is not None and any(_is_written(target, known) for target in targets):
-                each.value = _called(each.value)
+        for statement in self.assigned:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if statement.value is not None and any(_is_written(target, known) for target in targets):
+                statement.value = _called(statement.value)
 
 
 def _names(node: ast.AST) -> set[str]:
