@@ -15,10 +15,8 @@ from primad.errors import EnclosureError
 
 POWER_ULPS = 4.0
 """Error of NumPy's power in ulps, as NumPy states it for vectors; scalars have less."""
-SPLIT = 2.0**27 + 1.0
-"""What splits the 53 bits of a number in two halves."""
-TOLD = 2.0**-900
-"""Products from here on have all bits of what rounding lost above the smallest number of float64."""
+BITS = np.finfo(np.float64).nmant + 1
+"""Binary digits of a number of float64."""
 
 
 def add(x: Bounds, y: Bounds) -> Bounds:
@@ -55,23 +53,24 @@ def mul(x: Bounds, y: Bounds) -> Bounds:
 
 
 def _rounded_product(a: Any, b: Any) -> Bounds:
-    """Return bounds of a product of known numbers: itself where it is exact, as what rounding lost tells.
+    """Return bounds of a product of known numbers: itself where it is exact.
 
-    That is known exactly (Dekker 1971), if nothing on the way overflows or is too small to be told.
+    It is where the odd numbers that both are, times powers of two, have a product of no more digits than there are, and
+    nothing overflows or is too small. A product of odd numbers is odd, so it is not the power of two beyond.
     """
     product = _product(a, b)
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
-    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    exact = (a == 0) | (b == 0) | ((lost == 0) & (np.abs(product) >= TOLD))
+    fits = _odd_part(a) * _odd_part(b) < 2.0**BITS
+    told = np.isfinite(product) & (np.abs(product) >= np.finfo(np.float64).tiny)
+    exact = (a == 0) | (b == 0) | (fits & told)
     low, high = np.where(exact, product, down(product)), np.where(exact, product, up(product))
     return _signed(Bounds(low, high), Bounds(a, a), Bounds(b, b))
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
-    """Return two numbers of 26 bits that add up to a number (Veltkamp)."""
-    turned = SPLIT * x
-    high = turned - (turned - x)
-    return high, x - high
+def _odd_part(x: Any) -> Any:
+    """Return the odd number that a number is, without sign, times a power of two; 0 of 0, and of what is not finite."""
+    finite = np.where(np.isfinite(x), x, 0.0)
+    whole = np.ldexp(np.abs(np.frexp(finite)[0]), BITS).astype(np.int64)
+    return (whole // np.maximum(whole & -whole, 1)).astype(np.float64)
 
 
 def _signed(found: Bounds, x: Bounds, y: Bounds) -> Bounds:
