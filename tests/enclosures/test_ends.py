@@ -31,7 +31,7 @@ def ends(place: mpmath.mpf) -> tuple[float, float]:
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("side", [-1, 1])
 def test_extremes_next_to_an_end_of_a_box_are_seen(name: str, side: int) -> None:
-    """Of turns of all sizes: the box ends at the next number beyond, and begins a quarter of a radian before, or more."""
+    """Of turns of all sizes: the box ends at the next number beyond, and begins a quarter of a radian before."""
     function, place, times, value = EXTREMES[name]
     rng = np.random.default_rng(0)
     many = rng.choice([-1, 1], 600) * rng.integers(0, 2 ** rng.integers(1, 54, 600))
