@@ -43,7 +43,7 @@ def _made(name: str, arg1: Any, shape: Any, options: dict[str, Any]) -> Any:
         return TracedSparse(data, SparsePlaces(rows, columns, tuple(size))).asformat(format)
     numbers = np.arange(1, len(data) + 1)  # which entry is where
     found = own(name)((numbers, *arg1[1:]), shape=shape).tocoo()
-    return TracedSparse(data[found.data - 1], SparsePlaces(*found.coords, found.shape, format))
+    return TracedSparse(data[found.data - 1], SparsePlaces(found.coords[0], found.coords[1], found.shape, format))
 
 
 def csr_array(arg1: Any, shape: Any = None, **options: Any) -> Any:
