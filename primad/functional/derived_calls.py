@@ -150,7 +150,8 @@ class Call:
             self._follow(function, known, kind_of(users), weak)
             return
         self.leaves, self.in_tree = tree.flatten(tuple(args))
-        self.leaves = in_order(self.leaves)
+        # The caller may write into its arrays, and the call be run, or run again, afterwards.
+        self.leaves = [TracedArray(x.node) if type(x) is TracedArray else x for x in in_order(self.leaves)]
         self.types = tuple([type_of(leaf) for leaf in self.leaves])
         self.nested = TracedArray in map(type, self.leaves)
         if (known or of is not None) and not self.nested and is_outermost():

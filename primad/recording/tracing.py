@@ -104,6 +104,10 @@ def check_function(function: Any, what: str = "") -> None:
         )
 
 
+ARGUMENTS = "arguments"
+"""What a recording notes its arguments under, by what tells them from results, which may be of the same node: x·1."""
+
+
 def record(
     function: Callable[..., Any],
     types: Sequence[ArrayType],
@@ -141,7 +145,9 @@ def record(
             weak = [is_weak(value) for value in known]
         nodes = [trace.input(type, value, mark) for type, value, mark in zip(types, known, weak, strict=True)]
         trace.start(nodes)
-        args = tree.unflatten(in_tree, [TracedArray(node) for node in nodes])
+        given = [TracedArray(node) for node in nodes]
+        trace.noted[ARGUMENTS] = {id(x): x for x in given}
+        args = tree.unflatten(in_tree, given)
         result = function(*args)
         leaves, out_tree = tree.flatten(result)
         outputs = [_output(leaf, trace) for leaf in leaves]

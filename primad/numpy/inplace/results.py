@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.node import Leaf
 from primad.numpy.inplace.buffer_contents import ArrayMemory, ChosenMemory, Numbers, PartMemory, items, known
 from primad.numpy.inplace.seen import Origin, forget, origin, views
 from primad.numpy.inplace.views import check_cast
@@ -21,7 +20,7 @@ from primad.numpy.promotion import convert
 from primad.recording.attribute_names import instead_of
 from primad.recording.refusals import written_to
 from primad.recording.traced_array import TracedArray
-from primad.recording.tracing import RECORDING
+from primad.recording.tracing import ARGUMENTS, RECORDING
 
 Memory = ArrayMemory | ChosenMemory | PartMemory
 
@@ -89,7 +88,9 @@ def write(x: TracedArray, index: Any, value: Any) -> None:
 
 
 def _for_writes(x: TracedArray, *what: str) -> WritableArray:
-    own = None if not x.shape or isinstance(_root(x).node.op, Leaf) else _become_writable(x)
+    trace, root = RECORDING.get(), _root(x)
+    is_argument = trace is not None and id(root) in trace.noted.get(ARGUMENTS, ())
+    own = None if not x.shape or is_argument else _become_writable(x)
     if own is None:
         raise written_to(*what)
     return own

@@ -161,6 +161,15 @@ def by_a_row_whose_number_only_the_program_knows(x: Any) -> Any:
     return np.sum(y**2) + np.sum(row * X) + np.sum(part)
 
 
+def by_what_laws_leave_out(x: Any) -> Any:
+    """Of which NumPy makes an array, and the program nothing."""
+    y, z, turned = x * 1.0, x + 0, x.reshape(2, 2)[::-1][::-1] / 1
+    y[1:] = x[0]
+    z[z > 1.0] *= 2.0
+    turned[0, 0] = 3.0
+    return np.sum(x**2 * y * z) + np.sum(turned**3)
+
+
 def by_writing_methods(x: Any) -> Any:
     y = np.sin(x)
     turned, flat = y[::-1], y.reshape(2, 2).T.flat
@@ -172,10 +181,24 @@ def by_writing_methods(x: Any) -> Any:
     return np.sum(y * X + turned**2)
 
 
+def after_derivatives_at_what_is_changed(x: Any) -> Any:
+    """They are those at what it was."""
+    y = np.sin(x)
+    (_, push), (_, pull), slopes = (
+        primad.linearize(np.square, y),
+        primad.vjp(np.square, y),
+        primad.jacobian(np.square)(y),
+    )
+    y *= x
+    y[0] = 2.0
+    return np.sum(push(x) * X + slopes @ x) + np.sum(pull(x)[0] * y)
+
+
 PROGRAMS = (
     at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
     by_an_output, by_calls_of_operators, by_a_property, by_parts_of_complex_numbers, by_writing_methods,
     by_what_is_a_copy_in_some_orders, by_a_row_whose_number_only_the_program_knows,
+    by_what_laws_leave_out, after_derivatives_at_what_is_changed,
 )  # fmt: skip
 
 
