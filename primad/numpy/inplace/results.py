@@ -63,7 +63,7 @@ def _hold(x: Any, memory: Memory, view: Numbers) -> None:
             _hold(each, *own)
 
 
-def _memory_of_view(x: WritableArray, source: Origin) -> tuple[Memory, Numbers] | None:
+def _memory_of_view(x: Any, source: Origin) -> tuple[Memory, Numbers] | None:
     """Return the memory of what may be a view of an array, and which of it that is; None if memory shows a copy."""
     memory, view = x.memory, x._view
     if source.function is operator.getitem:
