@@ -86,14 +86,14 @@ FAMILIES = {
 }  # fmt: skip
 
 
-def arrays(name: str, functions: int, dtype: str) -> dict[str, Any]:
+def arrays(name: str, functions: int, dtype: str, seed: int = 0) -> dict[str, Any]:
     """Return the arrays of a family: parameters, what the branch gets, points, and input functions at these.
 
     `edge` are the points on the boundary, where solutions are `wanted`; residuals are taken at `all` points.
     """
-    family, rng = FAMILIES[name], np.random.default_rng(0)
+    family, rng = FAMILIES[name], np.random.default_rng(seed)
     inside = rng.random((family.inside, 2))
-    edge = _edge(name, family.edge, rng)
+    edge = edge_points(name, family.edge, rng)
     every = np.concatenate([inside, edge])
     found: dict[str, Any] = {"edge": edge, "all": every}
     if name == "plate":
@@ -117,7 +117,7 @@ def arrays(name: str, functions: int, dtype: str) -> dict[str, Any]:
     return {key: _cast(value, dtype) for key, value in found.items()}
 
 
-def _edge(name: str, count: int, rng: np.random.Generator) -> Any:
+def edge_points(name: str, count: int, rng: np.random.Generator) -> Any:
     """Return points at the start, and of the reaction, two of three, at both ends."""
     if name == "burgers":
         return np.stack([np.zeros(count), np.arange(count) / count], axis=1)

@@ -11,9 +11,12 @@ import numpy as np
 import primad
 from primad import pde
 
+RATE = 1e-3
+"""Adam's learning rate where epochs are timed."""
 
-def step(form: str, name: str, data: dict[str, Any]) -> Callable[[], float]:
-    """Return what makes a step of Adam, and returns the loss before it."""
+
+def adam_step(name: str) -> Callable[..., Any]:
+    """Return a step of Adam: (parameters, moments, arrays, rate) -> the loss before it, new parameters and moments."""
 
     def fields(family: families.Family, parameters: Any, codes: Any, at: Any) -> Any:
         def solution(*point: Any) -> Any:
@@ -26,18 +29,24 @@ def step(form: str, name: str, data: dict[str, Any]) -> Callable[[], float]:
         ]
 
     value = primad.value_and_grad(families.loss(np, name, fields))
-    rule = primad.nn.Adam(1e-3)
+    rule = primad.nn.Adam()
 
     @primad.jit
-    def advanced(parameters: Any, moments: Any, arrays: Any) -> Any:
+    def advanced(parameters: Any, moments: Any, arrays: Any, rate: Any) -> Any:
         loss, gradient = value(parameters, arrays)
-        return loss, *rule.update(parameters, gradient, moments)
+        return loss, *rule.update(parameters, gradient, moments, rate)
 
-    state = [data["parameters"], rule.init(data["parameters"])]
+    return advanced
+
+
+def step(form: str, name: str, data: dict[str, Any]) -> Callable[[], float]:
+    """Return what makes a step of Adam, and returns the loss before it."""
+    advanced = adam_step(name)
+    state = [data["parameters"], primad.nn.Adam().init(data["parameters"])]
     arrays = {key: found for key, found in data.items() if key != "parameters"}
 
     def advance() -> float:
-        loss, *state[:] = advanced(*state, arrays)
+        loss, *state[:] = advanced(*state, arrays, RATE)
         return float(loss)
 
     return advance
