@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Iterator
@@ -64,6 +65,13 @@ def by_several(x):
 def _write(y, x):
     y[0] = x
     return y
+
+def by_choices(x):
+    a, b = KEPT * 2, None
+    y = a if x > 0 else KEPT * 3
+    z = b or KEPT.tolist() and KEPT * 4
+    y[1], z[2] = x, x
+    return np.sum(a**2) + np.sum((w := KEPT + z) ** 3) + np.sum(w)
 
 def by_helpers(x):
     return np.sum(_write(KEPT * 2, x) ** 2) + np.sum(_write(y=np.exp(KEPT), x=x) ** 2)
@@ -148,7 +156,7 @@ def test_whatever_makes_an_array_it_takes_traced_values(theirs: ModuleType) -> N
     own = ModuleType("plain")
     exec(OTHERS + MAKERS, vars(own))
     names = [name for name in vars(own) if name.startswith((*WAYS, "by_"))]
-    assert len(names) == len(MADE) * len(WAYS) + 5
+    assert len(names) == len(MADE) * len(WAYS) + 6
     for name in names:
         plain, recorded = getattr(own, name), getattr(theirs, name)
         assert recorded(1.3) == plain(1.3), name
@@ -186,3 +194,13 @@ def test_arrays_that_something_holds_are_told_from_new_ones() -> None:
     assert primad.grad(f)(1.0) == 2.0
     new, plain = "WritableArray", "ndarray"
     assert kinds == [new, new, plain, plain, plain, new, plain, plain, plain, "str"]
+
+
+def test_a_choice_between_names_is_looked_at_by_its_parts() -> None:
+    """Python may lend the reference of a name that is chosen, so that it counts as one of nothing."""
+    for text in ("y = a if c else 2 * b", "y = a or 2 * b", "y = (z := a)", "y = (a, 2 * b)"):
+        (statement,) = ast.parse(text).body
+        assert isinstance(statement, ast.Assign)
+        called = ast.unparse(assigned._called(statement.value))
+        assert f"{assigned.CALL}(a)" not in called and f"{assigned.CALL}({text[4:]})" not in called
+        assert called.count(assigned.CALL) == text.count("2 * b")

@@ -196,9 +196,21 @@ def _is_written(target: ast.AST, known: set[str]) -> bool:
 
 
 def _called(value: ast.expr) -> ast.expr:
-    """Return an expression with the call around it, or around each part of a tuple."""
+    """Return an expression with the call around it, or around each part of a tuple or of a choice.
+
+    What a choice gives may have a name, whose reference Python lends to whoever asks, from 3.14 on.
+    """
     if isinstance(value, ast.Tuple):
         value.elts = [_called(each) for each in value.elts]
+        return value
+    if isinstance(value, ast.IfExp):
+        value.body, value.orelse = _called(value.body), _called(value.orelse)
+        return value
+    if isinstance(value, ast.BoolOp):
+        value.values = [_called(each) for each in value.values]
+        return value
+    if isinstance(value, ast.NamedExpr):
+        value.value = _called(value.value)
         return value
     if isinstance(value, _NEVER_NEW):
         return value
