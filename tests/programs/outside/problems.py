@@ -77,7 +77,8 @@ def main(results: str, minutes: str, seed: str, *names: str) -> None:
     primad.set_num_threads(1)
     warnings.filterwarnings("ignore", message="os.fork")  # JAX has no threads before it first computes
     path = Path(results)
-    done = read(path) if path.exists() else {}
+    path.touch()
+    done = read(path)
     asked = [each for each in modules() if each not in done and (not names or each.rpartition(".")[2].upper() in names)]
     random.Random(int(seed)).shuffle(asked)
     known = listed()
