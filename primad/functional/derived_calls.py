@@ -354,7 +354,7 @@ class Selected:
 
     @property
     def places(self) -> list[int]:
-        """Where the leaves stand that are differentiated, in order: that of the results of a derivative."""
+        """Where the leaves stand that are differentiated, in the order of a derivative's results."""
         return [i for i, on in enumerate(self.active) if on]
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -70,19 +71,34 @@ def cofactoring(a: ArrayType, otherwise: Callable[[Any], Any]) -> Callable[[Any]
     infinite or NaN, and so do numbers whose squares underflow, since those of the inverse then overflow.
     """
     range_, most = np.finfo(a.dtype), CERTAIN / a.shape[0]
+    determinant, inverted = (_loop(name, a) for name in ("det", "inv"))
     tiny, largest = float(range_.tiny), most * most / float(range_.eps)
 
     def found(a: Any) -> Any:
-        det = np.linalg.det(a)
+        det = determinant(a)
         if not tiny <= abs(det) < math.inf:
             return otherwise(a)
-        inverse = np.linalg.inv(a)
+        inverse = inverted(a)
         elements, of_inverse = a.ravel(), inverse.ravel()
         if not elements.dot(elements) * of_inverse.dot(of_inverse) <= largest:
             return otherwise(a)
         return det * inverse.T
 
     return found
+
+
+def _loop(name: str, a: ArrayType) -> Callable[[Any], Any]:
+    """Return the ufunc by which NumPy's function computes, where there is one and it takes matrices of a type.
+
+    Where the matrix is singular it gives NaN and raises nothing.
+    """
+    found: Callable[[Any], Any] | None
+    try:
+        found = getattr(import_module("numpy.linalg._umath_linalg"), name)
+    except (ImportError, AttributeError):  # it is no public name
+        found = None
+    public: Callable[[Any], Any] = getattr(np.linalg, name)
+    return public if found is None or a.dtype != np.float64 else found
 
 
 def _letter(a: ArrayType) -> str:

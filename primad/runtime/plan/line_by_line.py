@@ -7,6 +7,7 @@ it does not matter from which run of a plan on they are there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ def line_by_line(
     lines = [f"{names} = arguments"] if inputs else []
     lines += [*reversed(made.values()), f"return [{', '.join(results)}]"]
     exec("def run(arguments):\n " + "\n ".join(lines), known)
-    return lambda arguments: quietly(known["run"], arguments)
+    return partial(quietly, known["run"])
 
 
 def _is_of_number(unit: Node) -> bool:
