@@ -78,7 +78,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
         f"in a random order, those of the list first, with up to "
         f"{max(line.get('unknowns', 0) for line in found):,} unknowns; "
         f"JAX computes {len(asked)} of them, and {len(good)} have the same results on primad. "
-        f"First calls take {np.median(first):.2f} of JAX's time (median), {np.sum(first >= 1)} of them more than JAX's; "
+        f"First calls take {np.median(first):.2f} of JAX's time (median), {np.sum(first >= 1)} of them more than it; "
         f"each call takes {np.median(each):.2f} of it, and {np.sum(each >= 1)} take more.",
         *[f"{why} ({count})" for why, count in whys.most_common()],
     ]
