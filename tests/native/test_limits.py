@@ -283,22 +283,14 @@ LIMITS = {
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),
-    "bytes of a loop's steps beside few ops": Limit(
-        lambda: cost(LOOP).bytes // 2,
-        lambda: compiled_program.work_of([LOOP, LOOP]) is not None,
+    "bytes of one step of a loop": Limit(
+        lambda: LOOP.type.nbytes + form_of(LOOP).of.program.cost().bytes,
+        lambda: compiled_program.work_of([LOOP]) is not None,
         True,
-        "runtime.plan.compiled_program.SHORT_STEP_BYTES",
-        {"runtime.plan.compiled_program.WORTHWHILE_BYTES": 2 * LOOP.type.nbytes},
+        "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),
-    "bytes of a loop's steps beside many ops": Limit(
-        lambda: cost(LOOP).bytes // form_of(LOOP).length,
-        lambda: compiled_program.work_of([LOOP] * 99) is not None,
-        True,
-        "runtime.plan.compiled_program.SHORT_STEP_BYTES",
-        {"runtime.plan.compiled_program.WORTHWHILE_BYTES": 99 * LOOP.type.nbytes},
-    ),
-    "bytes of a step whose number is not known": Limit(
-        lambda: cost(ENDING).bytes,
+    "bytes of one step of a loop that ends by itself": Limit(
+        lambda: ENDING.type.nbytes + form_of(ENDING).of.program.cost().bytes,
         lambda: compiled_program.work_of([ENDING]) is not None,
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",

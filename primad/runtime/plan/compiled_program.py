@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -42,14 +42,9 @@ from primad.runtime.cost_model import Machine, Prediction, as_one_function
 from primad.runtime.executors.executor import Executable
 from primad.runtime.failure import failure_of
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, THREAD_WORK, WORTHWHILE_BYTES
+from primad.system.machine import ALONE_WORK, THREAD_WORK, WORTHWHILE_BYTES
 from primad.system.process import MOST_KEPT
 from primad.system.quantities import several
-
-SHORT_STEP_BYTES = 8 * CALL_ELEMENTS
-"""Bytes that take as long as a call of a NumPy function, and lie in a first-level cache. Estimated. A loop whose steps
-read and write fewer does not keep a program from running as a whole, if there are so many ops beside it that calls of
-these would take longer than the loop. The last bits of results depend on it."""
 
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -208,9 +203,8 @@ def written_program(program: Program) -> Program:
     return in_boxes(with_inner_loops(with_slices_of_parts(with_shared_pads(without_barriers(program)))))
 
 
-def work_of(nodes: Sequence[Node]) -> int | None:
+def work_of(nodes: Iterable[Node]) -> int | None:
     """Return a measure of the time that steps take; None if it is too large for programs that run as a whole."""
-    beside = SHORT_STEP_BYTES * len(nodes)
     work = size = most = 0
     for node in nodes:
         cost = node.op.cost(node)
@@ -222,7 +216,7 @@ def work_of(nodes: Sequence[Node]) -> int | None:
             if called is None:
                 return None
             work += called
-        if form is not None and (runs_apart(form) or _is_short(node, beside)):  # in registers, or a first-level cache
+        if form is not None and runs_apart(form):  # its members stay in registers
             work += cost.flops
             size += node.type.nbytes
         elif form is not None and is_loop(node):  # its steps compute in the same memory
@@ -233,15 +227,6 @@ def work_of(nodes: Sequence[Node]) -> int | None:
         if work > ALONE_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:
             return None
     return work
-
-
-def _is_short(node: Node, beside: int) -> bool:
-    """Say whether a loop's steps read and write at most so many bytes, and each as few as a first-level cache has.
-
-    Of loops that end by themselves it is not known how many steps there are.
-    """
-    form = form_of(node)
-    return is_loop(node) and not form.ends and node.op.cost(node).bytes <= min(beside, SHORT_STEP_BYTES * form.length)
 
 
 @lru_cache(maxsize=MOST_KEPT)

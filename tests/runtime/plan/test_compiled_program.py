@@ -217,6 +217,6 @@ def test_a_loop_of_many_short_steps_keeps_what_is_beside_it_native(monkeypatch: 
     for function, most in ((f, 1 << 14), (primad.grad(f), 1 << 16)):
         monkeypatch.setattr(compiled_programs, "WORTHWHILE_BYTES", most)
         check(function, rows[0])
-        monkeypatch.setattr(compiled_programs, "SHORT_STEP_BYTES", 64)
+        monkeypatch.setattr(compiled_programs, "WORTHWHILE_BYTES", 1 << 10)
         assert plan_of(function, rows[0])[0] is None
         monkeypatch.undo()
