@@ -29,6 +29,7 @@ from primad.ir.node import (
     params_key,
     same_bits,
 )
+from primad.ir.walks import NODE_BYTES
 from primad.recording.protocols import METHODS
 from primad.recording.traced_array import TracedArray
 
@@ -42,10 +43,6 @@ Step = tuple[Any, Any, Params, Any, int, int, Any]
 """A note to compare with: the op; what takes the operands from all nodes (see `_taking`); the params; their key, or
 that of a scalar, or the captured array; the number of the node that answered, and how many nodes there were then; its
 type if it is a new node of just this op and these operands."""
-
-
-NOTE_BYTES = 800
-"""Bytes of a note with its node, its entry in the table and its step. Measured by tracemalloc."""
 
 
 class Script:
@@ -74,7 +71,7 @@ class Script:
     @property
     def held_bytes(self) -> int:
         """Bytes that it holds, by estimate."""
-        return NOTE_BYTES * len(self.notes) + sum(
+        return NODE_BYTES * len(self.notes) + sum(
             node.type.nbytes for alike in self.captures.values() for node in alike
         )
 

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from primad.errors import ShapeError, TracingError
 from primad.functional.control.inlining import called
-from primad.functional.derived_calls import axis_of
 from primad.functional.parsing import known_ops
+from primad.functional.selected_arguments import axis_of
 from primad.functional.static_arguments import (
     StaticArguments,
     as_static,

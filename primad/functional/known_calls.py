@@ -15,10 +15,8 @@ import numpy as np
 
 from primad.ir.node import Trace
 from primad.recording.traced_array import TracedArray
+from primad.system.machine import LOOP_ELEMENTS
 
-LARGEST = 1 << 12
-"""Bytes of a plain array up to which a call with it is known. Chosen: comparing so many takes less time than the call;
-the array itself is kept, and of larger ones the captured copy is compared."""
 _EQUAL = frozenset((int, bool, str, type(None), type(Ellipsis)))
 _SAME = frozenset((type, type(np._NoValue)))
 _SCALARS = frozenset(np.dtype(char).type for char in "?bhilqBHILQefdFD")
@@ -62,24 +60,27 @@ def forms_of(values: Sequence[Any], trace: Trace) -> list[Form] | None:
     found: list[Form] = []
     for value in values:
         kind = type(value)
-        content: Any
-        if kind is TracedArray:
-            content = value.node.index if value.node.trace is trace else None
-        elif kind is float:
-            content = value, copysign(1.0, value)
-        elif kind in _EQUAL or kind in _SAME or isinstance(value, np.dtype):
+        if kind in _EQUAL or kind in _SAME or isinstance(value, np.dtype):
             found.append((kind, value))
             continue
-        elif kind is tuple or kind is list or kind is slice:
-            content = forms_of(_parts(value), trace)
-        elif kind is np.ndarray:
-            content = _of_array(value)
-        else:
-            content = value.tobytes() if kind in _SCALARS else None
+        content = _content_of(value, kind, trace)
         if content is None:
             return None
         found.append((kind, content))
     return found
+
+
+def _content_of(value: Any, kind: type, trace: Trace) -> Any:
+    """Return what tells a value from others of its class; None where nothing does."""
+    if kind is TracedArray:
+        return value.node.index if value.node.trace is trace else None
+    if kind is float:
+        return value, copysign(1.0, value)
+    if kind is tuple or kind is list or kind is slice:
+        return forms_of(_parts(value), trace)
+    if kind is np.ndarray:
+        return _of_array(value)
+    return value.tobytes() if kind in _SCALARS else None
 
 
 def fit(forms: Sequence[Form], values: Sequence[Any], trace: Any) -> bool:
@@ -90,15 +91,12 @@ def fit(forms: Sequence[Form], values: Sequence[Any], trace: Any) -> bool:
         if type(value) is not kind:
             return False
         if kind is TracedArray:
-            if value.node.index != content or value.node.trace is not trace:
-                return False
+            same = value.node.index == content and value.node.trace is trace
         elif kind is float:  # a NaN is never the same, which costs no more than time
-            if value != content[0] or not (value or copysign(1.0, value) == content[1]):
-                return False
-        elif kind in _EQUAL:
-            if value != content:
-                return False
-        elif not _fits_other(kind, content, value, trace):
+            same = value == content[0] and (value or copysign(1.0, value) == content[1])
+        else:
+            same = value == content if kind in _EQUAL else _fits_other(kind, content, value, trace)
+        if not same:
             return False
     return True
 
@@ -119,6 +117,7 @@ def _parts(value: Any) -> Sequence[Any]:
 
 
 def _of_array(value: np.ndarray[Any, Any]) -> Any:
-    if value.nbytes > LARGEST or value.dtype.kind not in _OF_NUMBERS:
+    """Return what tells an array from others; None of a long one, beside which it does not matter what a call takes."""
+    if value.size > LOOP_ELEMENTS or value.dtype.kind not in _OF_NUMBERS:
         return None
     return value.dtype, value.shape, value.strides, value.tobytes()

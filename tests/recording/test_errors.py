@@ -137,7 +137,7 @@ TRACING: dict[str, Case] = {
     ),
     "unsupported ufunc method": (under_grad(lambda x: np.multiply.at(x, [0], 2.0)), TracingError, "multiply.at"),
     "unsupported attribute": (under_grad(lambda x: x.byteswap()), MissingAttributeError, "byteswap"),
-    "one-argument where": (under_grad(lambda x: np.where(x > 0)), TracingError, "unknown shape"),
+    "one-argument where": (lambda: primad.jit(lambda x: np.where(x > 0))(X), TracingError, "pass both values"),
     "complex input": (lambda: primad.grad(np.sum)(X + 1j), NotDifferentiableError, "by a complex argument.*wirtinger"),
     "complex constant": (under_grad(lambda x: np.sum(x * 1j)), NotDifferentiableError, "by real arguments.*jacobian"),
     "object input": (lambda: primad.grad(np.sum)(np.array([1.0, None])), TracingError, "object are not supported"),

@@ -69,7 +69,7 @@ EXPRESSIONS: dict[str, str] = {
     "x.astype('S')": "",
     "x.sort()": r"np\.sort\(x\)",
     "x.fill(0.0)": r"primad\.numpy\.copy\(x\)",
-    "np.where(x > 0)": "pass both values",
+    "np.where(x > 0)": "pass both values|pass a float",
     "np.where(x > 0, x, None)": "a function without `return`",
     "np.savetxt('/dev/null', x)": "",
     "'text'": "return arrays",

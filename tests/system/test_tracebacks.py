@@ -99,7 +99,7 @@ def test_all_frames_are_left_where_the_variable_says_so(monkeypatch: pytest.Monk
 
 
 def test_a_defect_of_primads_keeps_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(primad.functional.derived_calls, "in_order", lambda leaves: tree.paths(leaves))
+    monkeypatch.setattr(primad.functional.derived_calls, "plain_types", lambda args: tree.paths(args))
     with pytest.raises(AttributeError) as caught:
         primad.grad(lambda x: x * x)(1.0)
     names = [frame.name for frame in frames(caught.value)]

@@ -140,11 +140,10 @@ class _Text:
         elif isinstance(node, ast.For):
             self._shown.append((node.target, node.iter))
         elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-                for part in parts:
-                    self.written |= _names(part.value) if isinstance(part, ast.Subscript) else set()
-                self._shown.append((target, node.value))
+            self._shown += [(target, node.value) for target in node.targets]
+            lists = [each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each] for each in node.targets]
+            parts = [part.value for each in lists for part in each if isinstance(part, ast.Subscript)]
+            self.written = self.written.union(*map(_names, parts))
 
     def _add_what_is_shown(self) -> None:
         """Add what the names that are written into may be views of."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.functional.derived_calls import DerivativeKey, axis_of, keep
+from primad.functional.derived_calls import DerivativeKey
+from primad.functional.selected_arguments import axis_of, keep
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
 from primad.ir.node import named

@@ -9,7 +9,8 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError
-from primad.functional.derived_calls import Call, Selected, check_differentiable, returning_pair
+from primad.functional.derived_calls import Call
+from primad.functional.selected_arguments import Selected, check_differentiable, returning_pair
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key
 from primad.ir.program import ClosedProgram, Program

@@ -11,7 +11,8 @@ import numpy as np
 from primad.errors import ShapeError
 from primad.functional.complex_checks import check_gradient
 from primad.functional.derivatives.first_order import function_name
-from primad.functional.derived_calls import ReadyDerivative, Selected, check_differentiable
+from primad.functional.derived_calls import ReadyDerivative
+from primad.functional.selected_arguments import Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.programs.program_ops import vjp_
 from primad.recording import tree

@@ -12,7 +12,8 @@ from primad.errors import NotDifferentiableError, ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_real
 from primad.functional.derivatives.first_order import function_name, jvp, matching_leaves
 from primad.functional.derivatives.gradients import grad
-from primad.functional.derived_calls import Call, Selected, check_differentiable, choose_arguments, run_once
+from primad.functional.derived_calls import Call, run_once
+from primad.functional.selected_arguments import Selected, check_differentiable, choose_arguments
 from primad.functional.transformed import transform
 from primad.ir.node import Leaf
 from primad.programs.jacobians.diagonal_ops import hessian_diagonal_

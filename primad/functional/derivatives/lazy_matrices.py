@@ -11,7 +11,8 @@ from primad.errors import ShapeError
 from primad.functional.complex_checks import check_holomorphic, check_mode, check_real
 from primad.functional.derivatives import recorded_forms
 from primad.functional.derivatives.lazy_arrays import Hessian, Jacobian, LazyMatrix
-from primad.functional.derived_calls import Call, Selected, check_differentiable
+from primad.functional.derived_calls import Call
+from primad.functional.selected_arguments import Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
 from primad.ir.key import Key

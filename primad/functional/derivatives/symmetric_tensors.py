@@ -20,7 +20,7 @@ from primad.functional.complex_checks import check_real
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.first_order import function_name, jvp
 from primad.functional.derivatives.gradients import grad
-from primad.functional.derived_calls import Selected, check_differentiable
+from primad.functional.selected_arguments import Selected, check_differentiable
 from primad.functional.transformed import transform
 from primad.ir.array_types import ArrayType
 from primad.programs.jacobians.diagonals import together

@@ -11,7 +11,8 @@ from primad import ops
 from primad.errors import NotDifferentiableError
 from primad.functional.control.mapping import vmap
 from primad.functional.derivatives.first_order import jvp
-from primad.functional.derived_calls import choose_arguments, run_once
+from primad.functional.derived_calls import run_once
+from primad.functional.selected_arguments import choose_arguments
 from primad.functional.transformed import transform
 from primad.recording import tree
 from primad.recording.tracing import type_of

@@ -27,6 +27,8 @@ class Budget(Struct, frozen=True):
             some thousand calls save, and little beside that of the tiles.
         worth_a_size: share of the time that blocks of a product of one more size must save: an edge that is cut badly
             costs more.
+        lines: steps of a plan that becomes a function of Python's, at most: Python takes some 30 µs to compile a line,
+            which then saves half a microsecond in each run.
         level: LLVM's level: 0 spills most values, and costs a sixth of a kernel's time; above 1 only compiling takes
             longer.
         fewest_repeated: times that a part must come back: two alike may be chance, as in a value and its derivative.
@@ -48,6 +50,7 @@ class Budget(Struct, frozen=True):
         panels: characters of a program in panels of rows, which save more than other texts of that length: a step of a
             method of Runge and Kutta of fourth order with its gradient has 1.1 million, is compiled in a third of a
             second, and takes a fifth of the time of whole arrays (at 512²); three steps have 3.7, compiled in two.
+        shortest_stage: steps of a stage of such a program that is not cut again: a loop over whole arrays has as many.
         in_boxes: ops, at most, of all loops over boxes, in each of which joined arrays are one of their parts.
         padded: products with zeros around them in a sum, at least, for it to be computed inside apart: gradients of
             2 × 2 neighbours take 0.65 of the time, of 3 × 3 half, and those along one axis as long as before.
@@ -91,6 +94,7 @@ class Budget(Struct, frozen=True):
     worth_kernels: int = 32
     worth_a_region: int = 12
     worth_a_size: float = 0.02
+    lines: int = 256
     level: int = 1
     fewest_repeated: int = 3
     shortest_repeated: int = 48
@@ -105,6 +109,7 @@ class Budget(Struct, frozen=True):
     unrolled: int = 64
     boxed: int = 200
     panels: int = 4_000_000
+    shortest_stage: int = 8
     in_boxes: int = 1000
     padded: int = 4
     exponent: int = 16

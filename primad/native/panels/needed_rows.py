@@ -98,12 +98,12 @@ class NeededRows:
             for a, b in needed[node]:
                 if node.op is not ops.slice_:
                     self.elements += (b - a) * (node.type.size // node.type.shape[0])
-                for x, (first, last) in read_by(node, a, b):
-                    if x in known:
-                        needed.setdefault(x, []).append((first, last))
-                    elif first < last:
-                        before = self.outside.get(x, (first, last))
-                        self.outside[x] = min(first, before[0]), max(last, before[1])
+                read = list(read_by(node, a, b))
+                for x, rows in [each for each in read if each[0] in known]:
+                    needed.setdefault(x, []).append(rows)
+                for x, (first, last) in [each for each in read if each[0] not in known and each[1][0] < each[1][1]]:
+                    before = self.outside.get(x, (first, last))
+                    self.outside[x] = min(first, before[0]), max(last, before[1])
         self.inside = {node: needed[node] for node in cut}
 
     def further(self, rows: int) -> int:

@@ -27,9 +27,6 @@ from primad.system.machine import CORE, SECOND_CACHE
 CACHE_SHARE = 3, 4
 """The share of a second cache that a panel's values may take. Measured: of grids of 256², 512² and 1024² numbers it is
 best between a half and nine tenths."""
-FAR = 10
-"""Second caches, up to which a panel may take as many. Measured: heat in three dimensions on 96³ numbers takes a third
-of the time of whole arrays with panels of 8, and half with 11."""
 
 
 class NotInPanelsError(Exception):
@@ -92,12 +89,12 @@ class CutProgram:
         if sizes is None:
             raise NotInPanelsError
         fewest = max(sizes.rows_for(CORE.again), 1)
-        if sizes.held(fewest) > FAR * size:
+        if sizes.held(fewest) > CORE.far * size:
             raise NotInPanelsError
         near = SECOND_CACHE.share(*CACHE_SHARE)
         beyond = max(size / sizes.price + sizes.bytes_around - near, 0) / max(sizes.bytes_each, 1)
         best = round(math.sqrt(beyond * max(sizes.elements_around, 0) / max(sizes.elements_each, 1)))
-        return max(fewest, min(best, sizes.rows_within(FAR * size)), sizes.rows_within(near))
+        return max(fewest, min(best, sizes.rows_within(CORE.far * size)), sizes.rows_within(near))
 
     def in_panels(self, rows: int) -> Program:
         """Return the program in panels of so many rows.

@@ -17,6 +17,7 @@ from primad.ir.node import Leaf, Node, Trace
 from primad.ir.program import Program, carry_lines, subprogram
 from primad.ir.replay import replay
 from primad.native.emit.op_table import failing_in
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.panels.panel_memory import PASSING
 from primad.native.panels.row_panels import CutProgram, NotInPanelsError
 from primad.system.machine import CORE, SECOND_CACHE
@@ -24,8 +25,6 @@ from primad.system.machine import CORE, SECOND_CACHE
 MIDDLE = 3, 10
 """The share of a program's steps, at least, that stands before and after the place where it is cut. Chosen: parts of
 about the same length are few."""
-SHORTEST_STAGE = 8
-"""Steps of a stage that is not cut again. Estimated: a loop over whole arrays has as many."""
 
 
 def in_panels(program: Program, held: int) -> Program | None:
@@ -129,7 +128,7 @@ class _StagedProgram:
         while waiting:
             start, stop = waiting.pop()
             stage = self._stage(start, stop)
-            if stage.in_panels or stop - start <= SHORTEST_STAGE:
+            if stage.in_panels or stop - start <= BUDGET.shortest_stage:
                 found.append(stage)
                 continue
             least = (stop - start) * MIDDLE[0] // MIDDLE[1]

@@ -328,7 +328,14 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     argument it is np.nonzero.
     """
     if x is None and y is None:
-        return np.nonzero(condition)
+        try:
+            return np.nonzero(condition)
+        except TracingError as error:
+            if not error.only_types:
+                raise
+            raise TracingError(
+                "np.where with one argument has a result of unknown shape", fix="pass both values."
+            ) from None
     if not any_traced([x, y]):
         like = first_traced([condition])
         x = as_traced(np.asarray(x, result_dtype(x, y)), like)

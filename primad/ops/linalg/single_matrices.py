@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from primad.ir.array_types import ArrayType
-
-SMALL = 64
-"""Rows of a small matrix. Chosen: of larger ones the arithmetic takes longer than what is saved."""
-
-CERTAIN = 0.5
-"""Share of the largest condition number up to which a bound of it is believed. Chosen: far more than the bound's
-roundings."""
+from primad.system.machine import CALL_ELEMENTS
 
 
 def is_small(a: ArrayType) -> bool:
-    """Say whether arrays of a type are one small matrix of floats."""
-    return a.ndim == 2 and 0 < a.shape[0] <= SMALL and 0 < a.shape[1] <= SMALL and a.dtype.char in "fd"
+    """Say whether arrays of a type are one small matrix of floats: of larger ones a call is no part of the time."""
+    return a.ndim == 2 and 0 < a.size <= CALL_ELEMENTS and a.dtype.char in "fd"
 
 
 def eliminating(a: ArrayType) -> Callable[[Any], tuple[Any, Any, Any]]:
@@ -70,7 +64,7 @@ def cofactoring(a: ArrayType, otherwise: Callable[[Any], Any]) -> Callable[[Any]
     the product of the lengths of all elements of the matrix and of its inverse. What is not finite makes that product
     infinite or NaN, and so do numbers whose squares underflow, since those of the inverse then overflow.
     """
-    range_, most = np.finfo(a.dtype), CERTAIN / a.shape[0]
+    range_, most = np.finfo(a.dtype), 1 / (2 * a.shape[0])  # half of it: the bound itself is rounded
     determinant, inverted = (_loop(name, a) for name in ("det", "inv"))
     tiny, largest = float(range_.tiny), most * most / float(range_.eps)
 

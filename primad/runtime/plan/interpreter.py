@@ -36,10 +36,6 @@ from primad.system.machine import BLAS_THREADS_FLOPS, WORTHWHILE_BYTES
 from primad.system.process import silently
 from primad.system.quantities import several, size
 
-MOST_STEPS = 256
-"""Steps of a plan that becomes a function of Python's. Estimated: Python takes some 30 µs to compile a line, which then
-saves half a microsecond in each run."""
-
 if TYPE_CHECKING:
     from primad.runtime.cost_model import Machine, Prediction
     from primad.runtime.plan.native_calls import NativeCall
@@ -212,7 +208,7 @@ class Plan(Executable):
     def _is_short(self) -> bool:
         """Say whether its runs may be those of a function of Python's: few small values, and ops that are known."""
         nodes = self.program.nodes
-        small = len(self._steps) <= MOST_STEPS and sum(node.type.nbytes for node in nodes) < WORTHWHILE_BYTES
+        small = sum(node.type.nbytes for node in nodes) < WORTHWHILE_BYTES
         special = self.buffers or self._calls or self.donated or self.inner or self._single_threaded
         return small and not special and all(isinstance(x.op, Leaf) or x.op in BUILT_IN for x in nodes)
 

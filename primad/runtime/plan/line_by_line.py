@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.node import Node
+from primad.native.llvm.compile_limits import BUDGET
 from primad.ops import broadcast
 from primad.system.process import quietly
 
@@ -23,8 +24,10 @@ def line_by_line(
     inputs: int,
     constants: Sequence[tuple[int, Any]],
     finish: Sequence[tuple[int, Any, bool, bool]],
-) -> Callable[[Sequence[Any]], list[Any]]:
+) -> Callable[[Sequence[Any]], list[Any]] | None:
     """Return what computes the outputs of arguments, as a plan of these steps does, with NumPy's warnings off.
+
+    It is None of many steps, which take long to compile.
 
     Args:
         units: the steps in order, none of them native.
@@ -33,6 +36,8 @@ def line_by_line(
         constants: places with their values.
         finish: for each output its place, its dtype, whether it is a number, and whether it is an array of its own.
     """
+    if len(steps) > BUDGET.lines:
+        return None
     known: dict[str, Any] = {f"v{place}": value for place, value in constants}
     known["array"] = np.array
     single = {step[3]: step[1][0] for unit, step in zip(units, steps, strict=True) if _is_of_number(unit)}

@@ -52,7 +52,7 @@ from primad.runtime.tiling.tileable_axes import (
 from primad.runtime.tiling.tiled_plan import needs_stages
 from primad.runtime.tiling.unrolled_loops import with_loops_unrolled
 from primad.simplify.barriers import without_barriers
-from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, SHARED_FLOPS, STREAMED_BYTES, WORTHWHILE_BYTES
+from primad.system.machine import ALONE_WORK, CALL_ELEMENTS, CORE, SHARED_FLOPS, STREAMED_BYTES, WORTHWHILE_BYTES
 from primad.transforms.axis_split import SplitAxes, split_axes
 from primad.transforms.lowering import calls, without_calls
 
@@ -63,11 +63,6 @@ save little of so short a time beside what passes over memory cost. The last bit
 MOST_WORKSPACES = 2
 """Times the memory that a plan keeps, up to which its functions may take as much. Measured: gradients of differences of
 1024² numbers take 0.5 to 0.9 of the time of tiles, though they ask the system for 34 to 50 MB each time."""
-
-SAVED = 0.75
-"""The share of the memory of whole arrays that panels of rows may take. Measured: three steps of a method of Runge and
-Kutta of fourth order, whose stages hand on 118 MB of 210 for 512² numbers and 586 of 839 for 1024², take 0.4 of the
-time of tiles, which hold 243 of the first."""
 
 
 def middle_plan(program: Program, options: Options = PLAIN) -> Plan | None:
@@ -172,7 +167,7 @@ def _in_panels(parts: Partition) -> Partition | None:
     if program is None:
         return None
     found = Partition(program)
-    return found if found.scratch < SAVED * parts.scratch and found.length <= BUDGET.panels else None
+    return found if found.scratch < CORE.saved * parts.scratch and found.length <= BUDGET.panels else None
 
 
 def _is_of_middle_size(program: Program) -> bool:
