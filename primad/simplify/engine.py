@@ -6,6 +6,7 @@ from primad import ops
 from primad.ir.program import Program
 from primad.simplify.axis_orders import permute_late
 from primad.simplify.like_terms import add_once
+from primad.simplify.scattered_sums import scatter_short_terms
 from primad.simplify.slice_pushdown import take_early
 from primad.transforms.lowering import lower
 
@@ -18,8 +19,9 @@ def simplify(program: Program) -> Program:
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
     meet their consumers' laws then, to take no transform of what was transformed back
     (`primad.simplify.transformed_sums`), to leave out dead code and what is not read
-    (`primad.simplify.slice_pushdown`), to permute axes after what is computed (`primad.simplify.axis_orders`), and to
-    add each term of a sum once (`primad.simplify.like_terms`).
+    (`primad.simplify.slice_pushdown`), to permute axes after what is computed (`primad.simplify.axis_orders`), to add
+    many short parts of an array at their places (`primad.simplify.scattered_sums`), and each term of a sum once
+    (`primad.simplify.like_terms`).
     Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
     for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 
@@ -37,4 +39,4 @@ def simplify(program: Program) -> Program:
         from primad.simplify.transformed_sums import transform_terms  # loads where there is something to do
 
         lowered = transform_terms(lowered)
-    return add_once(permute_late(take_early(lowered)))
+    return add_once(scatter_short_terms(permute_late(take_early(lowered))))

@@ -115,6 +115,9 @@ CLAIMS = {
     ),
     "executed but the code, and nothing is believed": "test_plan_form.py::test_what_is_no_plan_is_an_error",
     "each time it runs on a machine": "test_machine.py::test_a_program_is_the_same_in_every_process",
+    "many short parts of a long array at their places": (
+        "test_scattered_sums.py::test_gradients_of_many_windows_and_their_derivatives"
+    ),
     "each term is added once": "test_like_terms.py::test_a_sum_takes_so_many_ops",
     "a named tuple of all that it depends on": "test_cache_keys.py::test_every_key_of_a_cache_has_a_class",
     "Each field of each key is tested": "test_cache_keys.py::test_each_field_alone_tells_two_keys_apart",

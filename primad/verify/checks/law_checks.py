@@ -24,6 +24,7 @@ from primad.simplify.axis_orders import permute_late
 from primad.simplify.collapse import collapse
 from primad.simplify.factor_linear import factor_linear
 from primad.simplify.outer_products import outer_products
+from primad.simplify.scattered_sums import scatter_short_terms
 from primad.simplify.slice_pushdown import take_early
 from primad.simplify.transformed_sums import transform_terms
 from primad.verify.cases.drawn_cases import Case, Choices, Seeded
@@ -97,7 +98,8 @@ def _sides(law: Law, types: Sequence[ArrayType], arguments: Sequence[Any], symbo
 def _by_pass(law: Law, left: Program, choose: Choices) -> None:
     """The pass that applies the law changes the program, and not its value."""
     early, late = partial(take_early, smallest=1), partial(permute_late, smallest=1)
-    passes = collapse, factor_linear, partial(outer_products, smallest=1), early, transform_terms, late
+    places = partial(scatter_short_terms, fewest=2, smallest=1)
+    passes = collapse, factor_linear, partial(outer_products, smallest=1), early, transform_terms, late, places
     after = next((found for found in (rewrite(left) for rewrite in passes) if found.key != left.key), left)
     if after is left:
         raise Wrong(f"{law.name}: the passes", "another program", str(left))
