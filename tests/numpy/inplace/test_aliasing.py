@@ -62,8 +62,8 @@ def same(found: list[Any], expected: list[Any]) -> bool:
 
 def compared(call: Callable[..., Any], args: list[Any]) -> str | None:
     """Say how a call differs from NumPy's, of arrays that are made in each of the ways of `MADE`."""
-    seen, arrays = written(call, [np.copy(arg) for arg in args])
     for made, (make, by_item) in MADE.items():
+        seen, arrays = written(call, [np.array(make(arg, np.copy(arg))) for arg in args])
 
         def program(xs: Any, make: Any = make, by_item: bool = by_item) -> Any:
             return written(call, [make(a, x) for a, x in zip(args, xs, strict=True)], by_item)

@@ -375,6 +375,7 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
 
 
 @pytest.mark.one_in(2)
+@pytest.mark.filterwarnings("ignore:a constant may be added")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:
     problem, words = REFUSED[name]

@@ -81,7 +81,8 @@ class CertifiedError:
                 why="Outside of it no equation holds, and nothing is proven.",
                 fix="ask at points of the domain.",
             )
-        return self.bound.at(points)
+        found: Array = np.minimum(self.bound.at(points), self.most)  # both are proven, and rounded upwards
+        return found
 
     def plot(self, *, axes: Any = None, along: Sequence[str] | None = None, log: bool = False, **fixed: float) -> Any:
         """Draw the bound: a line in one dimension, a map in two.
