@@ -24,7 +24,7 @@ TRIED = ("burgers_jax", "grating", "lambert_w", "poisson_2d", "topology_optimisa
 """What the suite runs: an equation, JAX's device, a primitive, eigenvectors, a design, a sparse complex system."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:.*points only:UserWarning")  # a toy has few
 @pytest.mark.parametrize("name", chosen(EXAMPLES, TRIED))
 def test_toy_runs_reach_what_they_declare(name, tmp_path, capsys):

@@ -53,6 +53,7 @@ def both_ways(name: str, *arrays: Any, **parameters: Any) -> list[Any]:
     return [getattr(mx.nd, name)(*given, **parameters).asnumpy(), bound.asnumpy()]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", sorted([*UNARY, *ARITHMETIC]))
 def test_elementwise_operators_are_numpys_and_keep_nan(name: str, dtype: str) -> None:

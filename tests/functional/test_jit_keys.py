@@ -335,6 +335,7 @@ def cyclic(make, close):
     return [1.0, {"inner": tree}]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("depth", "wrap"),
     [

@@ -63,6 +63,7 @@ def check_slopes(f: Callable[[Any], Any], tolerance: float = 1e-6) -> None:
     np.testing.assert_allclose(back, np.arange(1.0, len(slopes) + 1) @ slopes, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_of_minima_under_constraints(name: str) -> None:
     f = FUNCTIONS[name]
@@ -98,6 +99,7 @@ def test_plain_numbers_are_scipys_own() -> None:
         assert ours.nit == scipys.nit
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ask", "says"), [
     (lambda a: implicit.argmin(lambda x: np.sum(x**2) * a[0], START, positive=lambda x: x), "multiplier is 0"),
     (lambda a: implicit.argmin(lambda x: np.sum(x**2) * a[0], START, equal=lambda x: x[0] ** 2 + 1), "no solution"),

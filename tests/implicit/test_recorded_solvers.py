@@ -187,6 +187,7 @@ def early(f: Any, x0: Any) -> Any:
     return x0 - 1e-3 * f(x0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", ["of its own", "early", "one step", "NaN"])
 def test_where_steps_do_not_arrive_the_matrix_is_factorised(which: str) -> None:
     b, k, m = drawn(5, "general")

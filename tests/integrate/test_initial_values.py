@@ -27,6 +27,7 @@ def predators(t: Any, y: Any, a: Any = 1.5) -> Any:
     return primad.numpy.stack([a * y[0] - y[0] * y[1], -3 * y[1] + y[0] * y[1] + 0.1 * np.sin(t)])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
 @pytest.mark.parametrize("span", [(0.0, 4.0), (4.0, 1.0)])
 def test_steps_and_values_are_scipys(method: str, span: tuple[float, float]) -> None:
@@ -46,6 +47,7 @@ def test_steps_and_values_are_scipys(method: str, span: tuple[float, float]) -> 
         np.testing.assert_allclose(at.y, wanted.sol(times), rtol=1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ALL)
 def test_derivatives_in_values_parameters_and_times(method: str) -> None:
     """y = y₀ exp(−a t): both modes, two orders, stacks whose elements take other steps."""
@@ -162,6 +164,7 @@ hits_the_ground.terminal = True  # type: ignore[attr-defined]
 hits_the_ground.direction = -1  # type: ignore[attr-defined]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
 def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     """All, only the rising ones, no more than asked for; none is no error."""
@@ -179,7 +182,7 @@ def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     assert found.t_events[2].shape == (0,) and found.status == 0 and found.t[-1] == 9.0
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_path_ends_with_the_first_of_several_events_and_nothing_is_found_behind(seed: int) -> None:
     """Both ways in time, in long steps that have several events: sin t passes a level at two known times."""
@@ -312,6 +315,7 @@ INTEGRALS: list[tuple[Any, float, float]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", range(len(INTEGRALS)))
 def test_integrals_are_scipys(case: int) -> None:
     f, a, b = INTEGRALS[case]

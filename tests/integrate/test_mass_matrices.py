@@ -155,6 +155,7 @@ def test_a_traced_matrix_is_refused() -> None:
         primad.grad(lambda m: np.sum(last(RATES, mass=m * SINGULAR)))(1.0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shift", [0.0, 0.25])
 @pytest.mark.parametrize("order", ["pairs", "mixed"])
 def test_sparse_matrices_that_are_singular_without_empty_rows_are_checked(shift: float, order: str) -> None:

@@ -58,7 +58,7 @@ FORMS: dict[str, Case] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("solver", [solve_ivp, optimize.solve_ivp], ids=lambda f: f.__module__)
 def test_solve_ivp_takes_what_scipys_takes(solver: Any, name: str) -> None:
@@ -265,7 +265,7 @@ def test_a_number_is_the_slope_of_one_unknown_and_an_array_is_taken_as_arguments
     )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "transform",
     [lambda f: f, primad.jit, primad.grad, primad.value_and_grad, lambda f: lambda x: primad.jvp(f, (x,), (1.0,))],

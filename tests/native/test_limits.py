@@ -529,6 +529,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tile_choice, name, (4, 8))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit(name: str, small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = LIMITS[name]

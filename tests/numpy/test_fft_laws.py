@@ -53,6 +53,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], dict[
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", range(len(PROGRAMS)))
 def test_transforms_that_a_gradient_takes(case: int) -> None:
     """Values are NumPy's, slopes those of differences, and no more transforms are taken than are needed."""

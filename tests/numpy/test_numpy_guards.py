@@ -200,6 +200,7 @@ def outcome(call: Callable[[], Any]) -> Any:
             return error
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "name"), NAMES)
 @pytest.mark.filterwarnings("ignore")
 def test_the_edge_is_numpys(kind: str, name: str) -> None:

@@ -295,6 +295,7 @@ METHOD_OPTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", [name for name in METHODS if callable(getattr(np.ndarray, name, None)) and not name.startswith("_")]
 )

@@ -222,7 +222,7 @@ def value_under_vjp(function: Callable[..., Any], arrays: Any) -> Any:
     return primad.vjp(function, arrays)[0]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     cases = arguments(ufunc)
@@ -231,7 +231,7 @@ def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     compare([*map(of_ufunc(ufunc), cases)], compiled)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(3, ufunc=[u for u in NUMPY_UFUNCS if u.nin == 2], part=range(3))
 def test_ufunc_of_python_numbers(ufunc: np.ufunc, part: int) -> None:
     """Every number beside every dtype, a third of the pairs at a time."""
@@ -285,7 +285,7 @@ OPERATORS: dict[Callable[..., Any], str] = {
 """Python's operators, and the ufunc whose exceptions are theirs."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda function: function.__name__)
 def test_operator(function: Any) -> None:
     exceptions = EXCEPTIONS.get(OPERATORS[function], ("", lambda *_: False))[1]
@@ -394,7 +394,7 @@ def drawn(rng: np.random.Generator, name: str, dtype: np.dtype[Any], shape: tupl
     return np.asarray(rng.choice(choice, shape))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @thinned(2, name=functions(), part=range(2))
 def test_function_in_every_dtype(name: str, part: int) -> None:
@@ -424,7 +424,7 @@ MIDDLES: dict[str, Any] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("name", MIDDLES)
 def test_middles_of_nothing_and_of_the_largest_are_numpys(name: str, dtype: Any) -> None:

@@ -330,6 +330,7 @@ VECTORS: dict[str, tuple[Function, list[float], Any, Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", VECTORS)
 def test_vector(name: str) -> None:
     f, point, gradient, hessian = VECTORS[name]
@@ -604,6 +605,7 @@ UNSELECTED: dict[str, Function] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UNSELECTED)
 def test_unselected_branch(name: str) -> None:
     x = np.array([1.0, -1.0])

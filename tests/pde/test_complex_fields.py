@@ -177,6 +177,7 @@ REFUSED: dict[str, Any] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_complex_values_of_real_unknowns_are_refused(name: str) -> None:
     with pytest.raises(ProblemError, match=r"complex values, and a real network(?s:.*)pde.Complex"):

@@ -90,7 +90,7 @@ def run(program):
     prepare(program).run([np.full(t.shape, 0.3, t.dtype) if t.is_float else np.ones(t.shape, t.dtype) for t in types])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(2, chain=[powers, turns], name=list(HOLDING))
 def test_ops_that_hold_programs(name, chain):
     case = HOLDING[name]
@@ -150,7 +150,7 @@ def nested(op, depth):
     return f.program
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "work",
     [prepare, lambda p: prepare(jvp(p)), lambda p: prepare(vmap(p, [True], 2)), lambda p: list(applications(p))],

@@ -41,6 +41,7 @@ KEPT = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("transform", TRANSFORMS)

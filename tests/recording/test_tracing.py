@@ -63,7 +63,7 @@ def test_promotion(left: str, right: str) -> None:
     _promoted(left, right, "reference")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(5, left=list(OPERANDS), right=list(OPERANDS))
 def test_promotion_in_native_code(left: str, right: str) -> None:
     _promoted(left, right, "native")

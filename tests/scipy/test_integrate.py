@@ -20,6 +20,7 @@ RULES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", RULES)
 def test_rules_are_scipys_in_samples_points_and_distance(name: str) -> None:
     ours, scipys = getattr(mirror, name), getattr(integrate, name)

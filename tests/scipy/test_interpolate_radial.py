@@ -22,6 +22,7 @@ KERNELS = {
 SMOOTH = [name for name in KERNELS if name.startswith(("multi", "inverse", "gauss"))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_values_are_scipys_with_every_option(kernel: str) -> None:
     """Of any degree from the least one on, smoothed or not, of several values and complex ones."""
@@ -43,7 +44,7 @@ def test_values_are_scipys_with_every_option(kernel: str) -> None:
         np.testing.assert_allclose(at_points, expected, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_derivatives_in_all_that_may_be_traced(kernel: str) -> None:
     def value(x: Any, y: Any, d: Any, smoothing: Any, epsilon: Any) -> Any:
@@ -104,7 +105,7 @@ def test_errors_say_what_to_do() -> None:
         primad.trace(lambda d: RBFInterpolator(Y, d, kernel="quintic", degree=1)(X))(D)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_points_that_are_given_twice_are_refused_or_nan(kernel: str) -> None:
     """SciPy finds a pivot of 0 by chance; smoothed values may be given twice, as there."""

@@ -162,6 +162,7 @@ def test_single_precision_stays(name: str) -> None:
     assert {x.dtype for x in found if x.dtype.kind == "f"} == {np.dtype(np.float32)}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", mirror.__all__)
 def test_arrays_with_a_mutable_face_are_taken_by_name(name: str) -> None:
     """As by position: for the first call of each function in the cases above, with every array given by its name."""
@@ -359,7 +360,7 @@ def complex_(x: Any) -> Any:
     return x + 0.3j * np.cos(1.0 + 1.7 * np.arange(x.size).reshape(x.shape))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name, calls in GRID.items() if calls])
 def test_traced_complex_arrays_give_what_scipy_gives(name: str) -> None:
     """A transposed matrix is the adjoint one wherever SciPy says so."""
@@ -388,6 +389,7 @@ def test_riccatis_equations_of_complex_matrices(name: str) -> None:
     np.testing.assert_allclose(found, (moved[0] - moved[1]) / 2e-5, rtol=1e-6, atol=1e-6 * np.max(np.abs(found)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", ["cosm", "tanm", "sinhm", "signm", "polar", "orthogonal_procrustes", "subspace_angles"]
 )
@@ -451,7 +453,7 @@ def exactly(a: Any, e: Any) -> tuple[Any, Any]:
     return whole[:, :n], whole[:, n:]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_exponentials_of_triangular_matrices_have_derivatives_where_powers_overflow(seed: int) -> None:
     """They themselves do not; small elements beside large ones count, in every order."""

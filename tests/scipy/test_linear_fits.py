@@ -39,7 +39,7 @@ FITS: dict[str, tuple[Fit, tuple[Any, ...], tuple[Any, ...]]] = {
 """Fits as functions of SciPy's module or ours, and of data; the data, and a direction of each."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FITS)
 def test_values_are_scipys_and_derivatives_those_of_differences(name: str) -> None:
     fit, data, sides = FITS[name]

@@ -55,7 +55,7 @@ FILTERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters(name: str) -> None:
     call, args = FILTERS[name]
@@ -66,8 +66,8 @@ POINTS = np.array([[0.3, 4.2, 2.3, -0.4, 5.3, 7.4, -6.8], [3.7, 1.1, 0.2, 2.2, -
 INNER = np.array([[0.3, 4.2, 2.1, 4.9], [3.7, 1.1, 0.2, 2.2]])
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
+@pytest.mark.one_in(3)
 @thinned(6, order=range(6), mode=MODES)
 def test_coordinates(order: int, mode: str) -> None:
     call = lambda of, x, p: of.map_coordinates(x, p, order=order, mode=mode, cval=1.5)  # noqa: E731
@@ -128,7 +128,7 @@ MOVES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_turned_and_zoomed(name: str) -> None:
     call, args = MOVES[name]

@@ -57,7 +57,7 @@ FILTERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters(name: str) -> None:
     call, args = FILTERS[name]
@@ -99,7 +99,7 @@ RATES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", RATES)
 def test_rates(name: str) -> None:
     call, args = RATES[name]
@@ -182,6 +182,7 @@ SMOOTH: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_smoothing_and_resampling(name: str) -> None:
     call, args = SMOOTH[name]
@@ -220,7 +221,7 @@ SPECTRA: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:NOLA condition failed")
 @pytest.mark.parametrize("name", SPECTRA)
 def test_spectra(name: str) -> None:

@@ -59,7 +59,7 @@ def drawn(rows: int, columns: int, format: str, seed: int) -> Any:
     return sparse.coo_array((twice[2], (twice[0], twice[1])), (rows, columns)).asformat(format)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("formats", [("csr", "csc"), ("csc", "csr"), ("coo", "coo"), ("dia", "csr")])
 @pytest.mark.parametrize("shape", [(4, 5, 3), (1, 6, 1), (3, 1, 4), (0, 3, 2), (3, 0, 2), (5, 5, 5)])
 def test_products_of_sparse_arrays(shape: tuple[int, int, int], formats: tuple[str, str]) -> None:
@@ -112,7 +112,7 @@ def test_stacks_of_stacks_of_sparse_arrays() -> None:
     assert found.shape == (2, 3, N, N) and np.allclose(found.toarray()[1, 2], dense(data[1, 2]))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solutions_move_with_the_right_side_and_the_entries(name: str) -> None:
     ours = lambda data, b: SOLVERS[name](made(data), b)  # noqa: E731

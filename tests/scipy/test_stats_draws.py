@@ -47,6 +47,7 @@ def test_draws_have_scipys_distribution_and_move_at_fixed_probability(name: str)
     np.testing.assert_allclose(few[1][bulk], moved[bulk], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_draws_of_whole_numbers_have_scipys_distribution_and_no_derivative(name: str) -> None:
     ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), placed(name)
@@ -76,6 +77,7 @@ MOVED: dict[str, tuple[Any, Any, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MOVED)
 def test_gradients_of_means_are_those_of_the_expectation(name: str) -> None:
     """Of x and x², within four standard errors of the mean of the draws' derivatives."""
@@ -147,8 +149,8 @@ INTEGRATED = [name for name in CONTINUOUS if getattr(stats, name).integrated]
 FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, name).functions)]
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @thinned(3, name=["gamma", "norm", *FEW])
 def test_moments_are_scipys(name: str) -> None:
@@ -208,7 +210,7 @@ def test_means_of_functions_and_their_derivatives() -> None:
         primad.grad(lambda a: stats.yulesimon.expect(lambda k: k, (a,)))(1.0)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in NAMES if getattr(stats, name).discrete and name != "yulesimon"])
 def test_sums_over_whole_numbers_are_scipys(name: str) -> None:
     ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), SHAPES[name]

@@ -39,6 +39,7 @@ ALONG_ROWS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ALONG_ROWS)
 def test_what_is_written_along_another_axis_permutes_nothing(name):
     """Each is computed as if it were written along the axes as they lie."""

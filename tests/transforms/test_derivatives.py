@@ -60,6 +60,7 @@ PAIRS = list(itertools.product(D, repeat=2))
 # -- perturbation confusion --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_nested_derivatives_of_a_closure(outer: str, inner: str) -> None:
     # D(x ↦ x · D(y ↦ x + y)(1))(1) = 1, and not 2 (Siskind & Pearlmutter 2005)
@@ -68,6 +69,7 @@ def test_nested_derivatives_of_a_closure(outer: str, inner: str) -> None:
     assert D[outer](lambda x: x * D[inner](lambda y: x * y)(2.0))(3.0) == 6.0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_inner_derivative_at_the_outer_variable(outer: str, inner: str) -> None:
     # D(x ↦ D(y ↦ x²·y³)(x))(x) = d/dx 3x⁴ = 12x³

@@ -34,6 +34,7 @@ ALONG: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint8", "bool"])
 @pytest.mark.parametrize("name", ALONG)
 def test_integers_are_directions(name: str, dtype: str) -> None:

@@ -39,6 +39,7 @@ def cond(x: Any, y: Any, k: Any) -> Any:
     return primad.cond(x < y, lambda x, y: x * y + k, lambda x, y: x - y * k, x, y)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [while_loop, while_of_values, scan, cond])
 @pytest.mark.parametrize("backwards", [False, True])
 def test_any_arguments_may_have_the_batch(function: Callable[..., Any], backwards: bool) -> None:

@@ -81,6 +81,7 @@ def test_it_is_an_array(which: str) -> None:
     close([np.asarray(row) for row in fresh(which)], list(dense))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", DENSE)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data())
@@ -90,6 +91,7 @@ def test_basic_indices(which: str, data: Any) -> None:
     close(fresh(which)[index], dense[index])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", DENSE)
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(data=st.data())
@@ -209,7 +211,7 @@ ruled.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
 SHAPES = ((), (1,), (3,), (12,))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("results", SHAPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_pullback_is_enough_for_all_that_a_matrix_is_asked(shape: Any, results: Any) -> None:
@@ -352,6 +354,7 @@ def test_showing_a_small_one_that_has_no_values_does_not_fail() -> None:
 N = 10**6
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("place", [0, 1, N // 2, N - 1])
 def test_parts_of_matrices_of_a_million_rows(place: int) -> None:
     """No identity of all rows is made for an entry, a row, a column or a block."""
@@ -421,7 +424,7 @@ def test_a_whole_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch:
         np.asarray(lazy)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("ask", [np.asarray, lambda m: 2 * m, np.linalg.norm, lambda m: np.asarray(m.T)])
 @pytest.mark.parametrize("name", ["H", "J"])
 def test_a_whole_that_does_not_fit_names_parts_that_do(name: str, ask: Callable[[Any], Any]) -> None:

@@ -43,6 +43,7 @@ INDICES: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MATRICES)
 def test_entries_at_indices_are_numpys(name: str) -> None:
     whole = np.array(MATRICES[name]())

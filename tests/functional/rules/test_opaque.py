@@ -355,6 +355,7 @@ USES: dict[str, Any] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("use", USES)
 def test_every_use_gives_what_the_recorded_function_gives(use: str) -> None:
     x = np.linspace(-1.0, 1.5, 20)

@@ -61,6 +61,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_second_calls_record_no_rule(kind: str, recorded: list[Any]) -> None:
     """In whatever order: the first calls of all three are over."""

@@ -81,7 +81,7 @@ UNITS = 16
 """Of the last place of a number's size, that native functions of parts may be away from the C library's together."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_compiler
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -154,6 +154,7 @@ def test_every_op_that_takes_complex_numbers_is_written_or_listed() -> None:
     assert RULES.keys() & by_kind == {ops.cast, ops.defined_where}
 
 
+@pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.parametrize("function", [np.arcsin, np.arctan, lambda z: z**0.3, lambda z: np.fft.fft(z, 7)])
 def test_what_is_left_out_is_named(function: Callable[..., Any]) -> None:
@@ -219,7 +220,7 @@ def drawn(rng: np.random.Generator) -> Callable[..., Any]:
     return function
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_compiler
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(6))

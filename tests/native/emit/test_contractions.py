@@ -92,7 +92,7 @@ def test_sums_are_added_to_memory(labels, order, dtype):
         assert_close(surrounding, wanted, dtype, terms=120)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @thinned(
     6,
@@ -164,6 +164,7 @@ def test_operands_are_copied_where_it_pays(labels, sizes, packed, dtype):
     assert_close(out, expected(labels, operands, dtype), dtype, terms=300)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [*FLOATS, np.bool_])
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (0, 1, 2)])

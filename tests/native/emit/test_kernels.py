@@ -137,7 +137,7 @@ def run_numpy(f, *arrays):
     return Plan(primad.trace(f)(*arrays)).run(arrays)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", OF_FLOATS)
@@ -170,6 +170,7 @@ def test_special_values_are_numpys(name, dtype):
         np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("length", range(1, 18))
@@ -203,6 +204,7 @@ def test_broadcast_operands(shape, dtype):
         np.testing.assert_allclose(got, want, rtol=1e-14 if dtype is np.float64 else 1e-5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(9, 21, 32), (9, 21, 13), (1, 130, 40), (300, 1, 17), (5, 6, 7, 24)], ids=str)
 @pytest.mark.parametrize("axis", [0, 1, (0, 1), 2, -1], ids=str)
@@ -423,7 +425,7 @@ RANDOM = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs_agree_with_numpy(seed):
     """Chains, products with matrices and sums in random order: groups end, values are repeated, buffers are reused."""

@@ -176,7 +176,7 @@ def test_sums_and_products_of_every_type(dtype: str) -> None:
     check(f, x, y, exact=True)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @thinned(3, any_width=ANY_WIDTHS, start=range(200, 260, 12))
@@ -242,7 +242,7 @@ def seen(choose: Drawn, x: Any) -> Any:
 # -- every op ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
@@ -309,6 +309,7 @@ def test_largest_and_smallest_elements(data: st.DataObject, at_end: bool) -> Non
     check(f, x, at_end=at_end, exact=True)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])

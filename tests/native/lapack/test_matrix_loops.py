@@ -155,7 +155,7 @@ def found_natively(function: Any, arguments: list[Array], at_end: bool) -> tuple
         return run_natively(program, arguments, at_end), REFERENCE.prepare(program, PLAIN).run(arguments)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("op", HOLDS, ids=lambda op: op.name)
@@ -256,7 +256,7 @@ OF_MATRICES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OF_MATRICES)
 def test_matrices_of_a_stack_know_nothing_of_each_other(name: str, backend: str) -> None:
@@ -277,6 +277,7 @@ def test_matrices_of_a_stack_know_nothing_of_each_other(name: str, backend: str)
         assert not np.isfinite(found[4:]).reshape(50, -1).all(-1).any()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("n", [3, 5])
 def test_rows_and_columns_of_any_size(n: int, backend: str) -> None:

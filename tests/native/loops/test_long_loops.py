@@ -70,6 +70,7 @@ def test_steps_between_signals_change_nothing(
     assert "plan: one native function" in str(primad.explain(PLACES[place](turning(size)), x, 3))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", SIZES)
 @pytest.mark.parametrize("place", PLACES)
 def test_long_loops_see_signals(place: str, way: str) -> None:

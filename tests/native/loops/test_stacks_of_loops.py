@@ -94,6 +94,7 @@ def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.Mon
     np.testing.assert_allclose(np.swapaxes(results[0], 0, 1)[:9], wanted, rtol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("size", [1, 5, 40])
 def test_stacks_of_loops_are_parts_of_loops(size: int) -> None:

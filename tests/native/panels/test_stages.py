@@ -187,6 +187,7 @@ KINDS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_operands_of_all_kinds(kind, monkeypatch):
     """Truth values, integers, arrays of one axis and of one row, values from the other half of a grid."""

@@ -54,7 +54,7 @@ def _is_exact(program: Any) -> bool:
     return not functions and not ROUNDED & {node.op for node in program.nodes}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
@@ -109,7 +109,7 @@ def in_registers(function: Any, *arguments: Any, exact: bool = True) -> None:
     check(function, *arguments, exact=exact)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, dtype=["float64", "float32", "int64", "int8", "uint8", "bool"])

@@ -68,7 +68,7 @@ STATEMENTS: dict[str, Statement] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", STATEMENTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_as_numpys_and_as_with_known_values(name: str, seed: int) -> None:
@@ -127,7 +127,7 @@ UPDATES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[Any], Any]]
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", UPDATES)
 @pytest.mark.parametrize("update", [pnp.add_at, pnp.set_at])
 def test_updates_that_return_arrays_take_them(update: Callable[..., Any], name: str) -> None:

@@ -223,7 +223,7 @@ def traced_jacobian(function: Callable[..., Any]) -> Callable[..., Any]:
     return primad.jit(lambda x, one: primad.jacobian(lambda z: primad.trace(function)(x, one)(z, one))(x)[:])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(300, 308))
 def test_derivatives_of_random_programs(seed: int) -> None:

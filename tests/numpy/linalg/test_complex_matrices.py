@@ -48,6 +48,7 @@ def check(function: Any, a: Any, plain: Any = None) -> None:
     np.testing.assert_allclose(np.sum(pulled * t).real, np.sum(weights * tangent).real, rtol=1e-10)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [1, 12])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_matrices(name: str, count: int) -> None:
@@ -125,7 +126,7 @@ FACTORS: dict[str, tuple[Any, tuple[int, int]]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FACTORS)
 def test_factorizations_have_numpys_values_and_three_derivatives(name: str) -> None:
     function, shape = FACTORS[name]

@@ -139,7 +139,7 @@ def test_each_attribute_of_scipys_arrays_is_tried_or_refused() -> None:
         assert fix in str(raised.value)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore:Taking maximum")
 @pytest.mark.parametrize("name", [*ATTRIBUTES, *USES])
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
@@ -227,6 +227,7 @@ def test_indices_of_every_type_take_the_same(dtype: str) -> None:
         np.testing.assert_array_equal(dense(one), dense(wanted))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [*"?bHd"])
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_extrema_of_every_type_are_those_of_the_dense_array(name: str, dtype: str) -> None:

@@ -24,6 +24,7 @@ def same(call: Any) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("bins", [1, 5, EDGES, np.array([-1, 0, 2]), *ESTIMATES], ids=str)
 def test_every_kind_of_bins(bins: Any) -> None:
     for range, weights in itertools.product((None, (-1.0, 0.9)), (None, WEIGHTS)):
@@ -39,6 +40,7 @@ def test_weights_have_no_estimate() -> None:
             primad.vjp(lambda x, b=bins: np.histogram(x, b, weights=WEIGHTS)[1], X)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("bins", [3, (4, 2), (EDGES, 3), [EDGES, [0, 1]], EDGES], ids=str)
 def test_every_kind_of_bins_in_two_axes(bins: Any) -> None:
     for range, weights, density in itertools.product((None, [(-1, 2), (0, 1)]), (None, WEIGHTS), (False, True)):

@@ -118,6 +118,7 @@ def test_a_product_may_be_written_over_its_operand(every_product_in_blocks: Any)
 # -- convolution -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("x", "w", "padding"),
     [((1, 16, 40, 40), (24, 16, 3, 3), 1), ((8, 6, 20, 20), (12, 6, 5, 5), 0), ((2, 64, 9, 9), (64, 64, 3, 3), 1),

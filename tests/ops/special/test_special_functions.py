@@ -204,6 +204,7 @@ def test_the_bernoulli_numbers_are_those_of_their_recurrence() -> None:
     np.testing.assert_allclose(PSI.numbers, [float(x) for x in wanted], rtol=1e-15)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [1, 12, 149, 170])
 def test_derivatives_of_digamma_of_negative_numbers_are_accurate(n: int) -> None:
     """Of all orders, and where the derivative of the cotangent is zero or larger than any double number."""

@@ -112,7 +112,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_residuals_that_vanish_somewhere_vanish(name: str) -> None:
     residuals, start, target = PROBLEMS[name]
@@ -122,6 +122,7 @@ def test_residuals_that_vanish_somewhere_vanish(name: str) -> None:
         assert state.value <= target, which
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_sums_of_squares_as_losses(name: str) -> None:
     residuals, start, target = PROBLEMS[name]
@@ -387,7 +388,7 @@ def test_data_may_change_before_any_step() -> None:
     assert not state.stalled and state.value < 1
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rule", [*RULES, *FORMS, Descent(nn.Adam(0.3))], ids=lambda r: type(r).__name__)
 def test_every_search_goes_on_where_the_function_changes(rule: Any) -> None:
     """Data that change at a minimum, to lower and to higher values: no rule stalls, and none believes an old value."""

@@ -297,6 +297,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", REFUSED)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_not_supported_is_one_error_that_names_it(words: str) -> None:

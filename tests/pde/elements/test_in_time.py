@@ -158,6 +158,7 @@ LEANING = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("when", LEANING)
 def test_slopes_along_the_boundary_are_in_the_flux_whenever_a_condition_says_so(when: str) -> None:
     """They are left out where nothing depends on them: of (xy + y²)(1 + t)."""

@@ -43,6 +43,7 @@ def thinnest(points, cells):
     return areas, np.min(4 * np.sqrt(3) * areas / squares)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_areas_and_lengths_of_parts_are_those_of_the_shape(name: str) -> None:
     domain, area, lengths = SHAPES[name]

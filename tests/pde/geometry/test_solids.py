@@ -65,6 +65,7 @@ def test_what_is_inside(name) -> None:
     np.testing.assert_array_equal(solid.contains(at)[clear], off[clear] < 0)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SOLIDS)
 def test_points_and_normals_of_the_boundary(name) -> None:
     points, triangles, _ = SOLIDS[name]

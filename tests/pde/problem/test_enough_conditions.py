@@ -149,6 +149,7 @@ UNTOLD = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UNTOLD)
 def test_a_coefficient_that_nothing_tells_is_told_and_one_condition_more_is_enough(name):
     equation, domain, few, another = UNTOLD[name]

@@ -37,6 +37,7 @@ def fitted(x, u, equation=lambda u, k: u.x - k, degree=1, **data) -> pde.Solutio
     return problem.solve(steps=8, points=12, progress=False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e5])
 @pytest.mark.parametrize("noise", [None, 0.3])
 def test_intervals_of_a_slope_are_those_of_linear_regression(unit: float, noise: float | None) -> None:
@@ -153,6 +154,7 @@ MISFITS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MISFITS)
 def test_there_are_no_intervals_where_the_model_does_not_fit(name: str) -> None:
     make, words = MISFITS[name]

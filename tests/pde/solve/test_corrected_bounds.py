@@ -25,6 +25,7 @@ def drawn(time: int | None = 1) -> Correction:
     return Correction(ENDS, time, np.random.default_rng(1).normal(size=(4, 5)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("along", [(), (0,), (1,), (0, 0), (0, 1), (1, 1)])
 @pytest.mark.parametrize("time", [1, None])
 def test_derivatives_of_a_correction_are_exact(along: tuple[int, ...], time: int | None) -> None:

@@ -187,7 +187,7 @@ def made(**changed) -> pde.Problem:
     return pde.Problem(lambda u: u.t - u.xx * np.sum(held), ROD, conditions, network=pde.MLP(4, 1))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("piece", ["array", "target", "start", "data", "weight", "noise", "params"])
 def test_a_checkpoint_knows_the_data_and_what_functions_close_over(piece: str, tmp_path: Path) -> None:
     settings = {"points": 20, "progress": False, "checkpoint": tmp_path}
@@ -369,6 +369,7 @@ def text_of(what: str) -> pde.Problem:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", ["source", "domain", "value", "activation", "constant", "array", "kind"])
 def test_parameters_of_another_problem_are_not_loaded(what: str, tmp_path: Path) -> None:
     """Though they are arrays of the same shapes: whatever differs, it is found."""

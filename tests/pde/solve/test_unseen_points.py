@@ -49,6 +49,7 @@ def test_what_holds_between_points_is_left_alone(name: str) -> None:
     made(*HELD[name]).solve(steps=15, points=150, progress=False)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", MISSED)
 def test_what_holds_at_its_points_only_is_said(name: str) -> None:
     points = 8 if MISSED[name][1].dimension == 1 else 32

@@ -207,7 +207,7 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * scale)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(2, name=[name for name in EVERY if name not in ("a tree", "a dict of terms")])
 def test_rows_and_columns_that_are_asked_for(name):
     function, expected = EVERY[name], by_forward_mode(name)
@@ -255,6 +255,7 @@ def in_pullbacks(function):
     return (rows.flops - value.flops) / pullback
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", APART)
 def test_points_that_stay_apart_take_one_pullback(name):
     function, pullbacks = APART[name]
@@ -271,7 +272,7 @@ def deep(p, x):
     return x @ last + shift
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TAKING)
 def test_rows_that_are_taken_often_are_pulled_back_once(name):
     """A pullback of all points, and a product with each row that is taken: one by one they are as many pullbacks."""

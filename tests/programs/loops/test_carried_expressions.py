@@ -78,6 +78,7 @@ def _total(loop: Any) -> Any:
     return total
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_values_and_derivatives_are_those_of_the_steps_as_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loop, more = LOOPS[name]

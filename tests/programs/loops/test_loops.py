@@ -500,6 +500,7 @@ def test_what_is_carried_adopts_the_dtype_that_it_gets() -> None:
     assert primad.scan(lambda c, y: (0.0, c), np.float32(2), x)[1].dtype == np.float32
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32"]
 )

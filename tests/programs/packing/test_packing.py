@@ -128,6 +128,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_numbers_are_the_same_bits(name: str) -> None:
     function, *arguments = FUNCTIONS[name]

@@ -115,7 +115,7 @@ ROWS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [
@@ -211,6 +211,7 @@ STARTS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", STARTS)
 def test_the_first_step_is_one_of_the_loop(start: str) -> None:
     """What stands for the results of a step before the first is carried into it, whatever that is."""
@@ -290,7 +291,7 @@ JOINED = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", JOINED)
 def test_what_steps_leave_is_joined_at_once(way: str) -> None:
     """An array of what many steps computed is made of few parts, not of one for each step."""
@@ -345,7 +346,7 @@ def test_what_steps_before_the_last_computed() -> None:
     assert check(recurrence, 0.3)[0]["carry"] >= 3
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(2, delay=[1, 2, 3, 5, 12, 30])
 def test_delays_with_a_constant_history(delay: int) -> None:
     """A value from before is the same in the first steps, and moves with the others: these are two loops."""

@@ -55,7 +55,7 @@ TIGHT: dict[str, tuple[Callable[..., Any], int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TIGHT)
 def test_what_has_come_and_nothing_else(name: str) -> None:
     function, count = TIGHT[name]
@@ -88,7 +88,7 @@ def steps(rng: Any) -> Callable[[Any], Any]:
     return some[rng.integers(len(some))]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(30))
 def test_chains_miss_no_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)

@@ -136,6 +136,7 @@ def drawn_points() -> list[Any]:
     return [X, *rng.uniform(0.3, 2.0, (2, 12))]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TIGHT)
 def test_the_entries_of_a_jacobian_are_those_that_are_not_zero(name: str) -> None:
     numbers = 0
@@ -173,6 +174,7 @@ def pieces() -> list[Callable[..., Any]]:
     ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_chains_of_functions_have_no_other_entries(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", PAIRS)
 def test_derivatives_are_exact_in_clusters(name, whole):
@@ -145,7 +145,7 @@ def losses(name):
     return (lambda a: total(form(EXPONENTIALS[name])(a))), direct
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", EXPONENTIALS)
 def test_forms_are_found(name, whole):
@@ -237,7 +237,7 @@ USES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("use", USES)
 def test_uses(use):
     a = with_values(np.array([1.0, 1.0, 2.0, 2.0]), False)
@@ -449,6 +449,7 @@ def slope_by_differences(f, a, e, h=2e-3):
     return sum(c * y for c, y in zip((-1, 9, -45, 45, -9, 1), near, strict=True)) / (60 * h)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [*ANY_FORM, *(f"stacked: {name}" for name in STACKED)])
 def test_every_form_has_its_derivative_where_values_differ(name):
     one = with_values(np.array([0.2, 1.0, 2.1, 3.3]), False)
@@ -468,6 +469,7 @@ def test_every_form_has_its_derivative_where_values_differ(name):
     assert np.allclose(change, slope_by_differences(f, a, e), rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stack", [(), (1,), (2,), (3,)], ids=str)
 def test_values_have_further_axes(stack):
     """They are rows, columns or parts of larger arrays, beside numbers of the matrices that are repeated for them."""

@@ -300,7 +300,7 @@ WAYS = {
 TILED = 3_000
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("way", "n"), [(way, n) for way in WAYS for n in (5, TILED) if (way, n) != ("value on demand", TILED)]
 )

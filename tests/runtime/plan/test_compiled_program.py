@@ -60,7 +60,7 @@ def check(function, *args, tolerance=None):
             np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
@@ -80,7 +80,7 @@ def test_pointwise_views_and_joins(n, dtype):
     check(f, x, y)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @thinned(
     5,
@@ -100,7 +100,7 @@ def test_contractions(labels, n, dtype):
         check(lambda x, y: ops.contract(x * 1.5, y, labels=labels), x, y)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("shape", [(3, 5, 7), (1, 40, 2), (16, 1, 33), (2, 3, 0)])

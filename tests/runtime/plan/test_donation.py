@@ -103,6 +103,7 @@ OUTPUTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("first", OUTPUTS)
 def test_what_is_donated_beside_tiles(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before and after sums over points, whichever results take the memory of what others still read."""

@@ -89,6 +89,7 @@ MIDDLE = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("which", MIDDLE)
 def test_what_no_axis_holds_runs_as_native_functions(which, monkeypatch):
@@ -212,7 +213,7 @@ ALONG = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("name", ALONG)

@@ -89,7 +89,7 @@ def normal(*shape, dtype=np.float64, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("points", POINTS)
 def test_sums_and_slices_of_every_form(points, dtype):
@@ -226,6 +226,7 @@ def test_operands_that_have_no_native_loop_are_interpreted():
     assert isinstance(plan.tiles, tile_choice.InterpretedTiles)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("points", POINTS)
 def test_an_op_without_a_loop_bounds_the_native_parts_of_a_tile(points):
     """Special functions, long sorts between layers: the rest of a tile is native."""
@@ -272,6 +273,7 @@ SPREADS = {  # shape of what is added, its axes before the indices, their number
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", SPREADS)
 @pytest.mark.parametrize("points", [8, 13, 31])
 def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
@@ -516,7 +518,7 @@ def several_results():
 OF_SEVERAL = dict(several_results())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("compiled", [True, False], ids=["native", "interpreted"])
 @pytest.mark.parametrize("points", [8, 17])
 @pytest.mark.parametrize("op", OF_SEVERAL, ids=lambda op: op.name)
@@ -586,7 +588,7 @@ SUMS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("points", [9, 67])
 @pytest.mark.parametrize("name", SUMS)
 def test_large_sums_of_products(monkeypatch, name, points):
@@ -610,7 +612,7 @@ def test_large_sums_of_products(monkeypatch, name, points):
             assert points < 40 or plan.tiles.count > 1
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("second", ["nij", "nji", "nik", "nki", "nkj", "njk", "nkl", "ijn", "jin", "kin"])
 def test_every_product_over_points(monkeypatch, second):
     """Of an array with itself and with another of its shape; letters that both have are summed or stay."""
@@ -721,7 +723,7 @@ MIXING = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mixing", MIXING)
 @pytest.mark.parametrize("points", [16, 31])
 def test_what_mixes_points_bounds_the_tiles(points, mixing):

@@ -58,7 +58,7 @@ STEPS: tuple[Function, ...] = (
 """What is done to rows, by weights of one axis more than the rows have."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", HALVED)
 def test_half_of_a_hessian_of_moved_points_is_computed(name: str, dtype: Any) -> None:

@@ -124,7 +124,7 @@ def prepared(function, dtype, points):
     return simplify(hoisted), [*arguments, *values]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(2, function=PROGRAMS, dtype=[np.float64, np.float32], points=[37, 8, 9, 1])
 def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
     program, arguments = prepared(function, dtype, points)
@@ -374,6 +374,7 @@ def test_a_checkpoint_costs_nothing_in_tiles():
     assert first.tiles is not None and first.flops == second.flops
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [residual_loss, primad.grad(residual_loss), primad.grad(with_statistics)])
 @pytest.mark.parametrize("points", [2_000, 50_000])
 def test_a_run_takes_no_more_memory_than_planned(function, points):
@@ -585,6 +586,7 @@ APART = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("hoisted", [True, False])
 @pytest.mark.parametrize("name", APART)
 def test_what_both_indices_of_an_axis_read(name, hoisted, small_tiles, monkeypatch):

@@ -72,6 +72,7 @@ def chain(a: Any, b: Any) -> Any:
     return np.sum(np.abs((a @ b) * 2.0 @ a @ b) ** 2)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
 @pytest.mark.parametrize(("function", "lead"), [(loss, ()), (layers, ()), (chain, ()), (loss, (2,))])
 def test_derivatives_of_large_products_run_whole(function: Any, lead: tuple[int, ...], dtype: str) -> None:

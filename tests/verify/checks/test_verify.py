@@ -51,7 +51,7 @@ def test_every_op_has_a_case() -> None:
     }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(6, number=range(6), name=NAMES)
 def test_record(name: str, number: int) -> None:
     """One of six examples of each op is proved, the others in the sweep."""
@@ -375,7 +375,7 @@ def caught(name: str, expected: str, op: Primitive) -> bool:
     return (first is not None and first.how == "failed") or any(row.how == "failed" for row in rows(case, Seeded, op))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @thinned(8, name=NAMES)
 def test_every_corruption_is_caught(name: str) -> None:
     """Each check sees what is wrong with dozens of ops: an eighth of all shows that it looks."""

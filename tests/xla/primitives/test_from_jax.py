@@ -321,6 +321,7 @@ PLACES = {
 """Indices of which several are the same, or none, or that are not there."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["set", "add", "multiply", "min", "max"])
 def test_updates_at_equal_indices_are_done_one_after_the_other(name):
     def updated(start, x, i, one_by_one):
@@ -354,6 +355,7 @@ def test_a_function_is_applied_once_for_each_index():
     np.testing.assert_allclose(found, applied(jnp.asarray(X)), rtol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64"])
 def test_integers_wrap_divide_and_saturate_as_in_jax(dtype):
     info = np.iinfo(dtype)
