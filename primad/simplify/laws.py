@@ -7,7 +7,7 @@ by that for sums of derivatives (`primad.simplify.factor_linear`), the fourth to
 (`primad.simplify.outer_products`), the fifth to these and to programs about to be differentiated
 (`primad.simplify.slice_pushdown`), the sixth to what is planned, last of all (`primad.simplify.like_terms`),
 the seventh to what is planned, as soon as it is lowered (`primad.simplify.transformed_sums`), the eighth after what is
-not read is gone (`primad.simplify.axis_orders`).
+not read is gone (`primad.simplify.axis_orders`), and the ninth behind it (`primad.simplify.scattered_sums`).
 """
 
 from __future__ import annotations
@@ -363,4 +363,16 @@ _TRANSFORMED = (
     ),
 )
 
-PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_LATE, *_TERMS, *_TRANSFORMED)
+_PLACED = (
+    Law(
+        "short parts of a sum are added at their places",
+        "real",
+        lambda x, y: (
+            ops.pad(x, low=(1,), high=(16,), interior=(1,)) + ops.pad(y, low=(3,), high=(15,), interior=(0,)),
+            ops.scatter_add(ops.concatenate(x, y, axis=0), np.array([1, 3, 3, 4]), axis=0, batch=0, size=20),
+        ),
+        ((2,), (2,)),
+        complex="real",
+    ),
+)
+PASS_LAWS = (*_OUTERMOST, *_SEEN, *COLLAPSE, *_GATHER, *_PLANNED, *_TAKING, *_LATE, *_PLACED, *_TERMS, *_TRANSFORMED)

@@ -11,9 +11,7 @@ import numpy as np
 from primad.errors import IndexShapeError, ShapeError
 from primad.ir.array_types import ArrayType
 from primad.ir.axes import AxisMap, Change
-from primad.ops.arrays.slicing import concatenate, pad
-from primad.ops.elementwise.arithmetic import add
-from primad.ops.record.fields import DomainOfDefinition, Indexing, Law, Work
+from primad.ops.record.fields import DomainOfDefinition, Indexing, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive
 
@@ -220,16 +218,4 @@ scatter_add: Primitive = linear(
     work=Work(few=_scatter_few),
     indexing=Indexing(adds_rows=lambda x, indices, *, axis, batch, size: range(axis, axis + indices.ndim - batch)),
     doc="Add elements into zeros of length `size` along an axis; repeated indices accumulate.",
-    laws=[
-        Law(
-            "short parts of a sum are added at their places",
-            "real",
-            lambda x, y: (
-                add(pad(x, low=(1,), high=(16,), interior=(1,)), pad(y, low=(3,), high=(15,), interior=(0,))),
-                scatter_add(concatenate(x, y, axis=0), np.array([1, 3, 3, 4]), axis=0, batch=0, size=20),
-            ),
-            ((2,), (2,)),
-            complex="real",
-        )
-    ],
 )
