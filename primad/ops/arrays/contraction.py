@@ -22,7 +22,7 @@ from primad.ops.arrays.broadcasting import broadcast, sum
 from primad.ops.arrays.generators import eye, identity
 from primad.ops.arrays.reshaping import permute
 from primad.ops.blocked.blocked_products import is_one_product, made_in_order, multiply, product, product_flops
-from primad.ops.blocked.deep_products import einsum, matmul
+from primad.ops.blocked.deep_products import as_matrices, einsum, matmul
 from primad.ops.blocked.pieces import Each, Times, in_order
 from primad.ops.record.fields import Law, MemoryUse, Work
 from primad.ops.record.kinds import multilinear
@@ -126,15 +126,8 @@ def _contract(
     steps = _matrix_steps(labels, x.shape, y.shape)
     if steps is None or x.dtype == object:
         return np.einsum(labels, x, y, out=out) if x.dtype == object else einsum(labels, x, y, out)
-    x_order, left, y_order, right, matrix, result, out_order = steps
-    if x_order is not None:
-        x = x.transpose(x_order)
-    if left is not None:
-        x = x.reshape(left)
-    if y_order is not None:
-        y = y.transpose(y_order)
-    if right is not None:
-        y = y.reshape(right)
+    x, y = as_matrices(x, y, *steps[:4])
+    matrix, result, out_order = steps[4:]
     multiplied = matmul if times is None or x.ndim > 2 else times
     if out is not None and out_order is None:
         multiplied(x, y, out if matrix is None else out.reshape(matrix))

@@ -68,6 +68,28 @@ def _one_by_one(x: Any, y: Any, whole: int, piece: int) -> Any:
     return sums.ended()[0]
 
 
+def as_matrices(x: Any, y: Any, x_order: Any, left: Any, y_order: Any, right: Any) -> tuple[Any, Any]:
+    """Return two arrays as matrices, or stacks of them.
+
+    Args:
+        x: the one on the left.
+        y: the one on the right.
+        x_order: the order of the axes of the first; None where they stay.
+        left: the shape of its matrix; None where it has that.
+        y_order: as `x_order`, of the other.
+        right: as `left`, of the other.
+    """
+    if x_order is not None:
+        x = x.transpose(x_order)
+    if left is not None:
+        x = x.reshape(left)
+    if y_order is not None:
+        y = y.transpose(y_order)
+    if right is not None:
+        y = y.reshape(right)
+    return x, y
+
+
 def einsum(labels: str, x: Any, y: Any, out: Any = None) -> Any:
     """Contract two arrays of floats whose axes are named by letters.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primad.ops.blocked.deep_products import ACROSS, ALONG, DOT, MATRIX
+from primad.ops.blocked.deep_products import ACROSS, ALONG, DOT, MATRIX, as_matrices
 
 Product = Callable[[Any, Any], Any]
 SHORTEST = min(ACROSS, ALONG, DOT, MATRIX)
@@ -43,20 +43,12 @@ def summed_product(steps: tuple[Any, ...], depth: int, definition: Product) -> P
     """
     if depth > SHORTEST:
         return None
-    x_order, left, y_order, right, matrix, result, out_order = steps
+    before, (matrix, result, out_order) = steps[:4], steps[4:]
 
     def product(x: Any, y: Any) -> Any:
         if not (x.flags.forc and y.flags.forc):
             return definition(x, y)
-        if x_order is not None:
-            x = x.transpose(x_order)
-        if left is not None:
-            x = x.reshape(left)
-        if y_order is not None:
-            y = y.transpose(y_order)
-        if right is not None:
-            y = y.reshape(right)
-        made = np.matmul(x, y)
+        made = np.matmul(*as_matrices(x, y, *before))
         if matrix is not None:
             made = made.reshape(result)
         return made if out_order is None else made.transpose(out_order)
