@@ -37,49 +37,46 @@ def scatter_short_terms(program: Program, fewest: int = FEWEST, smallest: int = 
     """
     if sum(node.op is ops.pad for node in program.nodes) < fewest or LEFT_OUT.get() & {LOCAL, ROUNDING}:
         return program
-    chosen = {node: terms for node, terms in _sums(program).items() if _is_worth_it(terms, fewest, smallest)}
+    chosen = {node: terms for node, terms in _sums(program).items() if _is_worth_it(terms[0], fewest, smallest)}
     if not chosen:
         return program
     return rewritten(
         program,
-        lambda node, mapping, trace: _scattered(chosen[node], mapping, trace) if node in chosen else None,
+        lambda node, mapping, trace: _scattered(*chosen[node], mapping, trace) if node in chosen else None,
         copy=True,
     )
 
 
-def _sums(program: Program) -> dict[Node, list[Node]]:
-    """Return the sums that are no terms of other sums, or are read elsewhere too, and the terms of each in order."""
+def _sums(program: Program) -> dict[Node, tuple[list[Node], list[Node]]]:
+    """Return the sums that are no terms of other sums, or are read elsewhere too.
+
+    Returns:
+        for each its terms that are parts of arrays with zeros around them, and the others, in order.
+    """
     uses = Counter(operand for node in program.nodes for operand in node.inputs)
     uses.update(program.outputs)
     inner: set[Node] = set()
-    found: dict[Node, list[Node]] = {}
+    found: dict[Node, tuple[list[Node], list[Node]]] = {}
     for node in reversed(program.nodes):
         if node.op is not ops.add or node in inner:
             continue
-        terms: list[Node] = []
+        parts: list[Node] = []
+        others: list[Node] = []
         waiting = [node]
         while waiting:
-            part = waiting.pop()
-            if part is node or (part.op is ops.add and uses[part] == 1):
-                inner.add(part)
-                waiting += reversed(part.inputs)
+            term = waiting.pop()
+            if term is node or (term.op is ops.add and uses[term] == 1):
+                inner.add(term)
+                waiting += reversed(term.inputs)
             else:
-                terms.append(part)
-        found[node] = terms
+                (parts if term.op is ops.pad else others).append(term)
+        found[node] = parts, others
     return found
 
 
-def _is_worth_it(terms: list[Node], fewest: int, smallest: int) -> bool:
-    parts = [node for node in terms if _is_part(node)]
+def _is_worth_it(parts: list[Node], fewest: int, smallest: int) -> bool:
     elements = sum([node.inputs[0].type.size for node in parts])
     return len(parts) >= fewest and len(parts) * parts[0].type.size >= max(smallest, SHORT * elements)
-
-
-def _is_part(node: Node) -> bool:
-    """Say whether a term is a part of an array, with zeros around it."""
-    if node.op is not ops.pad or not node.inputs[0].type.size:
-        return False
-    return min(*_widths(node, "low"), *_widths(node, "high")) >= 0
 
 
 def _widths(node: Node, name: str) -> tuple[int, ...]:
@@ -95,16 +92,14 @@ def _places(node: Node) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     ).ravel()
 
 
-def _scattered(terms: list[Node], mapping: dict[Node, Node], trace: Trace) -> Node:
-    """Return the sum of terms, of which short parts are added at their places."""
-    parts = [node for node in terms if _is_part(node)]
+def _scattered(parts: list[Node], others: list[Node], mapping: dict[Node, Node], trace: Trace) -> Node:
+    """Return the sum of short parts, which are added at their places, and of other terms."""
     whole = parts[0].type
     rows = [apply(trace, ops.reshape, mapping[x], shape=(x.type.size,)) for x in [node.inputs[0] for node in parts]]
     indices = trace.capture(np.concatenate([_places(node) for node in parts]))
     joined = apply(trace, ops.concatenate, *rows, axis=0)
     total = apply(trace, ops.scatter_add, joined, indices, axis=0, batch=0, size=whole.size)
     total = apply(trace, ops.reshape, total, shape=whole.shape)
-    for node in terms:
-        if not _is_part(node):
-            total = apply(trace, ops.add, total, mapping[node])
+    for node in others:
+        total = apply(trace, ops.add, total, mapping[node])
     return total

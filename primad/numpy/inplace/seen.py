@@ -126,7 +126,7 @@ def as_numpys(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
         if args and type(args[0]) is TracedArray:
             return args[0]._record(record, own, args, options)
-        return give(function(*args, **options), own, args, options)
+        return record(*args, **options)
 
     return call
 
