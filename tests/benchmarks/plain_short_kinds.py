@@ -1,4 +1,4 @@
-"""Short loops on long arrays as their users write them: in plain Python, and as `scan`; `plain_loops` times them."""
+"""Short loops on long arrays, and sums over windows, in plain Python and as `scan`; `plain_loops` times them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,23 @@ def long_heat_scan(u: Any) -> Any:
     return np.sum(primad.scan(lambda u, _: (warmed(u), None), u, length=STEPS)[0] ** 2)
 
 
+def windows(y: Any) -> Any:
+    total: Any = 0.0
+    for start in STARTS:
+        total = total + np.sum(y[start : start + 8]) ** 2
+    return total
+
+
+def windows_scan(y: Any) -> Any:
+    places = np.array(STARTS)[:, None] + np.arange(8)
+    return primad.scan(lambda total, at: (total + np.sum(primad.numpy.take(y, at)) ** 2, None), 0.0, places)[0]
+
+
+STARTS = _RNG.integers(0, 3992, 342).tolist()
+
 SHORT: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "layer": (layer, layer_scan, (_RNG.normal(size=(256, 256)) / 16.0,)),
+    "windows": (windows, windows_scan, (_RNG.normal(size=4000),)),
     "long heat": (long_heat, long_heat_scan, (0.1 * _RNG.normal(size=2**18),)),
 }
 """The plain form, the form with `scan` and the point of each kind."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import primad
+from primad.ir.law_families import DIRECTIONS, without
 from primad.ir.node import same_bits
 from primad.runtime.plan.interpreter import Plan
 from tests.benchmarks.small import SMALL
@@ -140,6 +141,24 @@ def test_each_argument_has_its_own_gradient(args, argnums, options, has_aux):
         leaves, again = found()
         assert again == structure
         assert_same(leaves, expected)
+
+
+def test_what_is_kept_is_of_the_same_question(planned):
+    """What says that a function is holomorphic is checked again, and what laws are left out is planned anew."""
+
+    def squares(z):
+        return np.sum(np.real(z * z))
+
+    for _ in range(3):
+        assert same_bits(primad.grad(squares)(X + 1j), 2.0 * (X + 1j))
+    with pytest.raises(primad.NotDifferentiableError, match="holomorphic"):
+        primad.grad(squares, holomorphic=True)(X + 1j)
+    gradient = primad.grad(lambda x: np.sum(np.sin(x)))
+    first = [gradient(X) for _ in range(3)]
+    before = len(planned)
+    with without(DIRECTIONS):
+        again = gradient(X)
+    assert len(planned) > before and all(same_bits(x, again) for x in first)
 
 
 @pytest.mark.parametrize("name", SMALL)
