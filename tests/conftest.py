@@ -30,6 +30,7 @@ from primad.explanation import explained, machine_speeds
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
 from primad.runtime.executors.dispatch import NATIVE
+from tests.draws import draw_anew, remember
 from tests.sweeps import ANY_WIDTHS, WIDTHS, generate, is_swept, leave_to_the_sweep
 
 # A shell starts what runs in its background with interrupts ignored; the tests of interrupts send them.
@@ -63,8 +64,9 @@ def pytest_collection_modifyitems(items):
     leave_to_the_sweep(items)
 
 
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     """Leave out what was collected and imported, a million objects, wherever the collector walks through all."""
+    remember(session.config)
     gc.collect()
     gc.freeze()
 
@@ -74,6 +76,16 @@ def _leave_out_earlier_files():
     """Leave out what earlier files of tests have left in caches, so that collections take as long in any file."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    draw_anew(item, made=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    draw_anew(item, made=True)
 
 
 MENTIONED_SECONDS = 0.005
