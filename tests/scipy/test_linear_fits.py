@@ -61,7 +61,8 @@ def test_values_are_scipys_and_derivatives_those_of_differences(name: str) -> No
 
 @pytest.mark.parametrize("size", [(9, 4), (300, 7), (40, 60)], ids=str)
 def test_free_columns_have_their_pseudoinverse(size: tuple[int, int]) -> None:
-    a, b = np.abs(R.normal(size=size)), R.normal(size=size[0])
+    a = np.abs(R.normal(size=size))
+    b = a @ np.where(np.arange(size[1]) % 2, 3.0, -1.0) + 0.1 * R.normal(size=size[0])
     x = optimize.nnls(a, b)[0]
     inverse = np.zeros(size[::-1])
     inverse[x > 0] = np.linalg.pinv(a[:, x > 0])
