@@ -27,7 +27,11 @@ def _commute(op: Callable[[], Any]) -> Callable[[Trace, Inputs, Params], Node | 
     """x∘y is y∘x where y∘x exists already; the order first written is kept, so that programs print as written."""
 
     def rewrite(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-        return trace.existing(op(), (inputs[1], inputs[0]))
+        x, y = inputs
+        newest = trace.size - 1  # of which nothing has been made yet
+        if (x.index == newest and x.trace is trace) or (y.index == newest and y.trace is trace):
+            return None
+        return trace.existing(op(), (y, x))
 
     return rewrite
 
@@ -302,13 +306,13 @@ sub: Primitive = linear(
 
 
 def _mul_one(trace: Trace, inputs: Inputs, params: Params) -> Node | None:
-    for x, y in (inputs, inputs[::-1]):
-        if y.op is LITERAL:
-            value = literal_value(y)
+    for k in (1, 0):
+        if inputs[k].op is LITERAL:
+            value = literal_value(inputs[k])
             if value == 1:
-                return x
+                return inputs[1 - k]
             if value == -1:
-                return apply(trace, neg, x)
+                return apply(trace, neg, inputs[1 - k])
     return None
 
 
@@ -380,6 +384,7 @@ mul: Primitive = multilinear(
             ((3,),),
             _mul_literals,
             ("literal",),
+            only=("literal", "mul"),
         ),
     ],
 )

@@ -53,7 +53,7 @@ def of_literals(name: str, op: Callable[[], Any], function: np.ufunc, x: float, 
     def statement() -> tuple[Any, Any]:
         return op()(np.float64(x), np.float64(y)), np.float64(result)
 
-    return Law(name, "bitwise", statement, (), rewrite, ("literal",), complex="bitwise")
+    return Law(name, "bitwise", statement, (), rewrite, ("literal",), complex="bitwise", only=("literal",))
 
 
 def is_ordinary(value: float, type: ArrayType) -> bool:

@@ -38,6 +38,7 @@ class Law(Struct, frozen=True):
         at: names of ops of which an operand must be one for the constructor form to find anything ('literal' among
             them), or `SAME` for operands that are one node; None where it must always be tried. Of a law in
             `consumed`, names of the ops that consume.
+        only: names of ops of which every operand must be one for that; None where others may stand there too.
         complex: the class in which it holds where an operand is complex; None where it is not to be applied there.
     """
 
@@ -48,9 +49,12 @@ class Law(Struct, frozen=True):
     rewrite: Rewrite | None = None
     at: tuple[str, ...] | None = None
     complex: LawClass | None = None
+    only: tuple[str, ...] | None = None
 
     def may_apply(self, operands: Collection[str]) -> bool:
         """Say whether the constructor form can find something where the operands have these ops."""
+        if self.only is not None and not {*operands} - {SAME} <= {*self.only}:
+            return False
         return self.at is None or any(map(operands.__contains__, self.at))
 
 

@@ -534,7 +534,7 @@ def _derived_texts(seeds: range) -> list[str]:
 
 
 def test_no_law_is_left_out_where_it_applies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Laws are tried only where the operands' ops allow them (`Law.at`); trying all of them finds nothing more.
+    """Laws are tried only where the operands' ops allow them (`at`, `only`); trying all of them finds nothing more.
 
     Of a law in `consumed`, `at` is the op that consumes: a part of what the law says.
     """
