@@ -15,9 +15,10 @@ from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
+from msgspec import Struct
 
-from primad.errors import user_line
-from primad.ir.array_types import ArrayType, TupleType, array_type, in_machine_order
+from primad.errors import TracingError, user_line
+from primad.ir.array_types import INFERRED, ArrayType, TupleType, in_machine_order
 from primad.ir.law_families import LEFT_OUT, LOCAL
 
 Params = tuple[tuple[str, Any], ...]
@@ -29,6 +30,10 @@ class Operation(Protocol):
     @property
     def name(self) -> str:
         """Its name in program texts."""
+
+    @property
+    def inferred(self) -> list[Any]:
+        """What its last application was of, and its type, in a list of one (see `INFERRED`)."""
 
     def infer(self, *types: ArrayType, **params: Any) -> Any:
         """Return the type of the result (of all results, where it has several), or raise ShapeError."""
@@ -88,24 +93,19 @@ _LARGE = 1 << 16
 """Bytes from which a copy is shared. Chosen: below, looking it up takes as long as copying."""
 
 
-class Node:
+class Node(Struct, eq=False):  # which is made in half of the time
     """One value of a program: an op applied to nodes. Compared by identity; immutable by convention.
 
     The application of an op with several results is one node, whose type is a `TupleType`; each result that is used is
     a node of its own, a projection of it.
     """
 
-    __slots__ = ("index", "inputs", "op", "params", "trace", "type")
-
-    def __init__(
-        self, op: Any, inputs: tuple[Node, ...], params: Params, type: ArrayType, trace: Trace, index: int
-    ) -> None:
-        self.op = op
-        self.inputs = inputs
-        self.params = params
-        self.type = type
-        self.trace = trace
-        self.index = index
+    op: Any
+    inputs: tuple[Node, ...]
+    params: Params
+    type: ArrayType
+    trace: Trace
+    index: int
 
     def __repr__(self) -> str:
         return f"<{self.op.name}: {self.type}>"
@@ -182,7 +182,7 @@ def literal_key(value: Any, type: ArrayType) -> Any:
     if dtype is not FLOAT64 or value.__class__ is not float:
         value = dtype.type(value).item()
     # The dtype tells 1 from 1.0 and True; only zeros and NaN, alone or as a part, need their bits to be told apart.
-    return LITERAL, type, value if value and value == value and not type.is_complex else param_key(value)
+    return LITERAL, type.shape, dtype, value if value and value == value and not type.is_complex else param_key(value)
 
 
 Neutral = tuple[int, Any, tuple[Node, ...], Params, Node]
@@ -234,7 +234,7 @@ class Trace:
         self.size += 1
         if type.__class__ is TupleType:
             self.several = True
-        if self.recording and (line := user_line(3)) is not None:
+        if self.recording and (line := user_line(4)) is not None:  # what called what asked is no user
             self.lines[node] = line
         return node
 
@@ -296,10 +296,7 @@ class Trace:
         if node is None:
             node = op.rewrite(self, inputs, params) if self._lawful else None
             if node is None:
-                if params:
-                    type, params = _INFERRED.of(op, inputs, params, key[2])
-                else:
-                    type = op.infer(*[x.type for x in inputs])
+                type, params = INFERRED.of(op, inputs, params, key[2])
                 node = self._new(op, inputs, params, type)
             elif self.recording and node in inputs:
                 self.neutral.append((self.size, op, inputs, params, node))
@@ -322,7 +319,7 @@ class Trace:
         key = (op, inputs, params_key(params))
         node = self._table.get(key)
         if node is None:
-            type, params = _INFERRED.of(op, inputs, params, key[2])
+            type, params = INFERRED.of(op, inputs, params, key[2])
             node = self._table[key] = self._new(op, inputs, params, type)
         return node
 
@@ -346,41 +343,13 @@ class Trace:
         self.evaluator = None
 
 
-MOST_INFERRED = 4096
-"""Types that are remembered of ops with params: to find one again takes a tenth of the time to infer it."""
-
-
-class _Types:
-    """The types of applications, by op, types of operands and params: a bounded cache, of no nodes."""
-
-    def __init__(self) -> None:
-        self._known: dict[Any, Any] = {}
-
-    def of(self, op: Any, inputs: tuple[Node, ...], params: Params, key: Any) -> tuple[Any, Params]:
-        """Return the type of an application, and its params: of equal lengths one object, which compares fast."""
-        types = tuple([operand.type for operand in inputs])
-        if op.programs.names:  # they would be kept alive
-            return op.infer(*types, **dict(params)), params
-        found = self._known.get((op, types, key))
-        if found is None:
-            found = op.infer(*types, **dict(params))
-            if found.__class__ is ArrayType:
-                found = array_type(tuple(map(int, found.shape)), found.dtype)
-            found = found, params if key is params and _are_lengths(params) else None
-            if len(self._known) >= MOST_INFERRED:
-                self._known.clear()
-            self._known[op, types, key] = found
-        type, same = found
-        return type, params if same is None else same
-
-
-def _are_lengths(params: Params) -> bool:
-    """Say whether of equal params one may stand for another: not of users' rules, which read what may change."""
-    parts = [part for _, value in params for part in (value if value.__class__ is tuple else (value,))]
-    return all(part.__class__ is int or part.__class__ is str for part in parts)
-
-
-_INFERRED = _Types()
+def escaped(node: Node) -> TracingError:
+    """Return the error for a traced array that is used after its trace has ended."""
+    return TracingError(
+        f"a traced array of type {node.type} is used after its trace ended ({node.trace.origin or 'a function'})",
+        why="It was kept (in a global, a list, an attribute) by a function that a transform had recorded.",
+        fix="return it from the function instead.",
+    )
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:

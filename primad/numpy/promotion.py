@@ -277,8 +277,11 @@ def convert(x: TracedArray, dtype: Any) -> TracedArray:
     Raises:
         TracingError: if imaginary parts would be dropped.
     """
+    own = x.dtype
+    if own is dtype:
+        return x
     dtype = check_dtype(dtype)
-    if x.dtype == dtype:
+    if own == dtype:
         return x
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         raise TracingError(

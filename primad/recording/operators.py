@@ -28,9 +28,9 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Any:
             if not holds_arrays(cls, "__array_ufunc__"):
                 refuse_operand(self.type, other)
             return NotImplemented
-        if self._has_memory or not self.node.trace.knows_calls:  # under jit, say
-            return UFUNCS[ufunc](other, self) if reflected else UFUNCS[ufunc](self, other)
         args = (other, self) if reflected else (self, other)
+        if self._has_memory or not self.node.trace.knows_calls:  # under jit, say
+            return UFUNCS[ufunc](*args)
         return self.node.trace.call(UFUNCS[ufunc], ufunc, args, {})
 
     return apply

@@ -184,7 +184,8 @@ def call_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
             return function(*args, **kwargs)
         raise TracingError(f"np.{function.__name__} with out= would lose the derivative", fix="assign its result.")
     # What NumPy's own wrappers pass on for an option that was not given, as it was for out=None, says nothing.
-    kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
+    if kwargs:
+        kwargs = {key: value for key, value in kwargs.items() if key != "out" and value is not np._NoValue}
     return called(recorded, f"np.{function.__name__}", args, kwargs)
 
 

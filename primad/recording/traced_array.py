@@ -16,7 +16,7 @@ import numpy as np
 
 from primad.errors import ShapeError, TracingError, no_attribute, users_frame
 from primad.ir.array_types import ArrayType, array_type
-from primad.ir.node import Constant, Node, Params, Trace, named
+from primad.ir.node import Constant, Node, Params, Trace, escaped, named
 from primad.recording.attribute_names import instead_of, method_of_object
 from primad.recording.foreign import holds_arrays, multiplied_by_sparse, plain, refuse_foreign, unasked
 from primad.recording.object_arrays import OBJECTS, as_object, holds_traced, stacked
@@ -27,6 +27,7 @@ from primad.recording.protocols import (
     METHODS,
     METHODS_OF,
     UFUNCS,
+    call_function,
     call_named,
     call_ufunc,
     call_unnamed,
@@ -145,7 +146,9 @@ class TracedArray(ArrayOperators):
         return [*object.__dir__(self), *(name for name in METHODS if "." not in name), *own]
 
     def __getitem__(self, index: Any) -> Any:
-        return self._record(METHODS["__getitem__"], METHODS["__getitem__"], (self, index), {})
+        record = METHODS["__getitem__"]
+        knows = self.node.trace.knows_calls
+        return self._record(record, record, (self, index), {}) if knows else record(self, index)
 
     @property
     def mT(self) -> TracedArray:
@@ -176,13 +179,16 @@ class TracedArray(ArrayOperators):
             if kind is not TracedArray and holds_arrays(kind, "__array_ufunc__"):
                 return NotImplemented
         if method == "__call__" and not kwargs:
-            return self._record(UFUNCS.get(ufunc) or partial(call_unnamed, ufunc), ufunc, inputs, kwargs)
+            record = UFUNCS.get(ufunc) or partial(call_unnamed, ufunc)
+            return self._record(record, ufunc, inputs, kwargs) if self.node.trace.knows_calls else record(*inputs)
         return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         for kind in types:
             if kind is not TracedArray and holds_arrays(kind, "__array_function__"):
                 return NotImplemented
+        if not self.node.trace.knows_calls:
+            return call_function(function, settled(args), kwargs)
         return self._record(partial(call_named, function), function, settled(args), kwargs)
 
     def _record(self, record: Callable[..., Any], function: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -284,15 +290,6 @@ class TracedArray(ArrayOperators):
             why="It stands for a value inside the function that is being recorded.",
             fix="return it from the function; primad.value(x) is a plain array.",
         )
-
-
-def escaped(node: Node) -> TracingError:
-    """Return the error for a traced array that is used after its trace has ended."""
-    return TracingError(
-        f"a traced array of type {node.type} is used after its trace ended ({node.trace.origin or 'a function'})",
-        why="It was kept (in a global, a list, an attribute) by a function that a transform had recorded.",
-        fix="return it from the function instead.",
-    )
 
 
 def bind(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:

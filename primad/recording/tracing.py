@@ -13,7 +13,7 @@ import numpy as np
 from primad.errors import PrimadError, TracingError
 from primad.ir.array_types import ArrayType, array_type
 from primad.ir.law_families import LEFT_OUT
-from primad.ir.node import FLOAT64, INPUT, WEAK, Node, Trace
+from primad.ir.node import FLOAT64, INPUT, WEAK, Node, Trace, escaped
 from primad.ir.program import Program
 from primad.ir.replay import newest
 from primad.parallel.shares import Share
@@ -21,7 +21,7 @@ from primad.recording import tree
 from primad.recording.foreign import kind_of, refuse_foreign
 from primad.recording.foreign_errors import explained
 from primad.recording.refusals import Refusal
-from primad.recording.traced_array import TracedArray, escaped, lift
+from primad.recording.traced_array import TracedArray, lift
 from primad.system.tracebacks import entrance
 
 RECORDING: ContextVar[Trace | None] = ContextVar("RECORDING", default=None)

@@ -144,6 +144,10 @@ def unary(primitive: Primitive, *ufuncs: Any, over_complex: Callable[[Any], Any]
     def function(x: Any, /, out: Any = None) -> Any:
         if out is not None:
             refuse_out(name, out)
+        if type(x) is TracedArray:
+            node = x.node
+            if node.type.dtype.kind == "f" and not node.trace.closed:
+                return TracedArray(node.trace.build(primitive, (node,), ()))
         if x.dtype.kind != "f":
             x = convert(x, loop_dtype(ufuncs[0], x))
             if over_complex is not None and is_complex(x.dtype):

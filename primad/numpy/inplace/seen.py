@@ -124,9 +124,9 @@ def as_numpys(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if args and type(args[0]) is TracedArray:
+        if args and type(args[0]) is TracedArray and args[0].node.trace.knows_calls:
             return args[0]._record(record, own, args, options)
-        return record(*args, **options)
+        return give(function(*args, **options), own, args, options)
 
     return call
 
@@ -164,8 +164,10 @@ def _note_by_place(
 
 def _own(found: Any, own: Any, args: Sequence[Any], options: dict[str, Any]) -> Any:
     if type(found) is TracedArray:
-        is_own = origin(found) is None and all(found is not each for each in args)
-        return found if is_own else fresh(found)
+        for each in args:
+            if found is each:
+                return fresh(found)
+        return found if origin(found) is None else fresh(found)
     if type(found) is list or type(found) is tuple:
         return type(found)([_own(each, own, args, options) for each in found])
     return found

@@ -41,6 +41,11 @@ __all__ = [
 
 def product_operands(*values: Any) -> list[TracedArray]:
     """Promote operands as NumPy does; booleans are counted as integers, and `as_product` makes them booleans again."""
+    x, y = values[0], values[-1]
+    if len(values) == 2 and type(x) is TracedArray and type(y) is TracedArray and x.node.trace is y.node.trace:
+        dtype = x.node.type.dtype
+        if dtype is y.node.type.dtype and dtype.kind == "f":  # most products by far
+            return [x, y]
     values = tuple([joined(value) for value in values])
     like = first_traced(values)
     dtype = result_dtype(*values)
@@ -58,9 +63,9 @@ def as_product(function: Any) -> Any:
     @wraps(function)
     def product(*operands: Any, **kwargs: Any) -> Any:
         result = function(*operands, **kwargs)
-        arrays = [x for x in operands if isinstance(x, (TracedArray, np.ndarray, list))]
-        if result.dtype.kind == "i" and result_dtype(*arrays).kind == "b":
-            result = convert(result, np.bool_)
+        if result.dtype.kind == "i":
+            arrays = [x for x in operands if isinstance(x, (TracedArray, np.ndarray, list))]
+            return convert(result, np.bool_) if result_dtype(*arrays).kind == "b" else result
         return result
 
     return product

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from primad.ir.array_types import TupleType, Zero
+from primad.ir.array_types import NEVER, TupleType, Zero
 from primad.ir.node import PACK, Leaf, Node, Params, Trace, named
 from primad.ir.program import Cost
 from primad.ir.replay import newest
@@ -101,6 +101,8 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
         if len(inputs) == 2:
             first, second = inputs
             context = (first.op, second.op) if first is not second else (first.op, second.op, SAME)
+        elif len(inputs) == 1:
+            context = (inputs[0].op,)
         else:
             context = tuple([node.op for node in inputs])
         rewriters = self._contexts.get(context)
@@ -111,12 +113,17 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
                 if operand.type.is_complex:
                     rewriters = self._over_complex(context)
                     break
-            options = dict(params)
+            options = dict(params) if params else {}
             for rewriter in rewriters:
                 node = rewriter(trace, inputs, options)
                 if node is not None:
                     return node
         return None
+
+    @cached_property
+    def inferred(self) -> list[Any]:
+        """The last application: its params by their key, how many operands it had, of which type, and its own type."""
+        return [NEVER]
 
     @cached_property
     def _contexts(self) -> dict[tuple[Any, ...], tuple[Rewrite, ...]]:
