@@ -296,7 +296,8 @@ def _finish(
 ) -> list[tuple[int, Any, bool, bool]]:
     """Return, for each output: its slot, its dtype, whether it is a scalar, and whether it is an array of its own.
 
-    Another shape of an array that no other output has is one too.
+    Another shape of an array that no other output has is one too. What is of half precision is converted, since SciPy's
+    functions give wider numbers.
 
     Args:
         program: what is computed.
@@ -309,6 +310,7 @@ def _finish(
     for position, node in enumerate(program.outputs):
         owner = before_reshapes(node)
         own = makes_new_array(owner) and owner not in seen and (owner is node or owner not in elsewhere)
+        own = own and owner.type.dtype != np.float16
         found.append((slot[node], node.type.dtype, not node.type.shape, own or position in given))
         seen.add(owner)
     return found

@@ -18,7 +18,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.ops.blocked import blocked_products
 from primad.parallel import threads as chunks
 from primad.recording import tree
-from primad.recording.tracing import record, type_of
+from primad.recording.tracing import program_of, record, type_of
 from primad.runtime.executors import native_executor
 from primad.runtime.plan import buffers, fusion, memory_limit, native_calls
 from primad.runtime.plan.compiled_program import CompiledProgram, compiled_program
@@ -29,6 +29,7 @@ from primad.simplify import simplify
 from primad.simplify.barriers import without_barriers
 from primad.system.machine import CALL_ELEMENTS
 from primad.verify.cases.drawn_cases import Seeded
+from tests.cases import CASES
 from tests.sweeps import thinned
 
 LENGTHS = (1, 1, 2, 3, 4, 5, 8, 9, 17)
@@ -313,3 +314,21 @@ def test_limits_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in (1.5, "9", -1):
         with pytest.raises(primad.ShapeError, match="positive number of bytes"):
             primad.jit(np.sin, memory=wrong)(1.0)
+
+
+def test_results_of_half_precision_are_so() -> None:
+    """Of all elementwise ops, of which SciPy's have no loops of it and give wider numbers, and of their derivatives."""
+    x = np.full(3, 0.5, np.float16)
+    for name, case in CASES.items():
+        drawn = case.draw(Seeded(name))
+        if not case.op.axes.pointwise or not all(o.type.is_float for o in drawn.operands):
+            continue
+        values = [x] * len(drawn.operands)
+        try:
+            program = program_of([type_of(x)] * len(values), lambda *xs, op=case.op, of=drawn: [op(*xs, **of.params)])
+            results = Plan(program).run(values)
+        except primad.PrimadError:  # of a function that has several results, or needs a program
+            continue
+        assert [found.dtype for found in results] == [type.dtype for type in program.out_types], name
+    assert primad.grad(lambda x: np.sum(np.logaddexp(x, x + 1)))(x).dtype == np.float16
+    assert primad.jit(primad.nn.gelu)(x).dtype == np.float16
