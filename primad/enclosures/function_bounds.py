@@ -81,8 +81,6 @@ def by_shape(function: Function, shape: Shape) -> Callable[[Bounds], Bounds]:
 
 # -- waves -------------------------------------------------------------------------------------------------------------
 
-MOST_PERIODS = 2.0**50
-"""From so many periods on it is not told whether a crest lies inside. Up to twice as many, quarters are exact."""
 HALF_TURN, QUARTER_TURN = 3.0, 1.5
 """Sizes up to which sin and tan have the sign of their operand: a little less than π and π/2."""
 
@@ -106,13 +104,14 @@ def cosine(x: Bounds) -> Bounds:
 def _has_whole(x: Bounds, moved: float, period: float = 2.0 * math.pi) -> Any:
     """Say where x/period + moved may be a whole number; in doubt, so of all large numbers, it may.
 
-    Roundings hide none. Where the sum is a whole number the quotient is w, of whole quarters, which float64 has. π is
-    rounded by less than 4e-17 of itself, less than half a unit in the last place, 5.5e-17 at least; so what is not
-    below w times the period has a quotient that is rounded to w or above, and what is not above it to w or below.
+    Roundings hide none. Where the sum is a whole number the quotient is w, of whole quarters, which float64 has up to
+    2**51. π is rounded by less than 4e-17 of itself, less than half a unit in the last place, 5.5e-17 at least; so what
+    is not below w times the period has a quotient that is rounded to w or above, and what is not above it to w or
+    below. From 2**51 on quotients are whole halves, and sums with a quarter are rounded to whole numbers, which lie
+    between the two in any case; sums with a half are as long as float64 has halves, and whole from there on.
     """
-    far = np.maximum(np.abs(x.low), np.abs(x.high))
     first, last = x.low / period + moved, x.high / period + moved
-    return (np.ceil(first) <= np.floor(last)) | ~(far < MOST_PERIODS * period)
+    return np.ceil(first) <= np.floor(last)
 
 
 def _of_the_same_sign(found: Bounds, x: Bounds, farthest: float) -> Bounds:

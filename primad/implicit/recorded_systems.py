@@ -290,7 +290,7 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
         x, found, count, _, is_doubtful = state
         matrix = _columns(of, [x, *given]).T
         near = abs(matrix) @ pnp.maximum(abs(x), abs(x0))
-        scale = pnp.maximum(abs(matrix) @ abs(x), pnp.max(pnp.where(np.isfinite(first), first, 0.0)))
+        scale = pnp.maximum(abs(matrix) @ abs(x), pnp.max(first))  # of infinite ones nothing is sure
         is_sure = (abs(found) <= tolerance * pnp.minimum(scale, near)) & (eps * first <= tolerance * near)
         is_sure = is_sure & np.isfinite(found)
         new = x - pnp.linalg.solve(matrix, found)
@@ -301,4 +301,4 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
         return pnp.where(is_better, new, x), pnp.where(is_better, after, found), count + 1, goes_on, is_doubtful
 
     start = (x, found, 0, ~pnp.all(is_exact), False)
-    return while_loop(lambda state: state[3] | state[4], step, start, MOST_POLISHING + 1)[0]
+    return while_loop(lambda state: state[3] | state[4], step, start, MOST_POLISHING)[0]

@@ -12,6 +12,7 @@ import primad
 from primad import implicit
 from primad.implicit.equations import ImplicitEquation
 from primad.implicit.recorded_systems import RecordedSystem
+from primad.implicit.solution_search import MOST_POLISHING
 from primad.ir.array_types import ArrayType
 from primad.ir.law_families import SOLVERS, without
 from primad.ir.program import ClosedProgram
@@ -380,3 +381,38 @@ def test_what_is_infinite_is_not_solved_and_what_is_empty_is(solver: Any) -> Non
     assert primad.grad(lambda b: np.sum(solve(b)))(np.zeros(0)).shape == (0,)
     with pytest.raises(primad.PrimadError, match="max_steps"), np.errstate(all="ignore"):
         solver(lambda x: 2.0 * x - np.array([1.0, np.inf]), np.zeros(2))
+
+
+def test_a_pass_that_leaves_a_tenth_helps() -> None:
+    """Where a tolerance allows to stop after the first, which leaves exactly a tenth, all passes are made."""
+    b, solver = np.array([10.0]), lambda f, x0: x0 - 0.9 * f(x0)
+    solve = primad.jit(lambda b: implicit.linear_solve(lambda x: x, b, solver=solver, tolerance=0.5))
+    np.testing.assert_allclose(solve(b), [9.999], rtol=1e-14)
+
+
+def test_solutions_are_made_exact_by_as_many_steps_as_without_recording() -> None:
+    """Of two solutions that meet, each step halves the distance: none ends it. The solver is called to be recorded."""
+    called = []
+
+    def solver(f: Any, x0: Any) -> Any:
+        called.append(x0)
+        return 1e-6 * x0
+
+    def found(start: Any) -> Any:
+        return implicit.root(lambda x: x * x, start, solver=solver)
+
+    assert primad.jit(found)(1.0) == 1e-6 / 2**MOST_POLISHING and len(called) == 1
+    with without(SOLVERS):
+        assert primad.jit(found)(1.0) == 1e-6 / 2**MOST_POLISHING
+
+
+def test_where_the_first_residual_is_infinite_nothing_is_sure() -> None:
+    """It says nothing of the size of the terms: `solve` is asked, which refuses what one of them may have hidden."""
+
+    def residual(x: Any) -> Any:
+        return np.stack([1e-7 + 1e-3 * (x[0] - 1.0), 1.0 / x[1] - 1.0])
+
+    there = primad.jit(lambda s: implicit.root(residual, s, solver=lambda f, x0: 0.0 * x0 + 1.0))
+    assert there(np.array([1e3, 0.5]))[1] == 1.0
+    with pytest.raises(primad.DomainError, match="no solution was found"):
+        there(np.array([1e3, 0.0]))
