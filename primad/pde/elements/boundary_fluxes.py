@@ -17,6 +17,7 @@ from primad import numpy as pnp
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.elements.weak_forms import Numbers, Residual, State, WeakForm, units_of
 from primad.pde.geometry.sampling import Array
+from primad.pde.problem.used_arguments import which_depend
 
 
 class BoundaryFlux:
@@ -64,6 +65,21 @@ class BoundaryFlux:
             flux[e] - sum(share * one for share, one in zip(row, given, strict=True))
             for e, row in zip(self.equations, shares, strict=True)
         ]
+
+    def fixed(self, time: Any, numbers: Numbers) -> list[Array] | None:
+        """Return the fluxes if they depend on nothing, as those of an edge that is free or pulled are; None otherwise.
+
+        Args:
+            time: any time; None of a problem without it.
+            numbers: all coefficients and constants by name.
+        """
+        nothing = tuple([np.zeros(len(self.at)) for _ in self.form.names])
+
+        def fluxes(u: Any, rates: Any, time: Any, numbers: Any) -> Any:
+            return tuple(self.fluxes(u, None, rates, time, numbers))
+
+        found = nothing, nothing, 0.0 if time is None else np.float64(time), dict(numbers)
+        return None if any(which_depend(fluxes, found)) else [np.asarray(one) for one in fluxes(*found)]
 
     def _given(self, state: State, numbers: Numbers) -> list[Any]:
         curves, _ = units_of(len(self.form.seconds), np.shape(state.u[0]))

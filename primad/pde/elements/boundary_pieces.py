@@ -58,7 +58,7 @@ def boundary_pieces(
     """
     pieces = {part: BoundaryPiece(part, {}, [], set()) for part in problem.domain.parts if part != "initial"}
     for condition in problem.statement.conditions:
-        if condition.kind == "initial condition":
+        if condition.kind in ("initial condition", "integral"):
             continue
         if isinstance(condition, Periodic):
             unknowns = {form.names.index(name) for name in concerned(condition, problem.statement)}
@@ -83,7 +83,6 @@ def pairing_at(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairi
     found = exchanged(pairing, [{*piece.held, *piece.repeats} for piece in pieces], given)  # type: ignore[arg-type]
     for piece in pieces:
         _check_piece(piece, problem, found)
-    _check_level(problem, pieces, found)
     return found
 
 
@@ -154,21 +153,32 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
         )
 
 
-def _check_level(problem: Problem, pieces: Any, pairing: Pairing) -> None:
-    for k, name in enumerate(problem.unknowns):
-        said = [piece.held.get(k) for piece in pieces] + [
-            condition
-            for piece in pieces
-            for condition, own in piece.others
-            if not isinstance(condition, Neumann) and own in (k, None)
-        ]
-        if not (pairing.moves[k] or pairing.leveled[k] or any(said)):
-            raise ProblemError(
-                f"elements: the equation and its conditions say how {name} changes, and nowhere what it is",
-                why=f"With {name} every {name} + c is a solution.",
-                fix=f"give {name} on a part of the boundary: pde.Dirichlet({name}=0, on={problem.domain.parts[0]!r}); "
-                f"of a piece with a name too, domain.named(corner=lambda …: …).",
-            )
+def floating(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing) -> int | None:
+    """Return the unknown to which a constant may be added; None if there is none.
+
+    Raises:
+        ProblemError: if there are several, or the problem has time.
+    """
+    found = [
+        k
+        for k in range(len(problem.unknowns))
+        if not (pairing.moves[k] or pairing.leveled[k] or any(_says_level(piece, k) for piece in pieces))
+    ]
+    if len(found) > 1 or (found and any(pairing.moves)):
+        name = problem.unknowns[found[0]]
+        raise ProblemError(
+            f"elements: the equation and its conditions say how {name} changes, and nowhere what it is",
+            why=f"With {name} every {name} + c is a solution."
+            + " Elements choose the level of one unknown, of a problem without time." * (len(found) > 1),
+            fix=f"give {name} on a part of the boundary: pde.Dirichlet({name}=0, on={problem.domain.parts[0]!r}); "
+            f"of a piece with a name too, domain.named(corner=lambda …: …).",
+        )
+    return found[0] if found else None
+
+
+def _says_level(piece: BoundaryPiece, k: int) -> bool:
+    others = [own for condition, own in piece.others if not isinstance(condition, Neumann)]
+    return k in piece.held or k in others or None in others
 
 
 def flux_residual(form: WeakForm, condition: Condition, k: int | None, at: Array, normal: Array, time: Any) -> Residual:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,12 @@ from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.jit import jit
 from primad.implicit.solver_functions import root
-from primad.pde.elements.boundary_fluxes import BoundaryFlux
-from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, flux_residual, pairing_at
+from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, floating, pairing_at
+from primad.pde.elements.edges import Edges
 from primad.pde.elements.element_solution import ElementSolution
-from primad.pde.elements.element_spaces import ElementSpace, PolynomialsAt, points_inside, points_of_part
-from primad.pde.elements.flux_checks import checked_flux
+from primad.pde.elements.element_spaces import ElementSpace, at_points, points_inside
 from primad.pde.elements.held_values import HeldValues, given_values
+from primad.pde.elements.levels import Level
 from primad.pde.elements.location import Location
 from primad.pde.elements.pairing import paired
 from primad.pde.elements.supported import weak_form
@@ -27,32 +26,14 @@ from primad.pde.elements.weak_forms import State
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import Triangulation, triangulated, without_time
-from primad.pde.problem.box_statements import GridMethod
+from primad.pde.problem.box_statements import GridMethod, refuse
+from primad.pde.problem.inner_conditions import Integral
 from primad.pde.problem.named_arguments import on_points
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
 
 __all__ = ["Elements"]
-
-
-@dataclass(frozen=True)
-class Edge:
-    """Points of a part of the boundary where conditions give fluxes.
-
-    Attributes:
-        fluxes: what they give.
-        unknowns: those whose equations the fluxes belong to.
-        spaces: the polynomials of each unknown there.
-        weights: of the points.
-        tangential: whether derivatives along the boundary are in a flux.
-    """
-
-    fluxes: BoundaryFlux
-    unknowns: Sequence[int]
-    spaces: Sequence[PolynomialsAt]
-    weights: Array
-    tangential: bool
 
 
 class Elements(GridMethod):
@@ -105,7 +86,7 @@ class Elements(GridMethod):
         self._degrees = [degree - one for one in pairing.multiplies]
         self._check_degree()
         interval = None if self.form.time is None else clock(problem.domain)
-        self._begin = None if interval is None else float(interval.low)
+        self.begin = None if interval is None else float(interval.low)
         self.mesh: Triangulation = triangulated(without_time(problem.domain), size)
         spaces = {one: ElementSpace(self.mesh, one, degree) for one in {degree, *self._degrees}}
         self.spaces = [spaces[one] for one in self._degrees]
@@ -113,17 +94,17 @@ class Elements(GridMethod):
         counts = [len(space.nodes.at) for space in self.spaces]
         self.offsets: Array = np.cumsum([0, *counts])
         self._at, self.weights = points_inside(self.mesh, degree)
-        pieces = boundary_pieces(problem, self.form, self.mesh, self._begin, known)
+        pieces = boundary_pieces(problem, self.form, self.mesh, self.begin, known)
         self.pairing = pairing_at(pieces, problem, pairing)
         self.held = self._held(pieces, known)
-        there = [piece for piece in pieces if piece.others and len(self.mesh.facets[piece.part])]
-        self._edges = [self._edge(piece, known) for piece in there]
+        self.edges = Edges(self, pieces, known)
         self._same = self._repeated(pieces)
         own = np.arange(self.offsets[-1])
         self.free: Array = np.setdiff1d(own[self._same == own], self.held.places)
         order = np.concatenate([self.free, self.held.places])
         self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), self._same)]
         self._open: Array = np.flatnonzero(self._place < len(self.free))
+        self._level = self._level_of(floating(pieces, problem, self.pairing))
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
 
     def _check_degree(self) -> None:
@@ -151,6 +132,21 @@ class Elements(GridMethod):
         same[self.held.places] = self.held.places
         return same
 
+    def _level_of(self, k: int | None) -> Level | None:
+        """Return the level of an unknown to which a constant may be added.
+
+        Raises:
+            ProblemError: for integrals that give none.
+        """
+        given = [one for one in self.problem.statement.conditions if isinstance(one, Integral)]
+        if len(given) > (k is not None):
+            refuse(
+                "elements",
+                f"{given[-1].what}, an integral" if k is None else "several integrals",
+                "an integral where it says which constant is added to an unknown that conditions do not give",
+            )
+        return None if k is None else Level(self, k, given[0] if given else None)
+
     def _held(self, pieces: Sequence[BoundaryPiece], known: Mapping[str, Any]) -> HeldValues:
         """Return the nodes whose values are given: those of conditions that are stated first, first."""
         stated = self.problem.statement.conditions
@@ -160,26 +156,23 @@ class Elements(GridMethod):
                 nodes = self.spaces[k].nodes
                 rows = np.unique(nodes.numbers(self.mesh.facets[piece.part]))
                 if len(rows):
-                    values = given_values(self.form, condition, k, nodes.at[rows], self._begin, known)
+                    values = given_values(self.form, condition, k, nodes.at[rows], self.begin, known)
                     found.append((stated.index(condition), (self.offsets[k] + rows, *values)))
         return HeldValues([one for _, one in sorted(found, key=lambda pair: pair[0])])
 
-    def _edge(self, piece: BoundaryPiece, known: Mapping[str, Any]) -> Edge:
-        at, normal, weights = points_of_part(self.mesh, piece.part, self.degree)
-        residuals = [flux_residual(self.form, condition, k, at, normal, self._begin) for condition, k in piece.others]
-        unknowns = [k for k, flows in enumerate(self.pairing.flows) if flows and k not in piece.held]
-        equations = {self.pairing.equations[k]: self.pairing.through[k] for k in unknowns}
-        fluxes = BoundaryFlux(self.form, residuals, equations, at, normal, piece.what)
-        tangential = checked_flux(fluxes, self.pairing, self._begin, known)
-        return Edge(fluxes, unknowns, [space.at_facets(piece.part) for space in self.spaces], weights, tangential)
-
     # -- the equations -------------------------------------------------------------------------------------------------
 
-    def _parts(self, values: Any) -> list[Any]:
+    def parts(self, values: Any) -> list[Any]:
         """Return the values of each unknown, of those of all in a row."""
         if len(self.spaces) == 1:
             return [values]
         return [values[start:stop] for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def state(self, values: Any, rates: Any = None, time: Any = None) -> State:
+        """Return what there is at the points in elements, of values at nodes, and rates there."""
+        moving = None if rates is None else self.parts(rates)
+        inside = [space.inside for space in self.spaces]
+        return State(self._at, time, *at_points(inside, self.parts(values), moving))
 
     def residual(self, values: Any, numbers: Mapping[str, Any], rates: Any = None, time: Any = None) -> Any:
         """Return the weak form for the shape function of each node, of the equation for each unknown.
@@ -190,20 +183,13 @@ class Elements(GridMethod):
             rates: the derivatives of the values along time; none are zeros.
             time: the time.
         """
-        parts = self._parts(values)
-        moving = None if rates is None else self._parts(rates)
-        inside = [space.inside for space in self.spaces]
-        flux, rest = self.form.terms(State(self._at, time, *_at_points(inside, parts, moving)), numbers)
+        moving = None if rates is None else self.parts(rates)
+        flux, rest = self.form.terms(self.state(values, rates, time), numbers)
         found = []
-        for space, flows, e in zip(inside, self.pairing.flows, self.pairing.equations, strict=True):
+        for space, flows, e in zip(self.spaces, self.pairing.flows, self.pairing.equations, strict=True):
             through = [-self.weights * one for one in flux[e]] if flows else ()
-            found.append(space.integrals(self.weights * rest[e], through))
-        for edge in self._edges:
-            u, slopes, rate = _at_points(edge.spaces, parts, moving)
-            slopes = slopes if edge.tangential else None
-            given = edge.fluxes.fluxes(u, slopes, rate, time, numbers)
-            for k, one in zip(edge.unknowns, given, strict=True):
-                found[k] = found[k] + edge.spaces[k].integrals(edge.weights * one)
+            found.append(space.inside.integrals(self.weights * rest[e], through))
+        found = self.edges.added(found, self.parts(values), moving, time, numbers)
         return found[0] if len(found) == 1 else pnp.concatenate(found)
 
     def whole(self, free: Any, held: Any) -> Any:
@@ -235,22 +221,38 @@ class Elements(GridMethod):
         held = self.held.at(None, known)
         if not begin.size:
             return self._by_name(self.whole(begin, held))
-        return self._by_name(self._solved(begin, held, known))
+        if self._level is None:
+            return self._by_name(self._solved(begin, held, known))
+        begin[self._level.place] = 0.0
+        found, missing = self._solved(begin, held, known)
+        self._level.check(found, missing, known)
+        return self._by_name(found)
 
     @cached_property
     def _solved(self) -> Any:
         """What gives values at all nodes, of the start at free ones, of held ones and numbers; it is recorded once."""
+        level = self._level
 
         def equation(free: Any, held: Any, known: Any) -> Any:
-            return self.gathered(self.residual(self.whole(free, held), known))
+            if level is None:
+                return self.gathered(self.residual(self.whole(free, held), known))
+            own, missing = level.parts(free)
+            return level.balanced(self.gathered(self.residual(self.whole(own, held), known)), missing)
 
-        return jit(lambda begin, held, known: self.whole(root(equation, begin, held, known), held))
+        def solved(begin: Any, held: Any, known: Any) -> Any:
+            free = root(equation, begin, held, known)
+            if level is None:
+                return self.whole(free, held)
+            own, missing = level.parts(free)
+            return level.set(self.whole(own, held), known), missing
+
+        return jit(solved)
 
     def started(self, start: Any) -> Array:
         """Return what a search begins with, at the nodes of all unknowns in a row."""
         found = []
         for name, space in zip(self.problem.unknowns, self.spaces, strict=True):
-            at = np.asarray(self.form.points(space.nodes.at, self._begin))
+            at = np.asarray(self.form.points(space.nodes.at, self.begin))
             columns = dict(zip(self.problem.domain.names, at.T, strict=True))
             own = start.get(name, 0.0) if isinstance(start, Mapping) else start
             found.append(on_points(own, columns, len(at), "the start"))
@@ -312,19 +314,6 @@ class Elements(GridMethod):
     def size(self) -> str:
         """How many elements and unknowns there are, in words."""
         return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self.free)} unknowns"
-
-
-def _at_points(spaces: Sequence[PolynomialsAt], values: Sequence[Any], rates: Sequence[Any] | None) -> Any:
-    """Return values, slopes and rates of all unknowns at points; no rates are zeros."""
-    pairs = list(zip(spaces, values, strict=True))
-    moving = [np.zeros(space.count) for space in spaces]
-    if rates is not None:
-        moving = [space.values(one) for space, one in zip(spaces, rates, strict=True)]
-    return (
-        tuple([space.values(one) for space, one in pairs]),
-        tuple([space.slopes(one) for space, one in pairs]),
-        tuple(moving),
-    )
 
 
 def by_elements(

@@ -58,8 +58,10 @@ class PolynomialsAt:
         self._numbers, self._count = nodes.numbers(simplices), len(nodes.at)
         self._shapes = shapes(nodes.degree, place)
         steps = slopes(nodes.degree, place)
-        self._steps: Array = steps[:1] if nodes.degree == 1 else steps  # of degree 1 they are the same at all points
-        self._directions = directions(points[simplices])
+        steps = steps[:1] if nodes.degree == 1 else steps  # of degree 1 they are the same at all points
+        # Barycentric coordinates add up to 1, so one of them says nothing that the others do not.
+        self._steps: Array = steps[:, :, 1:] - steps[:, :, :1]
+        self._directions = directions(points[simplices])[:, 1:]
 
     @property
     def count(self) -> int:
@@ -115,3 +117,16 @@ def points_of_part(mesh: Triangulation, part: str, exact: int) -> tuple[Array, A
     place, weights = quadrature(corners.shape[1] - 1, exact)
     at = np.einsum("ql,flx->fqx", place, corners).reshape(-1, corners.shape[2])
     return at, np.repeat(mesh.normals[part], len(weights), axis=0), (measures(corners)[:, None] * weights).ravel()
+
+
+def at_points(spaces: Sequence[PolynomialsAt], values: Sequence[Any], rates: Sequence[Any] | None) -> Any:
+    """Return values, slopes and rates of all unknowns at points; no rates are zeros."""
+    pairs = list(zip(spaces, values, strict=True))
+    moving = [np.zeros(space.count) for space in spaces]
+    if rates is not None:
+        moving = [space.values(one) for space, one in zip(spaces, rates, strict=True)]
+    return (
+        tuple([space.values(one) for space, one in pairs]),
+        tuple([space.slopes(one) for space, one in pairs]),
+        tuple(moving),
+    )

@@ -26,6 +26,7 @@ TAKEN = (
     "initial condition",
     "condition",
     "freedom",
+    "integral",
 )
 """Kinds of conditions that elements take."""
 

@@ -23,6 +23,7 @@ from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import space_of, time_of
 from primad.pde.problem.given_values import residuals_at
 from primad.pde.problem.named_arguments import by_name
+from primad.pde.problem.used_arguments import which_depend
 
 Arrays = tuple[Any, ...]
 Numbers = Mapping[str, Any]
@@ -121,23 +122,40 @@ class WeakForm:
         factors, rest = self.second(state, numbers)
         axes = range(len(self.space))
         flux: list[list[Any]] = [[0.0 for _ in axes] for _ in rest]
+        moving = self._moving(state, numbers)
         for axis in axes:
-            about = [(place, k, share, other) for place, k, share, other in self._along(axis)]
-            if not about:
+            about = self._along(axis)
+            for place, k, share, other in about:
+                for e, factor in enumerate(factors[place]):
+                    flux[e][axis] = flux[e][axis] + share * factor * state.slopes[k][other]
+            changing = [(*one, e) for one in about for e in moving[one[0]]]
+            if not changing:
                 continue
 
-            def own(at: Any, u: Any, about: Any = about) -> Any:
+            def own(at: Any, u: Any, changing: Any = changing) -> Any:
                 found = self.second(state._replace(at=at, u=u), numbers)[0]
-                return tuple([tuple(found[place]) for place, *_ in about])
+                return tuple([found[place][e] for place, *_, e in changing])
 
             step = np.broadcast_to(np.eye(len(self.space))[axis], np.shape(state.at))
             moved = tuple([slopes[axis] for slopes in state.slopes])
             _, changes = jvp(own, (state.at, state.u), (step, moved))
-            for (place, k, share, other), change in zip(about, changes, strict=True):
-                for e in range(len(rest)):
-                    flux[e][axis] = flux[e][axis] + share * factors[place][e] * state.slopes[k][other]
-                    rest[e] = rest[e] - share * change[e] * state.slopes[k][other]
+            for (_, k, share, other, e), change in zip(changing, changes, strict=True):
+                rest[e] = rest[e] - share * change * state.slopes[k][other]
         return flux, rest
+
+    def _moving(self, state: State, numbers: Numbers) -> list[list[int]]:
+        """Return for each of `seconds` the equations whose factor of it depends on the place or on unknowns.
+
+        Of all others ∇·A is zero. Written as a product with zero it would stay in all that is derived.
+        """
+        at, nothing = np.zeros(np.shape(state.at)), np.zeros(np.shape(state.u[0]))
+
+        def own(at: Any, u: Any) -> Any:
+            drawn = state._replace(at=at, u=u, slopes=((nothing,) * len(self.space),) * len(u), rates=u)
+            return tuple([tuple(row) for row in self.second(drawn, numbers)[0]])
+
+        found = np.reshape(which_depend(own, (at, (nothing,) * len(state.u))), (len(self.seconds), -1))
+        return [np.flatnonzero(row).tolist() for row in found]
 
     def _along(self, axis: int) -> list[tuple[int, int, float, int]]:
         """Return the second derivatives along an axis: place, unknown, the share of its factor, the other axis.

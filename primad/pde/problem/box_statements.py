@@ -37,7 +37,13 @@ def check_box(problem: Problem, method: str, kinds: Collection[str]) -> None:
     if problem.integrals | problem.elsewhere:
         refuse(method, ELSEWHERE, "values and derivatives at points")
     factors = factors_of(domain)
-    if time is None or not space_of(domain) or not all(type(factor) in (Interval, Time) for factor in factors):
+    if time is None:
+        raise ProblemError(
+            f"{method}: the problem has the domain {domain!r}, without an interval of time",
+            why=f"{method.capitalize()} take steps in time.",
+            fix='solve it by elements, problem.solve(method="elements"), or with a network: method="network".',
+        )
+    if not space_of(domain) or not all(type(factor) in (Interval, Time) for factor in factors):
         refuse(method, f"the domain {domain!r}", "intervals and boxes, times an interval of time")
     ends = {f"{name}{end}" for name in space_of(domain) for end in "-+"} | {"initial"}
     if set(domain.parts) != ends:

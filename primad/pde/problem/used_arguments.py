@@ -22,6 +22,13 @@ def depends(function: Callable[..., Any], arguments: Sequence[Any], place: int) 
     return [leaf in inside for leaf in tree.leaves(own)]
 
 
+def which_depend(function: Callable[..., Any], arguments: Sequence[Any]) -> list[bool]:
+    """Say of each array that a function returns whether it depends on any of the function's arguments."""
+    program = lower(without_calls(trace(function)(*arguments)))
+    found = dependents(program.nodes, program.inputs)
+    return [result in found or result in program.inputs for result in program.outputs]
+
+
 def may_jump_with(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> bool:
     """Say whether a function's program has an op that may jump as one of its arguments changes, a comparison say.
 

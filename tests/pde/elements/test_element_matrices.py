@@ -119,3 +119,22 @@ def test_equations_are_recorded_once() -> None:
     second = elements.values(k=2.0)
     assert len(asked) == count
     np.testing.assert_allclose(second, first / 2, rtol=1e-12, atol=1e-15)
+
+
+def test_what_is_zero_or_fixed_is_in_no_equation() -> None:
+    """Of constant factors no divergence is left, and fluxes that depend on nothing are added as numbers."""
+    sides = ["y-", "y+", "x+"]
+
+    def ops(conditions: list[Any], equation: Any = lambda u: 3 * u.xx + 2 * u.d("xy") + u.yy + 1) -> list[str]:
+        problem = pde.Problem(equation, SQUARE, [pde.Dirichlet(u=0, on="x-"), *conditions], network=NET)
+        elements = pde.Elements(problem, 0.25)
+        program = primad.trace(lambda values: elements.residual(values, {}))(np.zeros(25))
+        return sorted([node.op.name for node in primad.lower(program).nodes])
+
+    free = ops([pde.Condition(lambda u, n: (3 * u.x + u.y) * n.x + (u.x + u.y) * n.y, on=sides)])
+    pulled = ops([pde.Condition(lambda u, n, x: (3 * u.x + u.y) * n.x + (u.x + u.y) * n.y - x, on=sides)])
+    assert free == ops([pde.Dirichlet(u=0, on=sides)])
+    assert pulled == sorted([*free, "add", "captured"])
+    assert "solve" not in "".join(free)
+    changing = ops([pde.Dirichlet(u=0, on=sides)], lambda u, x: (3 + x) * u.xx + 2 * u.d("xy") + u.yy + 1)
+    assert len(changing) > len(free)

@@ -247,7 +247,8 @@ REFUSED = {
     "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Ball((0, 0, 0)), ZERO),
     "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
     "has two conditions": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Neumann(u=0, on="x+")]),
-    "nowhere what it is": (lambda u: u.xx - 1, LINE, [pde.Periodic("x")]),
+    "nowhere what it is": (lambda u, v: (u.xx - v.x, v.xx), LINE, [pde.Periodic("x")]),
+    "an integral where it says": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Integral(lambda u: u.value, 0)]),
     "in a part of the domain": (
         pde.Within(pde.Interval(0, 0.5), lambda u: u.xx - 1), LINE, ZERO,
     ),
@@ -283,8 +284,8 @@ REFUSED = {
         [pde.Dirichlet(u=0, v=0), pde.Free("p", on=["x-", "y-", "y+"]), pde.Dirichlet(p=0, on="x+")],
     ),
     "and nowhere what it is": (
-        lambda u, v, p: (pde.laplacian(u) - p.x, pde.laplacian(v) - p.y, u.x + v.y), SQUARE,
-        [pde.Dirichlet(u=0, v=0), pde.Free("p")],
+        lambda u, v: (u.t - u.xx, v.xx - u), LINE * pde.Time(0, 1),
+        [pde.Dirichlet(u=0), pde.Neumann(v=0), pde.Initial(u=0), pde.Free("v", on="initial")],
     ),
     "none can be solved for p": (
         lambda u, v, p: (u.t - pde.laplacian(u) + p.x, v.t - pde.laplacian(v) + p.y, u * u.x + v.y),
