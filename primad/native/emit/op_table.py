@@ -299,13 +299,17 @@ def length_of(program: Program, fails: bool = True, most: float = math.inf) -> i
     for node in program.nodes:
         if total > most or kept_out(node):
             return None
-        if not isinstance(node.op, Leaf):
-            form = register_form(node)
-            assert isinstance(form, ElementForm)
-            total += form.length(node)
-        elif node.op is CAPTURED:
-            total += node.type.size
+        total += _length(node)
     return None if total > most or not (fails or not failing_in(program)) else int(total)
+
+
+def _length(node: Node) -> int:
+    """Return the instructions of an op that can be written so, or those that read a captured array."""
+    if isinstance(node.op, Leaf):
+        return node.type.size if node.op is CAPTURED else 0
+    form = register_form(node)
+    assert isinstance(form, ElementForm)
+    return form.length(node)
 
 
 def has_small_arrays(program: Program) -> bool:
@@ -319,8 +323,17 @@ def stays_in_registers(program: Program) -> bool:
 
 
 def short_length(program: Program) -> int | None:
-    """Return the instructions of a program on single elements; None where they are more than a loop's body may have."""
-    return length_of(program, most=BUDGET.instructions)
+    """Return the instructions of a program on single elements; None where a loop's body is not written so.
+
+    It has more of them than a body may have, or most are those of arrays longer than registers hold: one at a time
+    they take up to seven times as long as a loop over vectors.
+    """
+    length = length_of(program, most=BUDGET.instructions)
+    if length is None or has_small_arrays(program):
+        return length
+    most = BUDGET.in_registers
+    long = sum([_length(node) for node in program.nodes if any(x.type.size > most for x in (node, *node.inputs))])
+    return None if 2 * long > length else length
 
 
 def kept_out_by(program: Program) -> str:

@@ -13,6 +13,7 @@ from primad.ir.array_types import ArrayType
 from primad.ir.law_families import LOCAL, without
 from primad.native.emit.emit_context import Missing, Pointwise
 from primad.native.emit.op_table import NATIVE, kept_out, short_length, stays_in_registers, way_of
+from primad.native.llvm.compile_limits import BUDGET
 from primad.native.module.outlined_text import text_of
 from primad.native.unrolled.unrolled_context import ElementForm
 from primad.ops.record.primitive import apply
@@ -262,3 +263,17 @@ def test_an_order_is_not_checked_where_it_is_of_as_many_elements() -> None:
     one, stack = primad.jit(descended, backend="reference"), primad.vmap(descended)
     assert "loops at a time in registers" in str(primad.explain(stack, points))
     np.testing.assert_allclose(primad.jit(stack)(points), [one(x) for x in points], rtol=1e-14)
+
+
+@needs_llvm
+def test_a_step_on_long_arrays_is_no_straight_line() -> None:
+    """Vectors go through arrays that registers do not hold, unless numbers are most of a step."""
+    most = BUDGET.in_registers
+    steps: list[tuple[Any, int, bool]] = [
+        (lambda v: v + 0.1 * v * (1 - v), most, True),
+        (lambda v: v + 0.1 * v * (1 - v), most + 1, False),
+        (lambda v: v * (1 - 0.01 * np.sum(v)), most + 1, False),
+        (lambda v: np.stack([np.sin(v[0]) * v[k] for k in range(4)]), most + 1, True),
+    ]
+    for step, length, short in steps:
+        assert (short_length(simplify(primad.trace(step)(np.full(length, 0.5)))) is not None) == short
