@@ -109,7 +109,7 @@ class TracedArray(ArrayOperators):
     @property
     def T(self) -> TracedArray:
         """The array with its axes reversed."""
-        return cast("TracedArray", METHODS["transpose"](self))
+        return cast("TracedArray", self._record(FUNCTIONS[np.transpose], np.transpose, (self,), {}))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -155,7 +155,7 @@ class TracedArray(ArrayOperators):
         """The array with its last two axes exchanged."""
         if self.ndim < 2:
             raise TracingError(f"x.mT of a traced array of type {self.type}", fix="it needs two axes at least.")
-        return cast("TracedArray", METHODS["swapaxes"](self, -1, -2))
+        return cast("TracedArray", self._record(METHODS["swapaxes"], METHODS["swapaxes"], (self, -1, -2), {}))
 
     @property
     def flat(self) -> Any:
@@ -353,7 +353,7 @@ def lift(value: Any, trace: Trace) -> Node:
     if not isinstance(value, np.ndarray):
         if isinstance(value, (bool, int, float, complex, np.generic)):
             array = np.asarray(value)
-            return trace.literal(array.item(), ArrayType((), array.dtype))
+            return trace.literal(array.item(), array_type((), array.dtype))
         if isinstance(value, TracedArray):  # with a mutable face
             return lift(settled(value), trace)
         value = plain(value)

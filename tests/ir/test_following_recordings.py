@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import primad
+import primad.numpy as pnp
 from primad.functional.derived_calls import MOST_MISSES, Call
 from primad.functional.following import FollowingTrace
 from primad.ir.node import Trace, same_bits
@@ -156,6 +157,18 @@ def test_calls_that_are_known_are_not_made(monkeypatch):
         monkeypatch.setattr(FollowingTrace, name, lambda *args: asked.append(args))
     assert same_bits(primad.grad(f)(X), first)
     assert asked == []
+
+
+def test_a_call_is_noted_once(monkeypatch):
+    """However it is made: by NumPy, as a method, an attribute or primad's function of that name."""
+    noted = []
+    note = FollowingTrace._called
+    monkeypatch.setattr(FollowingTrace, "_called", lambda self, *args: noted.append(args[1]) or note(self, *args))
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    for call in (np.sum, np.flip, np.exp, pnp.sum, pnp.exp, abs, lambda x: x.sum(), lambda x: x[0], lambda x: x.T):
+        noted.clear()
+        Call(call, (x,))
+        assert len(noted) == 1, noted
 
 
 def test_loops_in_python_are_rolled_once(monkeypatch):

@@ -119,13 +119,8 @@ def as_numpys(own: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of traced arrays whose results are views, or arrays of their own, as those of NumPy's are."""
     give = _views_of if own in VIEWS or own in _PARTS else _own
 
-    def record(*args: Any, **options: Any) -> Any:
-        return give(function(*args, **options), own, args, options)
-
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if args and type(args[0]) is TracedArray and args[0].node.trace.knows_calls:
-            return args[0]._record(record, own, args, options)
         return give(function(*args, **options), own, args, options)
 
     return call
