@@ -248,10 +248,6 @@ MOST_INFERRED = 4096
 """Types that are remembered of ops: to find one again takes a tenth of the time to infer it."""
 
 
-NEVER = None, -1, None, None
-"""What is known of the last application of an op before there was one."""
-
-
 class InferredTypes:
     """The types of applications, by op, types of operands and params: a bounded cache, of no nodes."""
 
@@ -260,8 +256,9 @@ class InferredTypes:
 
     def of(self, op: Any, inputs: Sequence[Any], params: Sequence[tuple[str, Any]], key: Any) -> tuple[Any, Any]:
         """Return the type of an application, and its params: of equal lengths one object, which compares fast."""
-        last, operands, type, found = op.inferred[0]
-        if operands == len(inputs) and last == key:
+        first = inputs[0].type if inputs else None
+        type, operands, last, found = op.inferred.get(id(first), _NEVER)
+        if type is first and operands == len(inputs) and last == key:
             for x in inputs:
                 if x.type is not type:
                     break
@@ -272,24 +269,34 @@ class InferredTypes:
             return op.infer(*types, **dict(params)), params
         found = self._known.get((op, types, key)) if params else None
         if found is None:
-            found = op.infer(*types, **dict(params))
-            if params and found.__class__ is ArrayType:
-                found = array_type(tuple(map(int, found.shape)), found.dtype)
-            found = found, params if key is params and _are_lengths(params) else None
-            if params:
-                if len(self._known) >= MOST_INFERRED:
-                    self._known.clear()
-                self._known[op, types, key] = found
-        if types and types.count(types[0]) == len(types):
-            op.inferred[0] = key, len(types), types[0], found
-        type, same = found
-        return type, params if same is None else same
+            found = self._inferred(op, types, params, key)
+            if types and types.count(first) == len(types):
+                if len(op.inferred) >= MOST_INFERRED:
+                    op.inferred.clear()
+                op.inferred[id(first)] = first, len(types), key, found
+        return found[0], params if found[1] is None else found[1]
+
+    def _inferred(self, op: Any, types: tuple[Any, ...], params: Sequence[tuple[str, Any]], key: Any) -> Any:
+        """Return the type that an op says, and the params if one object may stand for others like it."""
+        type = op.infer(*types, **dict(params))
+        if not params:
+            return type, None
+        if type.__class__ is ArrayType:
+            type = array_type(tuple(map(int, type.shape)), type.dtype)
+        if len(self._known) >= MOST_INFERRED:
+            self._known.clear()
+        found = self._known[op, types, key] = type, params if key is params and _are_lengths(params) else None
+        return found
 
 
 def _are_lengths(params: Sequence[tuple[str, Any]]) -> bool:
     """Say whether of equal params one may stand for another: not of users' rules, which read what may change."""
-    parts = [part for _, value in params for part in (value if value.__class__ is tuple else (value,))]
-    return all(part.__class__ is int or part.__class__ is str for part in parts)
+    for _, value in params:
+        for part in value if value.__class__ is tuple else (value,):
+            if part.__class__ is not int and part.__class__ is not str:
+                return False
+    return True
 
 
+_NEVER = None, -1, None, None
 INFERRED = InferredTypes()

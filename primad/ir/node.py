@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from primad.errors import TracingError, user_line
-from primad.ir.array_types import INFERRED, ArrayType, TupleType, in_machine_order
+from primad.ir.array_types import INFERRED, ArrayType, TupleType, array_type, in_machine_order
 from primad.ir.law_families import LEFT_OUT, LOCAL
 
 Params = tuple[tuple[str, Any], ...]
@@ -32,8 +32,8 @@ class Operation(Protocol):
         """Its name in program texts."""
 
     @property
-    def inferred(self) -> list[Any]:
-        """What its last application was of, and its type, in a list of one (see `INFERRED`)."""
+    def inferred(self) -> dict[int, Any]:
+        """What it was applied to, and its types then, by types of operands (see `INFERRED`)."""
 
     def infer(self, *types: ArrayType, **params: Any) -> Any:
         """Return the type of the result (of all results, where it has several), or raise ShapeError."""
@@ -280,7 +280,7 @@ class Trace:
                 return known
         if constant is None:
             constant = Constant.of(content, checksum)
-        node = self._new(CAPTURED, (), (("array", constant),), ArrayType(constant.array.shape, constant.array.dtype))
+        node = self._new(CAPTURED, (), (("array", constant),), array_type(constant.array.shape, constant.array.dtype))
         self.values[node] = constant.array
         alike.append(node)
         return node

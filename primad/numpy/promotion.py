@@ -13,7 +13,7 @@ import numpy as np
 
 from primad import ops
 from primad.errors import ShapeError, TracingError
-from primad.ir.array_types import ArrayType, check_dtype, is_float
+from primad.ir.array_types import array_type, check_dtype, is_float
 from primad.ir.node import INPUT, Node
 from primad.numpy.axis_arguments import broadcast_shape, expansion
 from primad.numpy.inplace.seen import as_numpys
@@ -354,7 +354,7 @@ def harmonize(name: str, *values: Any, dtype: Any = None, floats: bool = False) 
             if not isinstance(value, TracedArray) and np.ndim(value) == 0:
                 exact = type(value) is int and dtype.kind in "iu"  # out of range: an OverflowError, as in NumPy
                 scalar = np.array(value, dtype) if exact else np.asarray(value).astype(dtype)
-                result.append(TracedArray(trace.literal(scalar.item(), ArrayType(shape, dtype))))
+                result.append(TracedArray(trace.literal(scalar.item(), array_type(shape, dtype))))
                 continue
             value = as_traced(value, like)
         result.append(expand(convert(value, dtype), shape))

@@ -44,7 +44,7 @@ def type_of(value: Any) -> ArrayType:
     if type(value) is float or type(value) is np.float64:
         return array_type((), FLOAT64)
     if isinstance(value, ArrayType):
-        return value
+        return array_type(value.shape, value.dtype)
     if isinstance(value, TracedArray):
         return value.type
     refuse_foreign(value)

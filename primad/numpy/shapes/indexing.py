@@ -163,7 +163,9 @@ def _with_new_axes(x: TracedArray, others: Sequence[Any], place: int) -> Any:
 def _steps(shape: Shape, plain: tuple[Any, ...]) -> tuple[Step, ...]:
     """Return what takes a plain index (see `_plain`) of arrays of a shape."""
     index = tuple([slice(*item) if item.__class__ is tuple else item for item in plain])
-    return tuple(_basic(shape, laid_out(shape, index)))
+    rest = len(shape) - len(index) + index.count(None)
+    simple = rest >= 0 and Ellipsis not in index  # and each entry is what it says
+    return tuple(_basic(shape, [*index, *[slice(None)] * rest] if simple else laid_out(shape, index)))
 
 
 def laid_out(shape: Shape, index: Any) -> list[Any]:

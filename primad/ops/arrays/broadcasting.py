@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, array_type
 from primad.ir.axes import AxisMap, Change, moved_axes
 from primad.ir.node import LITERAL, Node, Trace, literal_value
 from primad.ir.program import Cost
@@ -33,7 +33,7 @@ Shape = tuple[int, ...]
 def retyped(trace: Trace, inputs: tuple[Node, ...], shape: Shape) -> Node | None:
     """A literal fills its array, so moving its elements only changes its type."""
     if inputs[0].op is LITERAL:
-        return trace.literal(literal_value(inputs[0]), ArrayType(shape, inputs[0].type.dtype))
+        return trace.literal(literal_value(inputs[0]), array_type(shape, inputs[0].type.dtype))
     return None
 
 

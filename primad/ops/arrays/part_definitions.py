@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.errors import ShapeError
-from primad.ir.array_types import ArrayType
+from primad.ir.array_types import ArrayType, array_type
 from primad.ir.axes import AxisMap, Change, Strided
 from primad.ops.arrays.reshaping import Shape
 
@@ -33,12 +33,15 @@ def slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Array
             f"slice: bounds {start}, {stop}, {step} do not have the {x.ndim} axes of shape {x.shape}",
             fix="give one start, stop and step for each axis.",
         )
-    if any(not (0 <= a <= b <= n and s > 0) for a, b, s, n in zip(start, stop, step, x.shape, strict=True)):
-        raise ShapeError(
-            f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}",
-            fix="keep 0 <= start <= stop <= length, and steps of 1 or more.",
-        )
-    return ArrayType(tuple([-(-(b - a) // s) for a, b, s in zip(start, stop, step, strict=True)]), x.dtype)
+    lengths = []
+    for a, b, s, n in zip(start, stop, step, x.shape, strict=True):
+        if not (0 <= a <= b <= n and s > 0):
+            raise ShapeError(
+                f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}",
+                fix="keep 0 <= start <= stop <= length, and steps of 1 or more.",
+            )
+        lengths.append(int(-((a - b) // s)))
+    return array_type(tuple(lengths), x.dtype)
 
 
 def slice_axes(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> AxisMap:

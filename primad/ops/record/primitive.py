@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from primad.ir.array_types import NEVER, TupleType, Zero
+from primad.ir.array_types import TupleType, Zero
 from primad.ir.node import PACK, Leaf, Node, Params, Trace, named
 from primad.ir.program import Cost
 from primad.ir.replay import newest
@@ -121,9 +121,9 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return None
 
     @cached_property
-    def inferred(self) -> list[Any]:
-        """The last application: its params by their key, how many operands it had, of which type, and its own type."""
-        return [NEVER]
+    def inferred(self) -> dict[int, Any]:
+        """By the type of all operands, as an object, what it was last applied to, and its type (see `INFERRED`)."""
+        return {}
 
     @cached_property
     def _contexts(self) -> dict[tuple[Any, ...], tuple[Rewrite, ...]]:

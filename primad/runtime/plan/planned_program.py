@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from primad.ir.array_types import NEVER, ArrayType, TupleType
+from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Node, Params, Trace, leaf_value
 from primad.ir.program import Program
 from primad.ir.replay import rebuild, replay
@@ -36,7 +36,7 @@ class PlannedOp:
 
     laws = Laws()
     programs = Programs(names=("by",))  # so nothing remembers the op when its program is gone
-    inferred = (NEVER,)
+    inferred: ClassVar[dict[int, Any]] = {}
 
     def __init__(self, name: str, by: Executable, types: TupleType, kept_bytes: int) -> None:
         self.name = name
