@@ -19,7 +19,7 @@ from primad.ops.blocked.blocked_reductions import reduction
 from primad.ops.blocked.groups import GROUP, RunningSums, sum_along
 from primad.ops.blocked.pieces import Each, in_order
 from primad.ops.elementwise.literals import may_round
-from primad.ops.record.fields import CHEAP, Law, MemoryUse, Outermost, Rewrite, Work
+from primad.ops.record.fields import Law, MemoryUse, Outermost, Rewrite, Work
 from primad.ops.record.kinds import linear
 from primad.ops.record.primitive import Primitive, apply
 from primad.recording.traced_array import TracedArray
@@ -46,6 +46,12 @@ def _broadcast(x: Any, *, shape: Shape, axes: Shape) -> Any:
         found.flags.writeable = False
         return found
     return np.broadcast_to(np.expand_dims(x, axes), shape)
+
+
+def _broadcast_few(x: ArrayType, *, shape: Shape, axes: Shape) -> Callable[[Any], Any] | None:
+    """Return what repeats a number."""
+    strides, dtype = (0,) * len(shape), x.dtype
+    return None if x.shape else lambda x: np.ndarray(shape, dtype, x, 0, strides)
 
 
 def _broadcast_type(x: ArrayType, *, shape: Shape, axes: Shape) -> ArrayType:
@@ -134,7 +140,7 @@ broadcast: Primitive = linear(
     adapt=_broadcast_adapt,
     memory=MemoryUse(views=True),
     outermost=Outermost(1, _leave_pointwise),
-    work=CHEAP,
+    work=Work(cheap=True, few=_broadcast_few),
     doc="Repeat an array along the new axes `axes` of `shape`.",
     laws=[
         Law(

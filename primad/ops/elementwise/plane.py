@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,13 @@ def _exact_direction(n: Any, x: Any, y: Any) -> Any:
 
 
 def _direction_few(x: ArrayType, y: ArrayType) -> Any:
+    """Return what divides by lengths where all are finite and none is 0: elsewhere length · (x / length) is NaN."""
+    product = np.ndarray.dot if x.ndim == 1 else np.vdot
+
     def found(x: Any, y: Any) -> Any:
         length = np.hypot(x, y)
-        return x / length if length.all() and np.isfinite(length).all() else _direction(x, y)
+        quotient = x / length
+        return _direction(x, y) if math.isnan(product(length, quotient)) else quotient
 
     return found
 

@@ -37,13 +37,17 @@ def _select_trivial(trace: Trace, inputs: tuple[Node, ...], params: dict[str, An
     return None
 
 
+def _select_few(condition: ArrayType, x: ArrayType, y: ArrayType) -> Callable[..., Any]:
+    return np.where if x.shape else lambda condition, x, y: x if condition else y
+
+
 select: Primitive = linear(
     "select",
     numpy=lambda condition, x, y: np.where(condition, x, y),
     infer=_select_type,
     transpose=[None, lambda ct, c, x, y: mask(c, ct), lambda ct, c, x, y: mask(~c, ct)],
     operands=(1, 2),
-    work=Work(cheap=True, few=lambda *types: np.where),
+    work=Work(cheap=True, few=_select_few),
     doc="Take elements of x where the condition holds, of y elsewhere.",
     laws=[
         Law(
