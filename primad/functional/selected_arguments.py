@@ -100,13 +100,16 @@ def returning_pair(function: Callable[..., Any], transform: str) -> Callable[...
     return inner
 
 
-_Choice = tuple[list[Any], list[Sequence[int]], tuple[bool, ...]]
+_Choice = tuple[list[Any], list[Sequence[int]], tuple[bool, ...], list[int]]
 
 
 class Selected:
     """A recorded call, and which of its flattened arguments are differentiated.
 
     What is not chosen and no array (Python's numbers, strings, callables, …) is passed through as it is.
+
+    Attributes:
+        places: where the leaves stand that are differentiated, in the order of a derivative's results.
     """
 
     def __init__(
@@ -129,15 +132,15 @@ class Selected:
         self.call = Call(returning_pair(function, transform) if has_aux else function, args)
         kept = self.call.kept
         if kept is None or not _is_flat(self.call.in_tree):  # equal structures may differ in keys, 1 and True
-            self.trees, self.positions, self.active = self._choice()
+            self.trees, self.positions, self.active, self.places = self._choice()
             return
         choice: _Choice | None = kept.choices.get(self.argnums)
         if choice is None:
             choice = kept.choices[self.argnums] = self._choice()
-        self.trees, self.positions, self.active = choice
+        self.trees, self.positions, self.active, self.places = choice
 
     def _choice(self) -> _Choice:
-        """Return the structures of the chosen arguments, where their leaves stand, and which leaves these are."""
+        """Return the structures of chosen arguments, where their leaves stand, and which of all leaves these are."""
         types = self.call.types
         trees, positions = _places(self.call.in_tree, self.argnums)
         for number, places in zip(self.argnums, positions, strict=True):
@@ -146,12 +149,7 @@ class Selected:
                     leaf = f"element {place} of " if len(places) > 1 else ""
                     check_differentiable(types[position], f"{leaf}argument {number}", self.transform)
         chosen = {position for places in positions for position in places}
-        return trees, positions, tuple([i in chosen for i in range(len(types))])
-
-    @property
-    def places(self) -> list[int]:
-        """Where the leaves stand that are differentiated, in the order of a derivative's results."""
-        return [i for i, on in enumerate(self.active) if on]
+        return trees, positions, tuple([i in chosen for i in range(len(types))]), sorted(chosen)
 
     @property
     def value_tree(self) -> Any:
@@ -170,6 +168,9 @@ class Selected:
 
     def pack(self, values: dict[int, Any]) -> Any:
         """Return derivatives, given by flat position, in the structure of the chosen arguments."""
+        if self.single and self.trees[0] is None:
+            (place,) = self.positions[0]
+            return like_argument(values[place], self.call.leaves[place])
         trees = []
         for positions, structure in zip(self.positions, self.trees, strict=True):
             found = [like_argument(values[i], self.call.leaves[i]) for i in positions]
