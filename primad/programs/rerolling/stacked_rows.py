@@ -9,6 +9,7 @@ they are gathered, and neither makes a node for each step.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from itertools import groupby
 from typing import Any
 
@@ -24,6 +25,7 @@ from primad.numpy.promotion import expand
 from primad.numpy.shapes.shaping import moveaxis, reshape, stack
 from primad.programs.rerolling.node_sequences import is_gathered
 from primad.recording.traced_array import TracedArray, lift
+from primad.system.machine import CALL_ELEMENTS
 
 Array = np.ndarray[Any, Any]
 
@@ -176,7 +178,10 @@ def stacked_rows(each: Sequence[Node], trace: Trace, mapping: Mapping[Node, Node
     parts = _parts_of(each)
     found: TracedArray | None = None
     if parts is not None:
-        found = replace(parts, source=known.get(parts.source, parts.source)).joined(trace)
+        parts = replace(parts, source=known.get(parts.source, parts.source))
+        found = parts.joined(trace)
+        if found is None and each[0].type.size < CALL_ELEMENTS:  # a longer one is copied in the time that a call takes
+            found = parts.gathered(trace)
     if found is None:
         found = _of_few([known.get(node, node) for node in each], trace)
     return found.node
@@ -288,6 +293,15 @@ class _Parts(Struct, frozen=True):
             taken = ops.gather(whole, TracedArray(lift(along, trace)), axis=axis, batch=0)
         found: TracedArray = reshape(moveaxis(taken, axis, 0), (len(along), *self._once))
         return expand(found, (len(along), *self.shape))
+
+    def gathered(self, trace: Trace) -> TracedArray:
+        """Return the parts, wherever they begin, as rows of one array, which is gathered element by element."""
+        begin = np.ravel_multi_index(tuple(self.places.T), self.source.type.shape)
+        steps = np.ix_(begin, *[stride * np.arange(n) for n, stride in zip(self._once, self.strides, strict=True)])
+        places = TracedArray(lift(reduce(np.add, steps), trace))
+        line = reshape(TracedArray(self.source), (self.source.type.size,))
+        found = ops.gather(line, places, axis=0, batch=0)
+        return expand(found, (len(begin), *self.shape))
 
     @property
     def _once(self) -> tuple[int, ...]:

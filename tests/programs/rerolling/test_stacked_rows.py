@@ -41,6 +41,14 @@ EACH: dict[str, Callable[[Any, Any], list[Any]]] = {
     "repeated rows": lambda x, y: [ops.broadcast(x[i], shape=(2, 6, 4), axes=(0,)) for i in range(4)],
     "numbers of a table": lambda x, y: [Y[0], x[0], Y[1]],
     "tables": lambda x, y: [Y[0], Y[2], Y[1]],
+    "windows anywhere": lambda x, y: [x.reshape(96)[i : i + 5] for i in (7, 60, 3, 7, 91)],
+    "windows backwards": lambda x, y: [x.reshape(96)[i : i + 5][::-1] for i in (7, 60, 3)],
+    "windows at equal distances": lambda x, y: [x.reshape(96)[i : i + 5] for i in (20, 17, 14)],
+    "every other element": lambda x, y: [x.reshape(96)[i : i + 9 : 2] for i in (7, 60, 3)],
+    "patches": lambda x, y: [x[k, i : i + 2, j : j + 3].T for k, i, j in ((1, 0, 1), (3, 4, 0), (1, 2, 1))],
+    "repeated windows": lambda x, y: [
+        ops.broadcast(x.reshape(96)[i : i + 5], shape=(5, 2), axes=(1,)) for i in (7, 60, 3)
+    ],
     "padded windows": lambda x, y: [
         ops.windows(x[:, 0, 0], axes=(0,), count=(4,), size=(3,), step=(1,), dilation=(1,), low=(1,))[i]
         for i in range(4)
@@ -66,6 +74,18 @@ def result(each: Callable[[Any, Any], list[Any]], join: Callable[[list[Any], Tra
 def test_rows_are_the_values(name: str) -> None:
     joined, values = result(EACH[name], stacked_rows)
     np.testing.assert_array_equal(joined, np.stack(values))
+
+
+@pytest.mark.parametrize("name", ["windows anywhere", "windows at equal distances", "patches"])
+def test_windows_take_as_many_ops_however_many_they_are(name: str) -> None:
+    def count(times: int) -> int:
+        trace = Trace()
+        nodes = [value.node for value in EACH[name](*[TracedArray(trace.input(ArrayType(X.shape, X.dtype)))] * 2)]
+        before = trace.size
+        stacked_rows(nodes * times, trace)
+        return trace.size - before
+
+    assert count(1) == count(5) < 6
 
 
 IN_TURNS: dict[str, Callable[[Any, Any], list[Any]]] = {
