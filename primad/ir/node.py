@@ -303,13 +303,13 @@ class Trace:
             self._table[key] = node
         return node
 
-    def copy(self, node: Node, inputs: tuple[Node, ...]) -> Node:
-        """Return a node like `node` on other inputs, without trying laws.
+    def copy(self, node: Node, inputs: tuple[Node, ...], again: bool = False) -> Node:
+        """Return a node like `node` on other inputs, without trying laws; another one than there is if `again`.
 
         For programs rebuilt node by node on fresh inputs: laws that did not apply to the original do not apply to it.
         """
         key = (node.op, inputs, params_key(node.params) if node.params else ())
-        found = self._table.get(key)
+        found = None if again else self._table.get(key)
         if found is None:
             found = self._table[key] = self._new(node.op, inputs, node.params, node.type)
         return found

@@ -80,10 +80,11 @@ class Sequences:
 
     Attributes:
         ops: all nodes but the leaves, in order.
+        arrays: the nodes.
     """
 
     def __init__(self, program: Program, of_loops: bool = False, mixed: bool = False) -> None:
-        self._arrays = arrays = NodeArrays(program)
+        self.arrays = arrays = NodeArrays(program)
         self._leaves = np.array([isinstance(node.op, Leaf) for node in arrays.like])[arrays.kinds]
         self._views = arrays.of_kinds(_is_view)
         self._views[arrays.own :] = False  # older traces' own are from outside
@@ -100,7 +101,7 @@ class Sequences:
     @cached_property
     def sources(self) -> frozenset[Node]:
         """The computed arrays whose rows are used often enough, and far enough apart, to be those of steps."""
-        arrays = self._arrays
+        arrays = self.arrays
         users = np.flatnonzero(~self._views[: arrays.own])
         index = np.fromiter([arrays.nodes[i].index for i in users.tolist()], np.int64)
         taken, index = arrays.operands_of(users), np.repeat(index, arrays.count[users])
@@ -121,16 +122,16 @@ class Sequences:
         outside = frozenset(sources), changing
         if outside not in self._known:
             own = self._own(outside[0])
-            self._known[outside] = NodeSequence(self._arrays, own, changing, self._before, self._mixed)
+            self._known[outside] = NodeSequence(self.arrays, own, changing, self._before, self._mixed)
         return self._known[outside]
 
     def among(self, nodes: Sequence[Node], left: Mapping[Node, int]) -> NodeSequence:
         """Return some of the nodes (see `NodeSequence`)."""
-        return NodeSequence(self._arrays, self._arrays.places(nodes), False, left)
+        return NodeSequence(self.arrays, self.arrays.places(nodes), False, left)
 
     def _own(self, sources: Collection[Node]) -> Places:
         """Return where the nodes stand, in order, that are neither leaves nor rows of them or of sources."""
-        arrays, rows = self._arrays, self._views
+        arrays, rows = self.arrays, self._views
         if self._of_loops:
             rows = rows.copy()
             rows[[arrays.place(node) for node in self.ops if is_gathered(node)]] = True
@@ -158,7 +159,7 @@ class Sequences:
                 else:
                     order[stack.pop()] = None
         self.ops = list(order)
-        self._order = self._arrays.places(self.ops)
+        self._order = self.arrays.places(self.ops)
         self._known = {}
 
 

@@ -20,10 +20,10 @@ from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling.late_ops import late_ops
 from primad.programs.rerolling.loop_diagnostics import unrolled_loops
 from primad.programs.rerolling.loop_of_run import LoopOfRun, SharedStep
-from primad.programs.rerolling.repeated_runs import Period, Sequences, period_of, run_after
+from primad.programs.rerolling.repeated_runs import Period, Sequences, is_short, period_of, run_after
 from primad.programs.rerolling.runs_in_rows import runs_in_rows
 from primad.programs.rerolling.stacked_rows import Rebuilt, concatenated
-from primad.programs.rerolling.undone_laws import one_by_one, with_neutral_ops
+from primad.programs.rerolling.undone_laws import one_by_one, with_neutral_ops, with_repeated_ops
 from primad.runtime.failure import nearest_line
 from primad.system.quantities import several
 
@@ -42,7 +42,13 @@ def rolled(program: Program) -> Program:
     Its notes say which runs there are, and why one stays unrolled.
     """
     before = program.notes
-    found = _rolled(program)
+    known = Sequences(program)
+    apart = with_repeated_ops(program, known.arrays)
+    found = None if apart is None else _rolled(apart)
+    if found is None or not is_short(found.nodes):
+        other = _rolled(program, known=known)
+        if found is None or (other is not None and len(other.nodes) <= len(found.nodes)):
+            found = other
     if found is None and len(program.neutral) >= FEWEST_STEPS:
         found = _rolled(with_neutral_ops(program), mixed=True)
     found = found or _rolled(program, changing=True) or program
@@ -50,13 +56,16 @@ def rolled(program: Program) -> Program:
     return found
 
 
-def _rolled(program: Program, mixed: bool = False, changing: bool = False) -> Program | None:
+def _rolled(
+    program: Program, mixed: bool = False, changing: bool = False, known: Sequences | None = None
+) -> Program | None:
     """Return a program whose runs of equal steps are loops; None if it has none, and there is more to be tried.
 
     Args:
         program: the program.
         mixed: whether values from outside of one type are rows of one array whatever they are, and laws may apply anew.
         changing: whether it is known that no steps are equal but for lengths, and there is nothing more to be tried.
+        known: its sequences, with rows of one array told from others; they are made if there are none.
     """
     notes: list[str] = []
     refused: dict[str, str] = {}
@@ -64,7 +73,8 @@ def _rolled(program: Program, mixed: bool = False, changing: bool = False) -> Pr
     for _ in range(MOST_ROLLED):
         source, period = program, None
         if notes or not changing:
-            known = Sequences(program, nested, mixed)
+            if notes or known is None:
+                known = Sequences(program, nested, mixed)
             late = [] if program.trace.several else late_ops(known.of(known.sources))  # results of one op stay together
             if late:
                 known.reorder(late)

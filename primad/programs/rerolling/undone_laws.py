@@ -2,22 +2,31 @@
 
 A law makes one joined array of joined arrays, so that the last of many that a list gave has as many operands as the
 list had elements. Steps that differ in how many they join are none of a loop; written so that each joins one piece,
-they are. And a law leaves x + 0 out: where steps add something, or nothing, those that add nothing lack an op.
+they are. And a law leaves x + 0 out: where steps add something, or nothing, those that add nothing lack an op. What is
+equal is computed once: a step that takes what an earlier one took, as the same window again, lacks what that one has.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
+from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Neutral, Node, Trace
+from primad.ir.node_arrays import NodeArrays
 from primad.ir.program import Program
 from primad.ir.replay import rebuild
+from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling.moved_parts import start_and_step
 from primad.programs.rerolling.node_sequences import is_joined
+from primad.programs.rerolling.runs_in_rows import LONGEST_STEPS
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import expand, finish, rewritten
 
@@ -123,3 +132,141 @@ def _takers(program: Program, left: Sequence[Neutral]) -> dict[tuple[Node, Node]
         alike = [user for user in behind if (op, user.op, user.inputs.index(x), program.lines.get(user)) in elsewhere]
         found.update({(user, x): i for user in alike or behind})
     return found
+
+
+Instance = tuple[Node, int]
+"""A node, and which of the times that it is computed."""
+Taken = dict[tuple[Node, int, Node], int]
+"""Which instance of an operand an instance of a node takes, where it is not the first."""
+
+
+def with_repeated_ops(program: Program, arrays: NodeArrays) -> Program | None:
+    """Return a program that computes again what steps share by chance; None if there is nothing like that.
+
+    Args:
+        program: the program.
+        arrays: its nodes.
+    """
+    taken = _Shared(program, arrays).taken()
+    if not taken:
+        return None
+    trace = Trace(origin=program.trace.origin)
+    mapping = {x: trace.input(x.type, weak=bool(x.params)) for x in program.inputs}
+    inputs = list(mapping.values())
+    again: dict[Instance, Node] = {}
+    takers = {node for node, *_ in taken}
+    for node in program.nodes:
+        own: dict[Node, Node] = {}
+        if node in takers:
+            for x, i in _missing(node, taken, again):
+                given = [(y, taken.get((x, i, y), 0)) for y in x.inputs]
+                operands = tuple([again[y, j] if j else mapping.get(y, y) for y, j in given])
+                again[x, i] = trace.copy(x, operands, again=True)
+                if x in program.lines:
+                    trace.lines[again[x, i]] = program.lines[x]
+            own = {x: again[x, i] for x in node.inputs if (i := taken.get((node, 0, x), 0))}
+        if node not in mapping:
+            mapping[node] = rebuild(node, {**mapping, **own} if own else mapping, trace, copy=True)
+    return finish(program, trace, inputs, [mapping.get(x, x) for x in program.outputs], mapping)
+
+
+def _missing(node: Node, taken: Taken, known: Mapping[Instance, Node]) -> list[Instance]:
+    """Return what a node takes that is computed again for it, with what that takes, in the order of the first time."""
+    found: dict[Instance, None] = {}
+    waiting: list[Instance] = [(node, 0)]
+    while waiting:
+        user, i = waiting.pop()
+        given = [(x, j) for x in user.inputs if (j := taken.get((user, i, x), 0))]
+        new = [each for each in given if each not in known and each not in found]
+        waiting += new
+        found.update(dict.fromkeys(new))
+    return sorted(found, key=lambda each: each[0].index)
+
+
+class _Shared:
+    """The results of a program that steps share by chance, as what they compute of the same window.
+
+    Ops of one kind and line, most of which take results that none of the others takes, are likely those of steps.
+
+    Args:
+        program: the program.
+        arrays: its nodes.
+    """
+
+    def __init__(self, program: Program, arrays: NodeArrays) -> None:
+        self._lines, self._arrays = program.lines, arrays
+        leaves = arrays.of_kinds(lambda _: False, nothing=True)
+        views = arrays.of_kinds(lambda x: bool(x.op.memory.views) and not isinstance(x.inputs[0].type, TupleType))
+        views[arrays.own :] = False
+        leaves[arrays.own :] = True
+        self._given = leaves[arrays.roots(views)]  # leaves and views of them, which steps take in any case
+        user = np.repeat(np.arange(arrays.own), arrays.count)
+        computed = ~self._given[arrays.operands]
+        pair = np.unique(user[computed] * len(arrays.nodes) + arrays.operands[computed])
+        self._user, self._taken = np.divmod(pair, len(arrays.nodes))
+
+    def taken(self) -> Taken:
+        """Return what takes which instance of what is shared, if each step computes it.
+
+        What nothing else takes than what is computed again is computed again with it.
+        """
+        chosen = self._by_chance()
+        if not chosen:
+            return {}
+        nodes, order = self._arrays.nodes, np.argsort(self._taken, kind="stable")
+        begin = np.searchsorted(self._taken[order], np.arange(len(nodes) + 1))
+        waiting = sorted({-self._arrays.place(x) for x, _ in chosen})
+        times: dict[Node, int] = {}
+        found: Taken = {}
+        while waiting:  # from the last on: what takes a node is known before it
+            at = -heappop(waiting)
+            x = nodes[at]
+            if x in times:
+                continue
+            of: dict[Any, list[Node]] = {}
+            for node in [nodes[i] for i in self._user[order[begin[at] : begin[at + 1]]].tolist()]:
+                of.setdefault((node.op, self._lines.get(node)), []).append(node)
+            each_of = {key: [(y, i) for y in of[key] for i in range(times.get(y, 1))] for key in of}
+            lengths = {len(each_of[key]) for key in of if (x, key) in chosen}
+            if not lengths and all(len(each) == 1 for each in of.values()):
+                lengths = {len(each) for each in each_of.values()}
+            for each in each_of.values():
+                if lengths == {len(each)}:  # each takes that of its step
+                    found.update({(*taker, x): j for j, taker in enumerate(each) if j})
+                    times[x] = len(each)
+            for i in map(self._arrays.place, x.inputs) if times.get(x, 1) > 1 else ():
+                if not self._given[i]:
+                    heappush(waiting, -i)
+        return found
+
+    def _by_chance(self) -> set[tuple[Node, Any]]:
+        """Return what several ops of a kind and line take, where most of those take results of their own."""
+        nodes, kinds = self._arrays.nodes, self._arrays.kinds[self._user]
+        use, which, times = np.unique(kinds * len(nodes) + self._taken, return_inverse=True, return_counts=True)
+        few = times < FEWEST_STEPS  # the others are the same for all steps
+        kind, at = np.divmod(use[few], len(nodes))
+        own, every = np.bincount(kind), np.bincount(kind, weights=times[few])
+        last = dict(zip(kind[times[few] > 1].tolist(), at[times[few] > 1].tolist(), strict=True))
+        some = [each for each, x in last.items() if 2 * own[each] > every[each] and not self._needs_much(x)]
+        if not some:
+            return set()
+        uses = np.flatnonzero(few[which] & np.isin(kinds, some))
+        pairs = zip(self._user[uses].tolist(), self._taken[uses].tolist(), strict=True)
+        counted = Counter([(nodes[x], (nodes[i].op, self._lines.get(nodes[i]))) for i, x in pairs])
+        single = Counter([key for _, key in counted])
+        whole: Counter[Any] = Counter()
+        for (_, key), n in counted.items():
+            whole[key] += n
+        found = {(x, key) for (x, key), n in counted.items() if n > 1 and 2 * single[key] > whole[key]}
+        return found if len(found) >= FEWEST_STEPS // 2 else set()  # a few only part a loop into some
+
+    def _needs_much(self, at: int) -> bool:
+        """Say whether a result needs more ops than a step has: it is none that steps share by chance then."""
+        arrays, known, waiting = self._arrays, {at}, [at]
+        while waiting and len(known) <= LONGEST_STEPS:
+            i = waiting.pop()
+            operands = arrays.operands[arrays.first[i] : arrays.first[i] + arrays.count[i]].tolist()
+            new = [x for x in operands if x not in known and not self._given[x]]
+            known.update(new)
+            waiting += new
+        return len(known) > LONGEST_STEPS

@@ -1,4 +1,4 @@
-"""Steps that add nothing where others add something are those of a loop, with the unrolled values and derivatives."""
+"""Steps that add nothing where others do, or take what others took, are those of a loop, with the same derivatives."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import primad
+from primad.ir.node_arrays import NodeArrays
 from primad.programs.rerolling import repeated_runs
 from primad.programs.rerolling.rerolled_loops import rolled
-from primad.programs.rerolling.undone_laws import with_neutral_ops
+from primad.programs.rerolling.undone_laws import with_neutral_ops, with_repeated_ops
 from tests.programs.rerolling.test_rerolled_loops import check, scans, unrolled
 
 
@@ -73,6 +74,68 @@ def test_ops_are_put_back_where_their_results_were_taken() -> None:
     put_back = with_neutral_ops(plain).check()
     assert [sum(node.op.name == name for node in put_back.nodes) for name in ("add", "mul")] == [12, 12]
     assert put_back(0.3) == plain(0.3)
+
+
+RNG = np.random.default_rng(5)
+PLACES, PAIRS = RNG.integers(0, 80, 60).tolist(), RNG.integers(0, 80, (45, 2)).tolist()
+PAIRS += PAIRS[20:35]
+
+
+def of_windows(y: Any) -> Any:
+    total: Any = 0.0
+    for i in PLACES:
+        total = total + np.sum(y[i : i + 3]) ** 2
+    return total
+
+
+def of_letters(y: Any) -> Any:
+    state: Any = np.zeros(2)
+    for i in PLACES:
+        state = 0.9 * np.sin(state) + np.tanh(y[i : i + 2]) * y[0]
+    return state
+
+
+def of_pairs(y: Any) -> Any:
+    total: Any = 0.0
+    for i, j in PAIRS:
+        apart = y[i : i + 3] - y[j : j + 3]
+        total = total + np.sqrt(np.sum(apart * apart) + np.exp(y[0]))
+    return total
+
+
+def of_two_sums(y: Any) -> Any:
+    one, other = 0.0, 1.0
+    for i, j in PAIRS:
+        product = np.sin(y[i]) * y[j]
+        one = one + product
+        other = other * (1.0 + 0.1 * product)
+    return one * other
+
+
+@pytest.mark.parametrize("function", [of_windows, of_letters, of_pairs, of_two_sums])
+def test_steps_that_take_what_others_took(function: Any) -> None:
+    """What comes twice is computed once; the steps are those of one loop nevertheless."""
+    (loop,) = check(function, RNG.normal(size=83))
+    assert loop["length"] >= 59
+
+
+def test_what_all_steps_share_is_computed_once() -> None:
+    """Neither a value from before the loop nor one that two ops of a step take is computed again."""
+
+    def kicked(v: Any, q: Any) -> Any:
+        return v - 0.05 * np.sin(q)
+
+    def f(q: Any, p: Any) -> Any:
+        v = 0.0 * q
+        for _ in range(40):
+            v = kicked(v, q) * np.exp(p)
+            q = q + 0.1 * v
+            v = kicked(v, q) + np.tanh(q) * np.tanh(q)
+        return q
+
+    for arguments in ((0.3, 0.1), (np.ones(3), 0.1)):
+        program = primad.trace(f)(*arguments)
+        assert with_repeated_ops(program, NodeArrays(program)) is None
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
