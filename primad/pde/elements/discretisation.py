@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,20 @@ from primad import numpy as pnp
 from primad.errors import ProblemError
 from primad.functional.jit import jit
 from primad.implicit.solver_functions import root
-from primad.pde.elements.boundary_pieces import BoundaryPiece, boundary_pieces, floating, pairing_at
-from primad.pde.elements.edges import Edges
+from primad.pde.elements.boundary.boundary_pieces import BoundaryPiece, boundary_pieces, floating, pairing_at
+from primad.pde.elements.boundary.edges import Edges
+from primad.pde.elements.boundary.held_values import HeldValues, given_values
+from primad.pde.elements.boundary.interfaces import Interfaces
 from primad.pde.elements.element_solution import ElementSolution
-from primad.pde.elements.element_spaces import ElementSpace, at_points, points_inside
-from primad.pde.elements.held_values import HeldValues, given_values
+from primad.pde.elements.element_spaces import ElementSpace
+from primad.pde.elements.inside import Inside
+from primad.pde.elements.joins import joined
 from primad.pde.elements.levels import Level
 from primad.pde.elements.location import Location
+from primad.pde.elements.materials import Material, inner_domains, materials_of, parted, slots_of
 from primad.pde.elements.pairing import paired
-from primad.pde.elements.supported import weak_form
+from primad.pde.elements.supported import check_problem, weak_form
 from primad.pde.elements.time_steps import ElementSteps
-from primad.pde.elements.weak_forms import State
 from primad.pde.geometry.intervals import clock
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import Triangulation, triangulated, without_time
@@ -80,32 +84,50 @@ class Elements(GridMethod):
         if degree not in (1, 2):
             raise ProblemError(f"elements are of degree 1 or 2, got {degree!r}", fix="write degree=2.")
         self.problem, self.degree = problem, degree
-        self.form = weak_form(problem)
+        check_problem(problem)
+        self.form = weak_form(problem, [slot[0] for slot in slots_of(problem)])
         known = self.numbers({}, partly=True)
         pairing = paired(self.form, known)
         self._degrees = [degree - one for one in pairing.multiplies]
         self._check_degree()
         interval = None if self.form.time is None else clock(problem.domain)
         self.begin = None if interval is None else float(interval.low)
-        self.mesh: Triangulation = triangulated(without_time(problem.domain), size)
-        spaces = {one: ElementSpace(self.mesh, one, degree) for one in {degree, *self._degrees}}
-        self.spaces = [spaces[one] for one in self._degrees]
-        self.nodes: Array = spaces[degree].nodes.at
-        counts = [len(space.nodes.at) for space in self.spaces]
-        self.offsets: Array = np.cumsum([0, *counts])
-        self._at, self.weights = points_inside(self.mesh, degree)
-        pieces = boundary_pieces(problem, self.form, self.mesh, self.begin, known)
+        self.mesh: Triangulation = triangulated(without_time(problem.domain), size, inner_domains(problem))
+        materials = materials_of(problem, self.form, self.mesh)
+        self.spaces = self._spaces(materials)
+        self.nodes: Array = self.spaces[self._degrees.index(degree)].nodes.at
+        self.offsets: Array = np.cumsum([0, *[len(space.nodes.at) for space in self.spaces]])
+        self.inside = [Inside.of(one, self.spaces, self.mesh, degree) for one in materials]
+        self.facets, where = parted(self.mesh, materials)
+        pieces = boundary_pieces(problem, self.form, self.facets, where, self.begin, known)
         self.pairing = pairing_at(pieces, problem, pairing)
         self.held = self._held(pieces, known)
         self.edges = Edges(self, pieces, known)
-        self._same = self._repeated(pieces)
-        own = np.arange(self.offsets[-1])
-        self.free: Array = np.setdiff1d(own[self._same == own], self.held.places)
+        self.between = Interfaces(self, materials, known)
+        ties = self.between.ties
+        tied = [(one.first, one.second, one.jump, one.factor) for one in ties]
+        self._joins = joined(int(self.offsets[-1]), [*self._repeated(pieces), *tied], self.held.places)
+        own, same = np.arange(self.offsets[-1]), self._joins.same
+        self.free: Array = np.setdiff1d(own[same == own], self.held.places)
         order = np.concatenate([self.free, self.held.places])
-        self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), self._same)]
+        self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), same)]
         self._open: Array = np.flatnonzero(self._place < len(self.free))
-        self._level = self._level_of(floating(pieces, problem, self.pairing))
+        self._level = self._level_of(floating(pieces, problem, self.pairing, [one.unknowns for one in ties]))
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
+
+    def _spaces(self, materials: Sequence[Material]) -> list[ElementSpace]:
+        """Return the polynomials of each unknown, on the cells of the materials that it is in."""
+        found: dict[tuple[int, frozenset[int]], ElementSpace] = {}
+        asked = [
+            (degree, frozenset(i for i, one in enumerate(materials) if k not in one.absent))
+            for k, degree in enumerate(self._degrees)
+        ]
+        for degree, own in asked:
+            if (degree, own) not in found:
+                whole = len(own) == len(materials)
+                cells = None if whole else np.concatenate([materials[i].cells for i in sorted(own)])
+                found[degree, own] = ElementSpace(self.mesh, degree, self.degree, cells)
+        return [found[one] for one in asked]
 
     def _check_degree(self) -> None:
         if 0 in self._degrees:
@@ -116,21 +138,22 @@ class Elements(GridMethod):
                 fix="write degree=2.",
             )
 
-    def _repeated(self, pieces: Sequence[BoundaryPiece]) -> Array:
-        """Return for each node the one that has its value: itself, or that at the lower end of periodic coordinates."""
+    def _repeated(self, pieces: Sequence[BoundaryPiece]) -> list[tuple[Array, Array, Array, float]]:
+        """Return nodes at the lower and at the upper ends of periodic coordinates, which are one, as `joined` does."""
         from scipy.spatial import cKDTree  # loads when it is called
 
-        found, bounds = [], np.stack([self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)])
+        found: list[tuple[Array, Array, Array, float]] = []
+        bounds = np.stack([self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)])
         for k, (space, offset) in enumerate(zip(self.spaces, self.offsets, strict=False)):
             around = {piece.part[:-1] for piece in pieces if k in piece.repeats}
             axes = [self.form.space.index(name) for name in around]
             at = space.nodes.at.copy()
             at[:, axes] = np.where(at[:, axes] == bounds[1, axes], bounds[0, axes], at[:, axes])
-            own = np.arange(len(at))
-            found.append(offset + (cKDTree(space.nodes.at).query(at)[1] if axes else own))
-        same = np.concatenate(found)
-        same[self.held.places] = self.held.places
-        return same
+            upper = np.flatnonzero(np.any(at != space.nodes.at, axis=1))
+            if len(upper):
+                lower = cKDTree(space.nodes.at).query(at[upper])[1]
+                found.append((offset + lower, offset + upper, np.zeros(len(upper)), 1.0))
+        return found
 
     def _level_of(self, k: int | None) -> Level | None:
         """Return the level of an unknown to which a constant may be added.
@@ -154,10 +177,13 @@ class Elements(GridMethod):
         for piece in pieces:
             for k, condition in piece.held.items():
                 nodes = self.spaces[k].nodes
-                rows = np.unique(nodes.numbers(self.mesh.facets[piece.part]))
+                rows = np.unique(nodes.numbers(self.facets.facets[piece.place]))
                 if len(rows):
                     values = given_values(self.form, condition, k, nodes.at[rows], self.begin, known)
                     found.append((stated.index(condition), (self.offsets[k] + rows, *values)))
+        for space, offset in zip(self.spaces, self.offsets, strict=False):
+            if len(space.unused):
+                found.append((len(stated), (offset + space.unused, _zeros(len(space.unused)), True)))
         return HeldValues([one for _, one in sorted(found, key=lambda pair: pair[0])])
 
     # -- the equations -------------------------------------------------------------------------------------------------
@@ -168,12 +194,6 @@ class Elements(GridMethod):
             return [values]
         return [values[start:stop] for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def state(self, values: Any, rates: Any = None, time: Any = None) -> State:
-        """Return what there is at the points in elements, of values at nodes, and rates there."""
-        moving = None if rates is None else self.parts(rates)
-        inside = [space.inside for space in self.spaces]
-        return State(self._at, time, *at_points(inside, self.parts(values), moving))
-
     def residual(self, values: Any, numbers: Mapping[str, Any], rates: Any = None, time: Any = None) -> Any:
         """Return the weak form for the shape function of each node, of the equation for each unknown.
 
@@ -183,22 +203,30 @@ class Elements(GridMethod):
             rates: the derivatives of the values along time; none are zeros.
             time: the time.
         """
-        moving = None if rates is None else self.parts(rates)
-        flux, rest = self.form.terms(self.state(values, rates, time), numbers)
-        found = []
-        for space, flows, e in zip(self.spaces, self.pairing.flows, self.pairing.equations, strict=True):
-            through = [-self.weights * one for one in flux[e]] if flows else ()
-            found.append(space.inside.integrals(self.weights * rest[e], through))
-        found = self.edges.added(found, self.parts(values), moving, time, numbers)
+        parts, moving = self.parts(values), None if rates is None else self.parts(rates)
+        found = [0.0 for _ in parts]
+        for inside in self.inside:
+            for k, rows in inside.residuals(self.pairing, parts, moving, time, numbers):
+                found[k] = found[k] + rows
+        found = self.edges.added(found, parts, moving, time, numbers)
+        for k, rows in self.between.added(parts, moving, time, numbers):
+            found[k] = found[k] + rows
         return found[0] if len(found) == 1 else pnp.concatenate(found)
+
+    def spread(self, free: Any, held: Any) -> Any:
+        """Return what there is at all nodes, of what there is at those that are free and those that are held."""
+        return pnp.concatenate([free, held])[self._place]
 
     def whole(self, free: Any, held: Any) -> Any:
         """Return values at all nodes, of those that are free and those that are held."""
-        return pnp.concatenate([free, held])[self._place]
+        found = self.spread(free, held)
+        return found + self._joins.jumps if np.any(self._joins.jumps) else found
 
     def gathered(self, rows: Any) -> Any:
-        """Return the residual for free nodes, of that at all: those that have the same value are added."""
-        return pnp.add_at(np.zeros(len(self.free)), self._place[self._open], rows[self._open])
+        """Return the residual for free nodes, of that at all: those that are one are added."""
+        factors, own = self._joins.factors[self._open], rows[self._open]
+        own = own if np.all(factors == 1) else factors * own
+        return pnp.add_at(np.zeros(len(self.free)), self._place[self._open], own)
 
     def values(self, *, start: Any = 0.0, **numbers: Any) -> Any:
         """Return the unknown at the nodes, as a function of coefficients and constants: it is differentiated by them.
@@ -302,18 +330,27 @@ class Elements(GridMethod):
         Raises:
             ProblemError: for a derivative of a higher order.
         """
-        place = 0 if unknown is None else self.problem.unknowns.index(unknown)
-        return self._locations[self.spaces[place].nodes.degree].matrix(points, derivative)
+        return self.location(unknown).matrix(points, derivative)
+
+    def location(self, unknown: str | None = None) -> Location:
+        """Return the cells that an unknown is in, by the points in them; by default those of the first one."""
+        return self._locations[self.spaces[0 if unknown is None else self.problem.unknowns.index(unknown)]]
 
     @cached_property
-    def _locations(self) -> dict[int, Location]:
-        nodes = {space.nodes.degree: space.nodes for space in self.spaces}
-        return {degree: Location(one, self.mesh, self.form.space) for degree, one in nodes.items()}
+    def _locations(self) -> dict[ElementSpace, Location]:
+        return {
+            one: Location(one.nodes, replace(self.mesh, cells=one.cells), self.form.space)
+            for one in dict.fromkeys(self.spaces)
+        }
 
     @property
     def size(self) -> str:
         """How many elements and unknowns there are, in words."""
         return f"{len(self.mesh.cells)} elements of degree {self.degree}, {len(self.free)} unknowns"
+
+
+def _zeros(count: int) -> Any:
+    return lambda time, numbers: np.zeros(count)
 
 
 def by_elements(

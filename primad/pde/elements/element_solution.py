@@ -51,7 +51,8 @@ class ElementSolution(Answers):
         at, time = self._asked_at(points, unknown, extrapolate), self.elements.form.time
         states = self.states[unknown]
         if time is None:
-            return self.elements.interpolation(at, derivative, unknown) @ states
+            found = self.elements.interpolation(at, derivative, unknown) @ states
+            return np.where(self._there(at, unknown), found, np.nan)
         if derivative and time in coordinates(self.coordinates).split(derivative):
             raise ProblemError(
                 f"elements: the derivative {derivative!r} of {unknown} is asked for",
@@ -67,7 +68,19 @@ class ElementSolution(Answers):
             rows = slice(begin, begin + step)
             there = self.elements.interpolation(place[rows], derivative, unknown) @ states.T
             found[rows] = np.sum(there * _shares(self.elements.times, when[rows]), axis=1)
-        return found
+        return np.where(self._there(place, unknown), found, np.nan)
+
+    def _there(self, at: Array, unknown: str) -> Array:
+        """Say where an unknown is: one of a material alone is NaN outside."""
+        place, elements = self.unknowns.index(unknown), self.elements
+        if len(elements.spaces[place].cells) == len(elements.mesh.cells):
+            return np.ones(len(at), bool)
+        return elements.location(unknown).holds(at)
+
+    def interior(self, unknown: str, count: int) -> Array:
+        """Return points inside of the domain, of those where the unknown is."""
+        at, names = self.problem.domain.interior(count).at, self.coordinates
+        return at[self._there(at[:, [names.index(name) for name in self.elements.form.space]], unknown)]
 
     def __repr__(self) -> str:
         return f"<solution of {', '.join(self.unknowns)}: {self.elements.size}>"

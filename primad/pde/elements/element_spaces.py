@@ -24,24 +24,40 @@ class ElementSpace:
         mesh: the elements.
         degree: of the polynomials.
         exact: the quadrature is exact for polynomials of twice this degree.
+        cells: those on which the polynomials are, by number; None for all.
 
     Attributes:
         nodes: whose values say what a polynomial is.
         inside: the polynomials at points inside.
     """
 
-    def __init__(self, mesh: Triangulation, degree: int, exact: int) -> None:
-        self.mesh, self.exact, self.nodes = mesh, exact, Nodes.of(mesh.points, mesh.cells, degree)
-        place, _ = quadrature(mesh.points.shape[1], exact)
-        self.inside = PolynomialsAt(self.nodes, mesh.points, mesh.cells, place)
+    def __init__(self, mesh: Triangulation, degree: int, exact: int, cells: Array | None = None) -> None:
+        self.mesh, self.exact = mesh, exact
+        self.cells: Array = mesh.cells if cells is None else mesh.cells[cells]
+        self.nodes = Nodes.of(mesh.points, self.cells, degree)
+        self.inside = self.at_cells(self.cells)
 
-    def at_facets(self, part: str) -> PolynomialsAt:
-        """Return the polynomials at points of a part of the boundary, with their slopes in the cell inside."""
-        facets = self.mesh.facets[part]
+    def at_cells(self, cells: Array) -> PolynomialsAt:
+        """Return the polynomials at points inside of cells."""
+        place, _ = quadrature(cells.shape[1] - 1, self.exact)
+        return PolynomialsAt(self.nodes, self.mesh.points, cells, place)
+
+    def at_facets(self, facets: Array, opposite: Array) -> PolynomialsAt:
+        """Return the polynomials at points of facets, with their slopes in the cells inside.
+
+        Args:
+            facets: by the numbers of their corners.
+            opposite: the other corners of these cells.
+        """
         place, _ = quadrature(facets.shape[1] - 1, self.exact)
-        simplices = np.concatenate([facets, self.mesh.opposite[part][:, None]], axis=1)
+        simplices = np.concatenate([facets, opposite[:, None]], axis=1)
         inside = np.concatenate([place, np.zeros((len(place), 1))], axis=1)
         return PolynomialsAt(self.nodes, self.mesh.points, simplices, inside)
+
+    @property
+    def unused(self) -> Array:
+        """Corners of the mesh that are none of the cells, as nodes."""
+        return np.setdiff1d(np.arange(len(self.nodes.at)), self.nodes.numbers(self.cells))
 
 
 class PolynomialsAt:
@@ -103,30 +119,45 @@ class PolynomialsAt:
         return pnp.add_at(np.zeros(self._count), self._numbers.ravel(), pnp.reshape(own, (-1,)))
 
 
-def points_inside(mesh: Triangulation, exact: int) -> tuple[Array, Array]:
-    """Return the points of the quadrature in all elements, and their weights."""
-    corners = mesh.points[mesh.cells]
+def points_inside(mesh: Triangulation, cells: Array, exact: int) -> tuple[Array, Array]:
+    """Return the points of the quadrature in cells, and their weights."""
+    corners = mesh.points[cells]
     place, weights = quadrature(corners.shape[2], exact)
     at = np.einsum("ql,clx->cqx", place, corners).reshape(-1, corners.shape[2])
     return at, (measures(corners)[:, None] * weights).ravel()
 
 
-def points_of_part(mesh: Triangulation, part: str, exact: int) -> tuple[Array, Array, Array]:
-    """Return the points of the quadrature on a part of the boundary, the outward normals there, and the weights."""
-    corners = mesh.points[mesh.facets[part]]
+def points_of_facets(corners: Array, normals: Array, exact: int) -> tuple[Array, Array, Array]:
+    """Return the points of the quadrature on facets, the normals there, and the weights.
+
+    Args:
+        corners: of each facet.
+        normals: of each facet.
+        exact: the quadrature is exact for polynomials of twice this degree.
+    """
     place, weights = quadrature(corners.shape[1] - 1, exact)
     at = np.einsum("ql,flx->fqx", place, corners).reshape(-1, corners.shape[2])
-    return at, np.repeat(mesh.normals[part], len(weights), axis=0), (measures(corners)[:, None] * weights).ravel()
+    return at, np.repeat(normals, len(weights), axis=0), (measures(corners)[:, None] * weights).ravel()
 
 
-def at_points(spaces: Sequence[PolynomialsAt], values: Sequence[Any], rates: Sequence[Any] | None) -> Any:
-    """Return values, slopes and rates of all unknowns at points; no rates are zeros."""
+def at_points(
+    spaces: Sequence[PolynomialsAt | None], values: Sequence[Any], rates: Sequence[Any] | None, shape: tuple[int, int]
+) -> Any:
+    """Return values, slopes and rates of all unknowns at points.
+
+    Args:
+        spaces: the polynomials of each unknown; None where there is none of it, and so zeros.
+        values: of each at its nodes.
+        rates: the derivatives of the values along time; None are zeros.
+        shape: how many points there are, and coordinates.
+    """
+    zeros = np.zeros(shape[0])
     pairs = list(zip(spaces, values, strict=True))
-    moving = [np.zeros(space.count) for space in spaces]
+    moving = [zeros for _ in spaces]
     if rates is not None:
-        moving = [space.values(one) for space, one in zip(spaces, rates, strict=True)]
+        moving = [zeros if x is None else x.values(one) for x, one in zip(spaces, rates, strict=True)]
     return (
-        tuple([space.values(one) for space, one in pairs]),
-        tuple([space.slopes(one) for space, one in pairs]),
+        tuple([zeros if x is None else x.values(one) for x, one in pairs]),
+        tuple([(zeros,) * shape[1] if x is None else x.slopes(one) for x, one in pairs]),
         tuple(moving),
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from primad.pde.geometry.cutting import edges, ends
 from primad.pde.geometry.sampling import Array
-from primad.pde.geometry.triangulations import edges, ends
 
 
 def shapes(degree: int, at: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 
 from primad.errors import DomainError, ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.elements.weak_forms import State, units_of
+from primad.pde.elements.weak_forms import units_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.inner_conditions import Integral
 from primad.pde.problem.named_arguments import by_name
@@ -45,7 +45,8 @@ class Level:
     def __init__(self, elements: Elements, k: int, condition: Integral | None) -> None:
         self._elements, self._k, self._condition = elements, k, condition
         self._own = slice(*elements.offsets[[k, k + 1]])
-        self._shares: Array = np.asarray(elements.spaces[k].inside.integrals(elements.weights))
+        own = [(one.spaces[k], one.weights) for one in elements.inside]
+        self._shares: Array = np.sum([space.integrals(each) for space, each in own if space is not None], axis=0)
         rows = np.zeros(elements.offsets[-1])
         rows[self._own] = self._shares
         self._rows: Array = np.asarray(elements.gathered(rows))
@@ -72,12 +73,14 @@ class Level:
         return values + (self._condition.value - level) / slope * step
 
     def _integral(self, values: Any, numbers: Mapping[str, Any]) -> Any:
-        elements, condition = self._elements, self._condition
+        condition, total = self._condition, 0.0
         assert condition is not None
-        state = elements.state(values)
-        curves, _ = units_of(len(elements.form.seconds), np.shape(elements.weights))
-        (found,) = elements.form.evaluated(lambda known: by_name(condition.residual, known), state, curves, numbers)
-        return np.sum(elements.weights * found)
+        for inside in self._elements.inside:
+            state = inside.state(self._elements.parts(values))
+            curves, _ = units_of(len(inside.form.seconds), np.shape(inside.weights))
+            (found,) = inside.form.evaluated(lambda known: by_name(condition.residual, known), state, curves, numbers)
+            total = total + np.sum(inside.weights * found)
+        return total
 
     def _check_integral(self, condition: Integral) -> None:
         known, step = self._elements.numbers({}, partly=True), np.zeros(self._elements.offsets[-1])
@@ -108,10 +111,11 @@ class Level:
         if is_traced(missing) or is_traced(values):
             return
         elements, e = self._elements, self._elements.pairing.equations[self._k]
-        state: State = elements.state(np.asarray(values))
-        rest = elements.form.terms(state, numbers)[1][e]
-        through = elements.edges.size(elements.parts(np.asarray(values)), self._k, numbers)
-        sizes = float(np.sum(elements.weights * np.abs(rest))) + through
+        parts = elements.parts(np.asarray(values))
+        sizes = elements.edges.size(parts, self._k, numbers)
+        for inside in elements.inside:
+            rest = inside.form.terms(inside.state(parts), numbers)[1][e]
+            sizes += float(np.sum(inside.weights * np.abs(rest)))
         off, whole = float(missing), float(np.sum(self._shares))
         if abs(off) * whole > MISSES * sizes:
             name = elements.problem.unknowns[self._k]

@@ -18,6 +18,8 @@ NEAREST = 8
 is among these."""
 SLACK = 1e-9
 """How far outside of a cell, in barycentric coordinates, a point may be by rounding."""
+BULGE = 0.1
+"""The same, of cells at a curved boundary. Chosen: a circle is as far off an edge of 45° of it."""
 BLOCK = 2**20
 """Pairs of points and cells that are compared at once."""
 
@@ -56,6 +58,11 @@ class Location:
             rows = left[begin : begin + step]
             cell[rows], place[rows] = self._best(at[rows], np.broadcast_to(np.arange(count), (len(rows), count)))
         return cell, place
+
+    def holds(self, points: Any) -> Array:
+        """Say which points lie in a cell, up to rounding, and the bulge of a curved boundary."""
+        place = self.cells(as_rows(points, self._names))[1]
+        return np.asarray(np.min(place, axis=1) >= -BULGE)
 
     def _best(self, at: Array, cells: Array) -> tuple[Array, Array]:
         place = self._barycentric(at, cells)

@@ -17,6 +17,7 @@ from primad.pde.problem.used_arguments import depends
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
+    from primad.pde.problem.statement import StatedEquation
 
 TAKEN = (
     "Dirichlet condition",
@@ -27,48 +28,68 @@ TAKEN = (
     "condition",
     "freedom",
     "integral",
+    "interface condition",
 )
 """Kinds of conditions that elements take."""
 
 
-def weak_form(problem: Problem) -> WeakForm:
-    """Return the weak form of a problem's equations.
+def check_problem(problem: Problem) -> None:
+    """Raise if a problem is none that elements solve, whatever its equations say.
 
     Raises:
-        ProblemError: if the problem is none that elements solve.
+        ProblemError: if it is none.
     """
-    labels = [
-        label for name, term in problem.terms.items() if term.kind == "equation" for label in problem.labels[name]
-    ]
     if problem.complex:
         _refuse("a complex unknown", "real ones")
-    counts = len(labels), len(problem.unknowns)
-    if counts[0] != counts[1]:
-        said = [
-            f"{count} {one}{'s' * (count != 1)}" for count, one in zip(counts, ("equation", "unknown"), strict=True)
-        ]
-        _refuse(" for ".join(said), "one equation for each unknown")
     if problem.family:
         _refuse("a family", "one problem at a time")
     if problem.integrals | problem.elsewhere:
         _refuse(ELSEWHERE, "values and derivatives at points")
-    if any(equation.domain is not problem.domain for equation in problem.statement.equations):
-        _refuse("an equation in a part of the domain", "those that hold in all of it")
     for condition in problem.statement.conditions:
         if condition.kind not in TAKEN:
             _refuse(
                 f"a condition of the kind {condition.kind!r}",
                 "Dirichlet, Neumann, Robin, periodic and initial conditions, and those on ∂u/∂n",
             )
+
+
+def weak_form(problem: Problem, equations: Sequence[StatedEquation]) -> WeakForm:
+    """Return the weak form of a problem's equations.
+
+    Args:
+        problem: the problem.
+        equations: its equations, of which each stands for those of the same unknowns in other parts of the domain.
+
+    Raises:
+        ProblemError: if they are none that elements solve.
+    """
+    counts = sum(len(problem.labels[one.name]) for one in equations), len(problem.unknowns)
+    if counts[0] != counts[1]:
+        said = [
+            f"{count} {one}{'s' * (count != 1)}" for count, one in zip(counts, ("equation", "unknown"), strict=True)
+        ]
+        _refuse(" for ".join(said), "one equation for each unknown")
+    return weak_form_of(problem, [one.function for one in equations], " and ".join(one.name for one in equations))
+
+
+def weak_form_of(problem: Problem, functions: Sequence[Callable[..., Any]], name: str) -> WeakForm:
+    """Return the weak form of functions that say what is to be zero.
+
+    Args:
+        problem: the problem.
+        functions: what its equations are in a part of the domain.
+        name: what they are called.
+
+    Raises:
+        ProblemError: if it is none that elements solve.
+    """
     seconds = _seconds(problem)
-    for name, term in problem.terms.items():
-        orders = [len(along) for asked in problem.asked[name].values() for along in asked]
+    for key, term in problem.terms.items():
+        orders = [len(along) for asked in problem.asked[term.name].values() for along in asked]
         if term.kind == "boundary" and max(orders, default=0) > 1:
-            _refuse(f"derivatives of order {max(orders)} in the {name}", "conditions on values and first derivatives")
-    functions = [equation.function for equation in problem.statement.equations]
+            _refuse(f"derivatives of order {max(orders)} in the {key}", "conditions on values and first derivatives")
     form = WeakForm(functions, problem.unknowns, problem.domain, seconds)
-    numbers = {**problem.statement.constants, **problem.statement.coefficients}
-    _check(form, " and ".join(one.name for one in problem.statement.equations), numbers)
+    _check(form, name, {**problem.statement.constants, **problem.statement.coefficients})
     return form
 
 

@@ -162,7 +162,7 @@ class ElementSteps:
         elements = self.elements
         held, moving = self._held(time, known)
         still = np.zeros(len(elements.held.places)) if moving is None else moving
-        whole = elements.whole(rates, still)
+        whole = elements.spread(rates, still)
         return elements.gathered(elements.residual(elements.whole(free, held), known, whole, time))
 
     def _along(self, time: Any, free: Any, rates: Any, known: Numbers) -> Any:

@@ -41,7 +41,8 @@ def labels_of(problem: Problem, term: Term) -> tuple[str, ...]:
             found = real_residuals(tree.map(plain, term.residual(known, row)))
         except (MissingAttributeError, ShapeError) as error:
             raise of_values(error, coordinates(problem.domain.names)) from None
-        problem.asked[term.name] = {name: known[name].asked for name in problem.unknowns}
+        before = problem.asked.get(term.name, {})  # of another term that is called the same
+        problem.asked[term.name] = {name: known[name].asked | before.get(name, set()) for name in problem.unknowns}
         problem.complex |= {name for name in problem.unknowns if is_complex(known[name].dtype)}
         return found
 

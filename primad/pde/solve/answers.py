@@ -145,10 +145,14 @@ class Answers(ABC):
         ((name, function),) = exact.items()
         names = self.coordinates
         check_exact(function, name, names)
-        at = self.problem.domain.interior(points).at if isinstance(points, int) else as_rows(points, names)
+        at = self.interior(name, points) if isinstance(points, int) else as_rows(points, names)
         known = ChainMap({"points": at}, Place(names, at))  # type: ignore[arg-type]
         right = np.broadcast_to(by_name(function, known), len(at))
         return float(np.linalg.norm(self.at(at, name) - right) / np.linalg.norm(right))
+
+    def interior(self, unknown: str, count: int) -> Array:
+        """Return about so many points at which an unknown is compared: inside of the domain."""
+        return self.problem.domain.interior(count).at
 
     plot, plot_error, plot_slices = plots.plot, plots.plot_error, plots.plot_slices
     plot_surface, animate = plots.plot_surface, animations.animate

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.pde.elements.boundary_fluxes import BoundaryFlux
-from primad.pde.elements.boundary_pieces import BoundaryPiece, flux_residual
-from primad.pde.elements.element_spaces import PolynomialsAt, at_points, points_of_part
-from primad.pde.elements.flux_checks import checked_flux
+from primad.pde.elements.boundary.boundary_fluxes import BoundaryFlux
+from primad.pde.elements.boundary.boundary_pieces import BoundaryPiece, flux_residual
+from primad.pde.elements.boundary.flux_checks import checked_flux
+from primad.pde.elements.element_spaces import PolynomialsAt, at_points, points_of_facets
 from primad.pde.geometry.sampling import Array
 
 if TYPE_CHECKING:
@@ -36,10 +36,16 @@ class Edge:
 
     fluxes: BoundaryFlux
     unknowns: Sequence[int]
-    spaces: Sequence[PolynomialsAt]
+    spaces: Sequence[PolynomialsAt | None]
     weights: Array
     tangential: bool
     fixed: Sequence[Array] | None
+
+    def integrals(self, k: int, flux: Any) -> Any:
+        """Return the integrals of a flux times the shape functions of an unknown."""
+        space = self.spaces[k]
+        assert space is not None  # a flux is given of unknowns that there are
+        return space.integrals(self.weights * flux)
 
 
 class Edges:
@@ -56,22 +62,27 @@ class Edges:
 
     def __init__(self, elements: Elements, pieces: Sequence[BoundaryPiece], known: Numbers) -> None:
         self._elements = elements
-        there = [piece for piece in pieces if piece.others and len(elements.mesh.facets[piece.part])]
+        there = [piece for piece in pieces if piece.others and len(elements.facets.facets[piece.place])]
         self._edges = [self._edge(piece, known) for piece in there]
 
     def _edge(self, piece: BoundaryPiece, known: Numbers) -> Edge:
         elements = self._elements
-        form, pairing, begin = elements.form, elements.pairing, elements.begin
-        at, normal, weights = points_of_part(elements.mesh, piece.part, elements.degree)
+        pairing, begin, mesh = elements.pairing, elements.begin, elements.facets
+        facets, opposite = mesh.facets[piece.place], mesh.opposite[piece.place]
+        form = piece.form
+        at, normal, weights = points_of_facets(elements.mesh.points[facets], mesh.normals[piece.place], elements.degree)
         residuals = [flux_residual(form, condition, k, at, normal, begin) for condition, k in piece.others]
-        unknowns = [k for k, flows in enumerate(pairing.flows) if flows and k not in piece.held]
+        unknowns = [
+            k for k, flows in enumerate(pairing.flows) if flows and k not in piece.held and k not in piece.absent
+        ]
         equations = {pairing.equations[k]: pairing.through[k] for k in unknowns}
         fluxes = BoundaryFlux(form, residuals, equations, at, normal, piece.what)
         tangential = checked_flux(fluxes, pairing, begin, known)
         fixed = None if tangential else fluxes.fixed(begin, known)
-        return Edge(
-            fluxes, unknowns, [space.at_facets(piece.part) for space in elements.spaces], weights, tangential, fixed
-        )
+        spaces = [
+            None if k in piece.absent else space.at_facets(facets, opposite) for k, space in enumerate(elements.spaces)
+        ]
+        return Edge(fluxes, unknowns, spaces, weights, tangential, fixed)
 
     @cached_property
     def _pulls(self) -> list[Array]:
@@ -79,7 +90,7 @@ class Edges:
         found = [np.zeros(len(space.nodes.at)) for space in self._elements.spaces]
         for edge in self._edges:
             for k, one in zip(edge.unknowns, edge.fixed or (), strict=False):
-                found[k] += np.asarray(edge.spaces[k].integrals(edge.weights * one))
+                found[k] += np.asarray(edge.integrals(k, one))
         return found
 
     def added(
@@ -98,7 +109,7 @@ class Edges:
         for edge, given in self._given(values, rates, time, numbers):
             if edge.fixed is None:
                 for k, one in zip(edge.unknowns, given, strict=True):
-                    found[k] = found[k] + edge.spaces[k].integrals(edge.weights * one)
+                    found[k] = found[k] + edge.integrals(k, one)
         return found
 
     def size(self, values: Sequence[Any], k: int, numbers: Numbers) -> float:
@@ -117,5 +128,5 @@ class Edges:
             if edge.fixed is not None:
                 yield edge, edge.fixed
                 continue
-            u, slopes, rate = at_points(edge.spaces, values, rates)
+            u, slopes, rate = at_points(edge.spaces, values, rates, edge.fluxes.at.shape)
             yield edge, edge.fluxes.fluxes(u, slopes if edge.tangential else None, rate, time, numbers)

@@ -81,7 +81,8 @@ class BoundaryFlux:
         found = nothing, nothing, 0.0 if time is None else np.float64(time), dict(numbers)
         return None if any(which_depend(fluxes, found)) else [np.asarray(one) for one in fluxes(*found)]
 
-    def _given(self, state: State, numbers: Numbers) -> list[Any]:
+    def given(self, state: State, numbers: Numbers) -> list[Any]:
+        """Return what conditions say is zero."""
         curves, _ = units_of(len(self.form.seconds), np.shape(state.u[0]))
         return [one for residual in self.residuals for one in self.form.evaluated(residual, state, curves, numbers)]
 
@@ -93,7 +94,7 @@ class BoundaryFlux:
             along = tuple([
                 tuple([self.normal[:, j] * (own == k) for j in range(size)]) for own in range(len(self.form.names))
             ])  # fmt: skip
-            given, column = jvp(lambda s: self._given(state._replace(slopes=s), numbers), (state.slopes,), (along,))
+            given, column = jvp(lambda s: self.given(state._replace(slopes=s), numbers), (state.slopes,), (along,))
             columns.append(column)
         return list(given), [[column[c] for column in columns] for c in range(len(given))]
 

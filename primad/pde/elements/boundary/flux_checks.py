@@ -8,7 +8,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.functional.derivatives.first_order import jvp
-from primad.pde.elements.boundary_fluxes import BoundaryFlux
+from primad.pde.elements.boundary.boundary_fluxes import BoundaryFlux
 from primad.pde.elements.pairing import Pairing
 from primad.pde.elements.supported import slopes_of
 from primad.pde.elements.weak_forms import Numbers, State
@@ -43,7 +43,7 @@ class _FluxCheck:
         self._flux, self._form, self._pairing, self._numbers = flux, flux.form, pairing, numbers
         self._state = self._drawn(np.linspace(0.3, 0.7, len(flux.at)), time)
         others = [np.random.default_rng(seed) for seed in range(DRAWN)]
-        self._cases = [(self._state, numbers)] + [(self._other(one), _others(numbers, one)) for one in others]
+        self._cases = [(self._state, numbers)] + [(self._other(one), other_numbers(numbers, one)) for one in others]
 
     def _drawn(self, level: Array, time: Any) -> State:
         size, names = len(self._form.space), self._form.names
@@ -171,7 +171,7 @@ class _FluxCheck:
         raise ProblemError(f"elements: {self._flux.what} {how}", why=why, fix=fix)
 
 
-def _others(numbers: Numbers, random: np.random.Generator) -> Numbers:
+def other_numbers(numbers: Numbers, random: np.random.Generator) -> Numbers:
     """Return other coefficients and constants, with which slopes that cancel for the stated ones do not."""
     return {
         name: value * (1 + 0.3 * random.uniform()) + 0.1 * random.uniform()

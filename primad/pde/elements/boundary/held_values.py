@@ -80,7 +80,7 @@ def gives_values(form: WeakForm, condition: Condition, at: Array, time: Any, num
     """Return the one unknown that a condition of one's own has the values of, and no derivatives; None otherwise."""
     if hasattr(condition, "values") or "n" in arguments(condition.residual, condition.what):
         return None
-    state = _drawn(form, at, time)
+    state = drawn_at(form, at, time)
 
     def given(u: Any, slopes: Any, rates: Any) -> Any:
         return tuple(_residuals(form, condition, state._replace(u=u, slopes=slopes, rates=rates), numbers))
@@ -96,8 +96,16 @@ def _residuals(form: WeakForm, condition: Condition, state: State, numbers: Numb
     return form.evaluated(lambda known: by_name(condition.residual, known), state, curves, numbers)
 
 
-def _drawn(form: WeakForm, at: Array, time: Any) -> State:
-    u = tuple([np.linspace(0.3, 0.7, len(at)) for _ in form.names])
+def drawn_at(form: WeakForm, at: Array, time: Any, shift: float = 0.0) -> State:
+    """Return a state at points, at which conditions are looked at.
+
+    Args:
+        form: whose unknowns there are.
+        at: the points, one a row.
+        time: the time; None of a problem without time.
+        shift: of all values.
+    """
+    u = tuple([np.linspace(0.3, 0.7, len(at)) + shift for _ in form.names])
     slopes = tuple([tuple([one + 0.1 * i for i in range(len(form.space))]) for one in u])
     return State(at, time, u, slopes, u)
 
@@ -114,13 +122,13 @@ def _line(form: WeakForm, condition: Condition, k: int, state: State, numbers: N
 
 def _solved(form: WeakForm, condition: Condition, k: int, at: Array, time: Any, numbers: Numbers) -> Any:
     nothing = tuple([np.zeros(len(at)) for _ in form.names])
-    state = _drawn(form, at, time)._replace(u=nothing)
+    state = drawn_at(form, at, time)._replace(u=nothing)
     level, slope = _line(form, condition, k, state, numbers)
     return -level / slope
 
 
 def _check_linear(form: WeakForm, condition: Condition, k: int, at: Array, time: Any, numbers: Numbers) -> None:
-    name, state = form.names[k], _drawn(form, at, time)
+    name, state = form.names[k], drawn_at(form, at, time)
 
     def slope(u: Any) -> Any:
         return _line(form, condition, k, state._replace(u=u), numbers)[1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from primad import numpy as pnp
 from primad.errors import ProblemError
-from primad.pde.elements.held_values import gives_values
+from primad.pde.elements.boundary.held_values import gives_values
 from primad.pde.elements.pairing import Pairing, exchanged
 from primad.pde.elements.weak_forms import Numbers, Residual, WeakForm
 from primad.pde.geometry.point_arguments import Place, as_normal
@@ -23,6 +23,7 @@ from primad.pde.problem.named_arguments import arguments, by_name
 from primad.pde.problem.terms import valued_arrays, valued_residual
 
 if TYPE_CHECKING:
+    from primad.pde.elements.materials import Material
     from primad.pde.problem.pde_problem import Problem
 
 
@@ -32,12 +33,18 @@ class BoundaryPiece:
 
     Attributes:
         part: its name.
+        place: what of the triangulation it is: of several materials, what is of one of them.
+        form: the weak form of the equations there.
+        absent: the unknowns that there are none of.
         held: the conditions that give values, by unknown.
         others: the conditions on derivatives, each with the unknown whose value it is, or None for one's own.
         repeats: the unknowns that go on at the other end.
     """
 
     part: str
+    place: str
+    form: WeakForm
+    absent: frozenset[int]
     held: dict[int, Condition]
     others: list[tuple[Condition, int | None]]
     repeats: set[int]
@@ -47,29 +54,49 @@ class BoundaryPiece:
         """The conditions on derivatives in words."""
         return " and ".join(dict.fromkeys(condition.what for condition, _ in self.others))
 
+    @property
+    def given(self) -> set[int]:
+        """The unknowns that need no flux, as they are given, go on at the other end, or are none here."""
+        return {*self.held, *self.repeats, *self.absent}
+
 
 def boundary_pieces(
-    problem: Problem, form: WeakForm, mesh: Triangulation, time: Any, numbers: Numbers
+    problem: Problem,
+    form: WeakForm,
+    mesh: Triangulation,
+    where: Mapping[str, tuple[str, Material]],
+    time: Any,
+    numbers: Numbers,
 ) -> list[BoundaryPiece]:
     """Return what is said on each part of the boundary.
+
+    Args:
+        problem: the problem.
+        form: whose unknowns there are.
+        mesh: the triangulation, whose facets are those of one part and one material each.
+        where: which part of the boundary of which material they are.
+        time: when values are checked; None of a problem without time.
+        numbers: coefficients and constants by name, for the check.
 
     Raises:
         ProblemError: if two values are given.
     """
-    pieces = {part: BoundaryPiece(part, {}, [], set()) for part in problem.domain.parts if part != "initial"}
+    pieces = [BoundaryPiece(part, key, one.form, one.absent, {}, [], set()) for key, (part, one) in where.items()]
     for condition in problem.statement.conditions:
-        if condition.kind in ("initial condition", "integral"):
+        if condition.kind in ("initial condition", "integral", "interface condition"):
             continue
         if isinstance(condition, Periodic):
             unknowns = {form.names.index(name) for name in concerned(condition, problem.statement)}
-            for part in [f"{name}{end}" for name in condition.coordinates for end in "-+"]:
-                pieces[part].repeats |= unknowns
+            parts = [f"{name}{end}" for name in condition.coordinates for end in "-+"]
+            for piece in pieces:
+                piece.repeats |= unknowns if piece.part in parts else set()
             continue
-        for part in condition.parts(problem.domain):
-            if part in pieces:
-                at = mesh.points[mesh.facets[part]].mean(axis=1)
-                _enter(pieces[part], condition, problem, form, at, time, numbers)
-    return list(pieces.values())
+        parts = list(condition.parts(problem.domain))
+        for piece in pieces:
+            if piece.part in parts:
+                at = mesh.points[mesh.facets[piece.place]].mean(axis=1)
+                _enter(piece, condition, problem, form, at, time, numbers)
+    return pieces
 
 
 def pairing_at(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing) -> Pairing:
@@ -80,7 +107,7 @@ def pairing_at(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairi
     """
     every = set(range(len(problem.unknowns)))
     given = [every if None in said else said for said in [{k for _, k in piece.others} for piece in pieces]]
-    found = exchanged(pairing, [{*piece.held, *piece.repeats} for piece in pieces], given)  # type: ignore[arg-type]
+    found = exchanged(pairing, [piece.given for piece in pieces], given)  # type: ignore[arg-type]
     for piece in pieces:
         _check_piece(piece, problem, found)
     return found
@@ -96,7 +123,8 @@ def _enter(
     numbers: Numbers,
 ) -> None:
     unknowns = [form.names.index(name) for name in concerned(condition, problem.statement)]
-    if condition.kind == "freedom":
+    unknowns = [k for k in unknowns if k not in piece.absent]
+    if condition.kind == "freedom" or not unknowns:
         return
     if isinstance(condition, Dirichlet):
         given = unknowns
@@ -141,7 +169,7 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
         k = next(k for k in said if k is not None and said.count(k) > 1)
         first, second = (condition for condition, own in piece.others if own == k)
         _two(piece, names[k], first, second)
-    open_ones = [k for k in range(len(names)) if pairing.flows[k] and k not in {*piece.held, *piece.repeats}]
+    open_ones = [k for k in range(len(names)) if pairing.flows[k] and k not in piece.given]
     lacking = [names[k] for k in open_ones if pairing.through[k] not in said] if None not in said else []
     if lacking:
         raise ProblemError(
@@ -153,17 +181,28 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
         )
 
 
-def floating(pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing) -> int | None:
+def floating(
+    pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing, ties: Sequence[tuple[int, int]] = ()
+) -> int | None:
     """Return the unknown to which a constant may be added; None if there is none.
+
+    Args:
+        pieces: what is said on the boundary.
+        problem: the problem.
+        pairing: of equations and unknowns.
+        ties: unknowns whose values are one between two materials.
 
     Raises:
         ProblemError: if there are several, or the problem has time.
     """
-    found = [
+    given = {
         k
         for k in range(len(problem.unknowns))
-        if not (pairing.moves[k] or pairing.leveled[k] or any(_says_level(piece, k) for piece in pieces))
-    ]
+        if pairing.moves[k] or pairing.leveled[k] or any(_says_level(piece, k) for piece in pieces)
+    }
+    for _ in ties:
+        given |= {k for pair in ties if given & set(pair) for k in pair}
+    found = [k for k in range(len(problem.unknowns)) if k not in given]
     if len(found) > 1 or (found and any(pairing.moves)):
         name = problem.unknowns[found[0]]
         raise ProblemError(

@@ -1,0 +1,1 @@
+"""What conditions say on the boundary of elements, and between materials."""
