@@ -8,19 +8,26 @@ not smooth everywhere: no derivative of any order meets an infinite one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.axes import AxisMap, Strided, is_name
-from primad.ir.node import LITERAL, Leaf, Node, Params, Trace, named, params_key
+from primad.ir.axes import AxisMap, Factors, Strided, is_name
+from primad.ir.node import LITERAL, Node, Params, Trace, named, params_key
+from primad.ir.node_arrays import Places
 from primad.ir.replay import newest, reapplied
+from primad.programs.rerolling import repeated_runs
 from primad.programs.rerolling.moved_parts import (
     Move,
     Number,
+    Steps,
+    decisive,
+    is_made,
     lengthened,
     moved,
     places,
@@ -40,9 +47,6 @@ ALWAYS_SMOOTH = ("linear", "multilinear", "piecewise constant")
 FILL = 0.5
 """What ops that are not smooth everywhere take behind the ends of arrays. Chosen: logarithms, roots, powers, quotients,
 inverse sines and hyperbolic tangents, and gamma functions have all derivatives there."""
-
-Steps = tuple[int, ...]
-"""A number for each step."""
 
 
 class NoFrames(Exception):
@@ -86,13 +90,18 @@ class Frames:
         self._recipes: list[_Recipe] = []
         self._masked: dict[int, Axes] = {}  # along which what is behind the end of a node is 0
         self._longest = 0
-        self._zero: set[Node] = set()  # nodes of the step that are known to be 0 behind their ends
+        self._given: frozenset[Node] = frozenset()  # what a step is given, which is 0 behind its end
+        self._inside: set[tuple[int, int]] = set()  # of nodes, the operands that the same step computes
+        self._ends: dict[Node, dict[int, Places]] = {}  # from where on others are 0 along axes, in each step
         if period.changing:
             self._find_lengths()
             step = period.nodes[period.start : period.start + period.length]
             if not any(self._changing) or all(node.op.memory.views or is_joined(node) for node in step):
                 raise NoFrames("steps only take parts that begin elsewhere in each")
             self._recipes = [self._recipe(r) for r in range(period.length)]
+            axes = max(map(len, self._changing))
+            if period.length * period.steps < axes * repeated_runs.FEWEST_NODES:
+                raise NoFrames(f"there are too few ops for steps that take as long as the longest, along {axes} axes")
             self._find_masked(outside)
 
     def _of(self, r: int) -> Sequence[Node]:
@@ -152,7 +161,7 @@ class Frames:
             lengths = {map.results[0][axis]: self._longest for axis in axes}
             change = map.change(lengths, [x.type], [each[0].type])
             params = named(each[0].op.axes.adapt(change, **dict(each[0].params)))
-            return body.build(each[0].op, (mapping.get(x, x),), params) if _is_made(each[0], axes) else None
+            return body.build(each[0].op, (mapping.get(x, x),), params) if is_made(each[0], axes) else None
         parts = taken_elements(each, self.type_of(each)) if all(node.op.axes.pointwise for node in users) else None
         longest = None if parts is None else parts.longest()
         return None if parts is None or longest is None else parts.taken(longest, mapping, trace)
@@ -188,7 +197,7 @@ class Frames:
         params = params_key(every[0].params)
         if every[0].op.domain is not None and (self._changing[r] or any(operands)):
             raise NoFrames(f"{every[0].op.name} is not defined for all numbers")
-        same = all(node.params is every[0].params or params_key(node.params) == params for node in every)
+        same = all(params_key(node.params) == params for node in every)
         if same and (every[0].op.axes.pointwise or not (self._changing[r] or any(operands))):
             return _Recipe(every[0].params, filled=self._filled(r, operands))
         maps = [axis_map(node) for node in every]
@@ -200,13 +209,16 @@ class Frames:
         return _Recipe(self._resized(r, maps, operands))
 
     def _filled(self, r: int, operands: Sequence[Axes]) -> tuple[int, ...]:
-        """Return which operands of an op that is not smooth everywhere hold anything behind their ends."""
+        """Return which operands of an op that is not smooth everywhere hold anything behind their ends.
+
+        One in which it is linear may, where no other does.
+        """
         node = self._of(r)[-1]
         smooth = node.op.derivative.smooth
         if node.op.kind in ALWAYS_SMOOTH or (smooth is not None and smooth(node)):
             return ()
         given = enumerate(zip(node.inputs, operands, strict=True))
-        found = tuple([k for k, (x, axes) in given if axes and not _is_made(x, axes)])
+        found = tuple([k for k, (x, axes) in given if axes and not is_made(x, axes) and not node.op.is_linear_in(k)])
         for axis in self._changing[r] if found else ():
             self._note(self._lengths(r, axis))
         return found
@@ -215,30 +227,40 @@ class Frames:
         return tuple([node.type.shape[axis] for node in self._of(r)])
 
     def _resized(self, r: int, maps: Sequence[AxisMap], operands: Sequence[Axes]) -> Params:
-        """Return the params of an op on frames: the same in all steps."""
-        every = self._of(r)
-        op, adapt = every[0].op, every[0].op.axes.adapt
-        found: dict[Any, Params] = {}
-        for node, map in zip(every, maps, strict=True):
-            labels = {map.results[0][axis] for axis in self._changing[r]}
-            for x, own, axes in zip(node.inputs, map.operands, operands, strict=True):
-                labels.update(own[axis] for axis in axes)
-                if x.op is LITERAL and any(map.role(own[axis]) == "summed" for axis in axes):
-                    raise NoFrames(f"{op.name} adds up a number, more often in some")
-            names = [part for label in labels for part in getattr(label, "names", (label,))]
-            if adapt is None or any(not is_name(name) for name in names):
+        """Return the params of an op on frames: the same in all steps.
+
+        A step in which no changing axis is short tells what the op does: of one element a reshape tells little.
+        """
+        every, changing = self._of(r), (self._changing[r], *operands)
+        shapes = [(node.type.shape, *[x.type.shape for x in node.inputs]) for node in every]
+        shortest = [
+            min(shape[axis] for shape, axes in zip(each, changing, strict=True) for axis in axes) for each in shapes
+        ]
+        node, map = every[np.argmax(shortest)], maps[np.argmax(shortest)]
+        op, adapt = node.op, node.op.axes.adapt
+        labels = (map.results[0], *map.operands)
+
+        def params(wanted: Sequence[tuple[int, ...]]) -> Params:
+            given = zip(labels, wanted, changing, strict=True)
+            lengths = {own[axis]: shape[axis] for own, shape, axes in given for axis in axes}
+            if adapt is None or any(not (is_name(label) or isinstance(label, Factors)) for label in lengths):
                 raise NoFrames(f"{op.name} takes all of an array whose length changes")
-            change = map.change(dict.fromkeys(names, self._longest), [x.type for x in node.inputs], [node.type])
-            wanted = [self._framed(node.type, self._changing[r]).shape]
-            wanted += [self._framed(x.type, axes).shape for x, axes in zip(node.inputs, operands, strict=True)]
-            if [change.result.shape, *[axes.shape for axes in change.operands]] != wanted:
+            names = {label: length for label, length in lengths.items() if is_name(label)}
+            change = map.change(names, [x.type for x in node.inputs], [node.type])
+            if [change.result.shape, *[axes.shape for axes in change.operands]] != list(wanted):
                 raise NoFrames(f"{op.name} joins an axis whose length changes with another")
-            params = named(adapt(change, **dict(node.params)))
-            found[params_key(params)] = params
-        if len(found) > 1:
+            return named(adapt(change, **dict(node.params)))
+
+        for x, own, axes in zip(
+            zip(*[each.inputs for each in every], strict=True), map.operands, operands, strict=True
+        ):
+            if any(map.role(own[axis]) == "summed" for axis in axes) and any(each.op is LITERAL for each in x):
+                raise NoFrames(f"{op.name} adds up a number, more often in some")
+        given = zip((node.type, *[x.type for x in node.inputs]), changing, strict=True)
+        found = params([self._framed(type, axes).shape for type, axes in given])
+        if any(params_key(params(shape)) != params_key(each.params) for each, shape in zip(every, shapes, strict=True)):
             raise NoFrames(f"{op.name} has other params in each")
-        (params,) = found.values()
-        return params
+        return found
 
     def _moved(self, r: int, maps: Sequence[AxisMap]) -> tuple[Move, ...]:
         """Return how the elements of the only operand move to those of the result."""
@@ -283,8 +305,10 @@ class Frames:
         own = set(outside)
         for r in range(period.length):
             node = self._of(r)[-1]
-            for at in [place[x] for x in node.inputs if x in place]:
-                if not node.op.axes.pointwise or at < place[node] - r:
+            for k, at in [(k, place[x]) for k, x in enumerate(node.inputs) if x in place]:
+                if at >= place[node] - r:
+                    self._inside.add((r, k))
+                if not node.op.axes.pointwise or (r, k) not in self._inside:
                     own.add(at % period.length)
         for r in own:
             self._masked[r] = self._changing[r]
@@ -293,9 +317,7 @@ class Frames:
 
     def begin(self, given: Iterable[Node]) -> None:
         """Say what a step is given: what is carried, and rows, which are 0 behind their ends."""
-        self._zero = set(given)
-
-    # -- a step --------------------------------------------------------------------------------------------------------
+        self._given = frozenset(given)
 
     def computed(self, r: int, operands: tuple[Node, ...], body: Trace, numbers: Mapping[Steps, Node]) -> Node:
         """Return a node of the step, of operands that are frames.
@@ -331,32 +353,45 @@ class Frames:
             )
             given = zip(map(TracedArray, operands), recipe.moves, strict=True)
             # what is joined is added up: each is 0 where the others lie, and no derivative of it asks where that is
-            found = reduce(ops.add, [_moved(x, moves, number, body) for x, moves in given]).node
-        alone = node.op.axes.pointwise and node.op.kind in ("linear", "multilinear")
-        if r not in self._masked:
-            return found
-        if not (len(recipe.moves) > 1 or (alone and self._zero.issuperset(operands))):  # else it is 0 there already
-            for axis in self._masked[r]:
-                found = kept(found, axis, 0)
-        self._zero.add(found)
+            found = reduce(ops.add, [moved(x, moves, number, body) for x, moves in given]).node
+        ends = self._ends_of(r, found, operands)
+        for axis in self._masked.get(r, ()):
+            if (ends[axis] > self._lengths(r, axis)).any():
+                found, ends[axis] = kept(found, axis, 0), np.array(self._lengths(r, axis))
+        known = self._ends.setdefault(found, ends)
+        known.update({axis: np.minimum(known.get(axis, end), end) for axis, end in ends.items()})
         return found
 
+    def _ends_of(self, r: int, found: Node, operands: Sequence[Node]) -> dict[int, Places]:
+        """Return from where on a node of the step is 0 along the axes that change, in each step.
 
-def _moved(x: TracedArray, moves: Sequence[Move], number: Callable[[Steps], Number], body: Trace) -> TracedArray:
-    for move in moves:
-        if not (move.nothing and x.shape[move.axis] == move.length):
-            x = moved(x, move, number(move.starts), body)
-    return x
+        Args:
+            r: which node.
+            found: the node on frames.
+            operands: the frames that it is computed of.
+        """
+        recipe = self._recipes[r]
+        ends = {}
+        for axis in self._changing[r]:
+            if recipe.params is None:
+                each = [self._moved_end(r, k, axis, x) for k, x in enumerate(operands)]
+            else:
+                each = [self._end(r, k, *at) for k, at in decisive(found, operands, axis, recipe.filled)]
+            ends[axis] = np.max(each, axis=0) if each else np.full(self._period.steps, found.type.shape[axis])
+        return ends
 
+    def _end(self, r: int, k: int, x: Node, axis: int) -> Places:
+        """Return from where on an operand is 0 along an axis, in each step; its length if nothing is known."""
+        if x in self._given and (r, k) not in self._inside:
+            return np.array([node.inputs[k].type.shape[axis] for node in self._of(r)])
+        return self._ends.get(x, {}).get(axis, np.full(self._period.steps, x.type.shape[axis]))
 
-def _is_made(node: Node, axes: Axes) -> bool:
-    """Say whether a value is the same along axes, and so all along a frame."""
-    if node.op is LITERAL:
-        return True
-    if isinstance(node.op, Leaf) or node.op.axes.map is None:
-        return False
-    found = axis_map(node)
-    return all(found.role(found.results[0][axis]) == "made" for axis in axes)
+    def _moved_end(self, r: int, k: int, axis: int, x: Node) -> Places:
+        """Return from where on what moves of an operand is 0 along an axis, in each step."""
+        recipe = self._recipes[r]
+        moves = [move for move in recipe.moves[k] if move.axis == axis]
+        end = np.array(recipe.cleared[k]) if moves and k in recipe.cleared else self._end(r, k, x, axis)
+        return reduce(lambda before, move: move.end(before), moves, end)
 
 
 def _moves(map: AxisMap) -> bool:

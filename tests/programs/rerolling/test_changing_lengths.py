@@ -193,6 +193,44 @@ def test_arrays_that_shrink_or_grow(f: Any) -> None:
     assert "on arrays of other lengths" in note
 
 
+@pytest.mark.one_in(3)
+def test_what_is_0_behind_its_end_is_not_cleared_again() -> None:
+    """Moves, products and quotients keep zeros; steps on matrices that shrink to one element are those of a loop."""
+
+    def lower(x: Any) -> Any:
+        a, total = np.outer(x, x) * 0.01 + np.diag(x + 2), 0.0
+        for _ in range(COUNT - 1):
+            column = a[1:, 0] / a[0, 0]
+            a = a[1:, 1:] - np.outer(column, a[0, 1:])
+            total = total + np.log(a[0, 0])
+        return total
+
+    def summed(step: Any) -> Any:
+        def f(v: Any) -> Any:
+            total = 0.0
+            for _ in range(COUNT - 2):
+                v = step(v)
+                total = total + np.sum(v)
+            return total
+
+        return f
+
+    cases = [
+        (eliminated, 0),
+        (lower, 0),
+        (summed(lambda v: 0.5 * v[1:] / v[0]), 0),
+        (summed(lambda v: 0.9 * v[:-1]), 1),
+        (summed(lambda v: (0.9 * v[::-1])[:-1] + 0.1 * v[1:]), 3),
+        (summed(lambda v: v[1:] * (0.5 * v[1:])), 0),
+        (summed(lambda v: np.cos(v[1:])), 1),
+        (summed(lambda v: v[1:] / (1.0 + v[:-1])), 1),
+    ]
+    for f, selects in cases:
+        (loop,) = [node for node in check(f).nodes if node.op.name == "scan"]
+        found = [node.op.name for node in dict(loop.params)["of"].program.nodes]
+        assert found.count("select") == selects, found
+
+
 def test_what_lies_behind_the_end_has_no_derivative() -> None:
     """Where steps divide by zero, or take a root or a logarithm of it, behind the end of their arrays."""
 
@@ -254,6 +292,8 @@ STEPS = [
     lambda v, c: np.concatenate([v[:1], 0.5 * v[1:]]),
     lambda v, c: np.concatenate([0.5 * v[:-1], v[-1:] * c["scale"]]),
     lambda v, c: np.where(v > 0.5, v, 0.5 * v * v),
+    lambda v, c: v / (1.2 + c["scale"]) + 0.1 * v / (1.0 + c["prefix"](len(v))),
+    lambda v, c: 0.1 * np.sum(np.outer(v, v * c["prefix"](len(v))), axis=0),
 ]
 CHANGES = [
     lambda v, c: 0.5 * v[1:] + 0.4 * v[:-1],
