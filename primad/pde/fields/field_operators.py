@@ -242,7 +242,9 @@ def strain(v: FieldAt, wrt: Names = None, system: CoordinateSystem | None = None
 
 
 def diffusion(u: FieldAt, weight: Any, wrt: Names = None) -> Any:
-    """Return ∇·(k ∇u): with a weight k that is a number, a field at the same points, or a matrix (of fields, numbers).
+    """Return ∇·(k ∇u): with a weight k that is a number, a field at the same points, or a matrix of these.
+
+    A field may depend on fewer coordinates than u. Values at points are refused: they do not tell their derivatives.
 
     Example:
         >>> import primad.pde as pde
@@ -254,9 +256,11 @@ def diffusion(u: FieldAt, weight: Any, wrt: Names = None) -> Any:
     _check(u, "diffusion")
     names = space(u, wrt)
     if isinstance(weight, FieldAt):
-        return weight * laplacian(u, names) + _total([weight.d(name) * u.d(name) for name in names])
+        return _total([weight * laplacian(u, names), *[slope * u.d(x) for x, slope in _slopes(weight, names)]])
     if not isinstance(weight, (list, tuple)) and pnp.ndim(weight) == 0:
         return weight * laplacian(u, names)
+    if not isinstance(weight, (list, tuple)) and pnp.shape(weight) != (len(names), len(names)):
+        raise _without_derivatives(weight)
     if len(weight) != len(names) or any(len(row) != len(names) for row in weight):
         raise ShapeError(
             f"diffusion: a matrix for {len(names)} coordinates has that many rows and columns",
@@ -265,10 +269,26 @@ def diffusion(u: FieldAt, weight: Any, wrt: Names = None) -> Any:
     terms = []
     for row, x in zip(weight, names, strict=True):
         for entry, y in zip(row, names, strict=True):
+            if not isinstance(entry, FieldAt) and pnp.ndim(entry):
+                raise _without_derivatives(entry)
             terms.append(entry * u.d(f"{x} {y}"))
-            if isinstance(entry, FieldAt):
-                terms.append(entry.d(x) * u.d(y))
+            terms += [slope * u.d(y) for _, slope in _slopes(entry, [x])]
     return _total(terms)
+
+
+def _slopes(weight: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
+    """Return the derivatives of a weight by those coordinates that it depends on, with their names."""
+    known = weight.field.coordinates.names if isinstance(weight, FieldAt) else ()
+    return [(name, weight.d(name)) for name in names if name in known]
+
+
+def _without_derivatives(weight: Any) -> ShapeError:
+    return ShapeError(
+        f"diffusion: a weight is an array of the shape {pnp.shape(weight)}",
+        why="Weights are differentiated, and values at points do not tell their derivatives.",
+        fix="pass a field at the points: pde.Field(lambda x: 1 + x**2, 'x')(x); of a function of a field, exp(k), "
+        "write np.exp(k) * (pde.laplacian(u) + k.x * u.x).",
+    )
 
 
 def _total(terms: Sequence[Any]) -> Any:

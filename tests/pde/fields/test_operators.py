@@ -123,6 +123,28 @@ def test_weights_that_are_fields():
     assert_allclose(pde.diffusion(u, tensor), values(expected, (*X, T), points), rtol=1e-11)
 
 
+@pytest.mark.parametrize("names", [(1,), (0, 2), (3,)])
+def test_weights_that_depend_on_fewer_coordinates(names):
+    """Their other slopes are zero."""
+    own = [(*X, T)[i] for i in names]
+    k, points = 2 + sympy.sin(sum(own)), RNG.normal(size=(5, 4))
+    u, weight = field(SCALAR, (*X, T)).on(points), field(k, own).on(points[:, names])
+    expected = sum(slope(k * slope(SCALAR, q), q) for q in X)
+    assert_allclose(pde.diffusion(u, weight), values(expected, (*X, T), points), rtol=1e-11)
+    assert_allclose(pde.diffusion(u, [[weight, 0, 0], [0, weight, 0], [0, 0, weight]]),
+                    values(expected, (*X, T), points), rtol=1e-11)  # fmt: skip
+
+
+def test_values_at_points_are_no_weights():
+    """Their derivatives would be left out."""
+    points = RNG.normal(size=(5, 4))
+    u, weight = field(SCALAR, (*X, T)).on(points), 1 + points[:, 0]
+    matrix = [[weight if i == j else 0.0 for j in range(3)] for i in range(3)]
+    for one in (weight, matrix, np.full((5, 3, 3), 2.0), np.ones((3, 5))):
+        with pytest.raises(primad.PrimadError, match=r"values at points do not tell their derivatives"):
+            pde.diffusion(u, one)
+
+
 def network(points):
     weights = np.random.default_rng(5)
     first, second, last = (weights.normal(size=shape) for shape in ((3, 8), (8, 8), (8, 4)))
