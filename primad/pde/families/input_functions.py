@@ -186,6 +186,11 @@ class GivenFunctions(InputFunctions):
     count: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
+        if callable(self.values) or (isinstance(self.values, (list, tuple)) and any(map(callable, self.values))):
+            raise ProblemError(
+                "GivenFunctions: functions are given by their values at even steps, got functions of Python",
+                fix="with x = np.linspace(…) from one end of the coordinate to the other pass [f(x) for f in …].",
+            )
         values = plain(self.values, np.float64)
         if values.ndim != 2 or not np.all(np.isfinite(values)):
             raise ProblemError(

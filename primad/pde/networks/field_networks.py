@@ -96,6 +96,15 @@ class Network(ABC):
         """Return the outputs at a point for the function of a family that numbers tell: further inputs here."""
         return self.apply(params, concatenate([x, numbers]))
 
+    def misfit(self, places: Sequence[str], coordinates: Sequence[str]) -> ProblemError | None:
+        """Return what is wrong where the network is that of a family: nothing for most.
+
+        Args:
+            places: what its inputs are, names of coordinates or "cos x", in their order.
+            coordinates: of which the functions of the family are.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Fourier:
@@ -322,7 +331,13 @@ class Inputs:
     @property
     def size(self) -> int:
         """How many numbers a network gets."""
-        return len(self.names) + len(self.periodic)
+        return len(self.places)
+
+    @property
+    def places(self) -> list[str]:
+        """What these numbers are: names of coordinates, or "cos x" and "sin x"."""
+        found = [[f"cos {name}", f"sin {name}"] if name in self.periodic else [name] for name in self.names]
+        return [place for places in found for place in places]
 
     def of(self, point: Any) -> Any:
         """Return the numbers of a point, which is a mapping from names to numbers."""

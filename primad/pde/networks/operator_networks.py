@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +110,8 @@ class FNO(OperatorNetwork):
         decoder: the network of a point and of the functions there.
         padding: sensors beyond the end, relative to their number, at which functions are 0, as they need not be
             periodic; 0 for those that are.
-        along: which of the coordinates, by place, the functions are of; it is none that repeats (`Periodic`).
+        along: which of the network's inputs, by place, the functions are of: of the coordinates, where none repeats
+            (`Periodic`); of one that does they cannot be.
         functions: how many there are, all with as many sensors.
 
     Example:
@@ -170,6 +172,21 @@ class FNO(OperatorNetwork):
             "layers": layers,
             "decoder": self.decoder.init(2 * key + 1, inputs + width, outputs),
         }
+
+    def misfit(self, places: Sequence[str], coordinates: Sequence[str]) -> ProblemError | None:
+        """Return that functions are of another coordinate than `along` says, or of one that repeats."""
+        place = places[self.along] if 0 <= self.along < len(places) else None
+        wrong = [name for name in coordinates if name != place]
+        if not wrong:
+            return None
+        there = places.index(wrong[0]) if wrong[0] in places else None
+        return ProblemError(
+            f"FNO: its layers are read along {place}, and there are functions of {wrong[0]}",
+            why=f"along={self.along} counts what a network gets of a point: {', '.join(places)}.",
+            fix="take pde.DeepONet(): where a coordinate repeats, a network gets its cosine and sine."
+            if there is None
+            else f"write along={there}; of functions of several coordinates take pde.DeepONet().",
+        )
 
     def apply_in_family(self, params: Tree, x: Any, numbers: Any) -> Any:
         """Return the outputs at a point for the function that numbers tell."""

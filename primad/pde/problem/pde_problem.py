@@ -171,6 +171,9 @@ class Problem:
             periodic = frozenset(statement.periodic(names))
             inputs = Inputs(self.domain.names, self.domain.bounds, periodic)
             held = {name: by_construction[name] for name in names}
+            along = [one.coordinate for one in self.family.inputs.values()]
+            if self.family and (wrong := network.misfit(inputs.places, along)):
+                raise wrong
             groups.append(SharedNetwork(names, network, inputs, held, statement.past(names)))
         fitted = []
         for condition in statement.fitted():

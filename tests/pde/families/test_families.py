@@ -26,9 +26,9 @@ def reaction(u, v):
     return u.t - 0.1 * u.xx - 0.1 * u * u - v
 
 
-def problem(network=DEEPONET, family=None, **other):
+def problem(network=DEEPONET, family=None, equation=reaction, **other):
     conditions = [pde.Dirichlet(u=0), pde.Initial(u=0)]
-    return pde.Problem(reaction, PLANE, conditions, network=network, family=family or {"v": PROCESS}, **other)
+    return pde.Problem(equation, PLANE, conditions, network=network, family=family or {"v": PROCESS}, **other)
 
 
 def antiderivative(network, count=20, **settings):
@@ -86,13 +86,17 @@ def test_a_family_of_two_functions_and_of_coefficients_that_are_functions():
     conditions = [pde.Dirichlet(u=0), pde.Initial(u=0)]
     family = {"k": pde.FourierSeries("x", terms=2, count=3, sensors=10), "v": pde.GaussianProcess("t", count=3)}
 
-    def equation(u, k, v):
-        return u.t - pde.diffusion(u, 2 + k.value**2) - v
-
-    of = pde.Problem(lambda u, k, v: u.t - (2 + k) * u.xx - k.x * u.x - v, PLANE, conditions, network=DEEPONET,
-                     family=family)  # fmt: skip
-    assert of.values(of.init(), of.points(POINTS))["equation"].shape == (3 * POINTS, 1)
-    assert of.family.size == 10 + 50
+    by_hand, found = [
+        pde.Problem(equation, PLANE * pde.Parameters(y=(0, 1)), conditions, network=DEEPONET, family=family)
+        for equation in (
+            lambda u, k, v: u.t - (2 + k) * u.xx - 2 * u.yy - k * u.yy - k.x * u.x - v,
+            lambda u, k, v: u.t - 2 * pde.laplacian(u, "x y") - pde.diffusion(u, k, "x y") - v,
+        )
+    ]
+    params, points = by_hand.init(), by_hand.points(POINTS)
+    right = by_hand.values(params, points)["equation"]
+    assert right.shape == (3 * POINTS, 1) and by_hand.family.size == 10 + 50
+    np.testing.assert_allclose(found.values(params, points)["equation"], right, atol=1e-10)
 
 
 def test_conditions_may_ask_for_the_function():
@@ -223,6 +227,8 @@ def test_what_is_not_finite_is_told_with_its_point():
         (lambda s: pde.GaussianProcess(0.2), "by name"),
         (lambda s: pde.FourierSeries("x", terms=40), "160 sensors"),
         (lambda s: pde.GivenFunctions("x", np.ones(9)), "function a row"),
+        (lambda s: pde.GivenFunctions("x", [np.sin, np.cos]), r"got functions of Python.*\[f\(x\) for f in"),
+        (lambda s: problem(family={"k": PROCESS}, equation=lambda u, k: u.t - pde.diffusion(u, 2 + k)), "exp"),
         (lambda s: pde.GivenFunctions("x", np.ones((3, 9)), count=4), "fewer than 4"),
         (lambda s: problem(family={"v": np.cos}), "how functions are drawn"),
         (lambda s: problem(family={"v": pde.GaussianProcess("y")}), "'y', which is no coordinate"),
