@@ -81,7 +81,8 @@ class Family:
         """Return functions that a user gives as arrays of a term, and whether they are several.
 
         Args:
-            given: for each name a function of the coordinate, its values at the sensors, or several rows of them.
+            given: for each name a function of the coordinate, a number, the values at the sensors, or several rows of
+                these.
 
         Raises:
             ProblemError: if one is missing, or has other values than one at each sensor.
@@ -110,12 +111,12 @@ class Family:
         """Return the values of functions at the sensors, and whether they are several."""
         grid = self._grid(name)
         values = given(grid) if callable(given) else given
-        if callable(given) and np.ndim(values) == 0:
-            values = np.full(len(grid), values)
         if not is_traced(values):
             values = plain(values, np.float64)
             if not np.all(np.isfinite(values)):
                 raise ProblemError(f"a value of the input function {name} is NaN or infinite", fix="mend it.")
+        if values.ndim == 0:
+            values = values * np.ones(len(grid))
         if values.ndim not in (1, 2) or values.shape[-1] != len(grid):
             coordinate = self.inputs[name].coordinate
             raise ProblemError(
@@ -135,8 +136,14 @@ def family_of(domain: Domain, given: Mapping[str, InputFunctions] | None) -> Fam
     """Check the input functions of a problem.
 
     Raises:
-        ProblemError: if one is none, of no coordinate of the domain, or there are more of one than of another.
+        ProblemError: if they have no names, one is none, of no coordinate of the domain, or there are more of one than
+            of another.
     """
+    if not isinstance(given, Mapping | None):
+        raise ProblemError(
+            f"a family has its functions by name, got {type(given).__name__}",
+            fix='write family={"v": pde.GaussianProcess("x")}, and let the equation ask for v.',
+        )
     found = dict(given or {})
     for name, one in found.items():
         if not isinstance(one, InputFunctions):

@@ -180,7 +180,8 @@ def _groups(
     for _, one in pairs:
         if not isinstance(one, Network):
             raise TracingError(
-                f"the network of an unknown is {_called(one)}", fix="pass pde.MLP() or another pde.Network."
+                f"the network of an unknown is {_called(one)}",
+                fix="pass pde.MLP() or another pde.Network; one for each unknown is unknowns={'u': pde.MLP(), …}.",
             )
     return tuple(pairs)
 

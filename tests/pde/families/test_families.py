@@ -147,7 +147,10 @@ def test_a_new_function_is_answered(solved):
     np.testing.assert_allclose(solved.u(x, v=lambda x: np.cos(3 * x)), np.sin(3 * x) / 3, atol=0.05)
     assert solved.given(v=np.cos).error(u=lambda x: np.sin(x)) < 0.05
     assert abs(solved.u.d("x")(0.4, v=np.cos) - np.cos(0.4)) < 0.1
-    np.testing.assert_array_equal(solved.u(x, v=lambda x: 2.0), solved.u(x, v=np.full(SENSORS, 2.0)))
+    for constant in (lambda x: 2.0, 2.0, 2, np.float32(2)):
+        np.testing.assert_array_equal(solved.u(x, v=constant), solved.u(x, v=np.full(SENSORS, 2.0)))
+    slope = primad.grad(lambda size: solved.u(0.7, v=size))(2.0)
+    assert abs((solved.u(0.7, v=2.0 + 1e-6) - solved.u(0.7, v=2.0)) / 1e-6 - slope) < 1e-5
     both = solved.u(x, v=np.stack([np.cos(GRID), np.sin(GRID)]))
     np.testing.assert_allclose(both, [solved.u(x, v=np.cos), solved.u(x, v=np.sin)], atol=1e-12)
     assert solved.u(0.5, v=np.cos).shape == () and solved.u(x[:, None], v=np.cos).shape == (11, 1)
@@ -231,6 +234,8 @@ def test_what_is_not_finite_is_told_with_its_point():
         (lambda s: problem(family={"k": PROCESS}, equation=lambda u, k: u.t - pde.diffusion(u, 2 + k)), "exp"),
         (lambda s: pde.GivenFunctions("x", np.ones((3, 9)), count=4), "fewer than 4"),
         (lambda s: problem(family={"v": np.cos}), "how functions are drawn"),
+        (lambda s: problem(family=PROCESS), "functions by name, got GaussianProcess"),
+        (lambda s: problem({"u": DEEPONET}), r"is dict.*unknowns=\{'u'"),
         (lambda s: problem(family={"v": pde.GaussianProcess("y")}), "'y', which is no coordinate"),
         (lambda s: problem(family={"v": PROCESS, "w": pde.GaussianProcess("x", count=3)}), "5 of v, 3 of w"),
         (lambda s: problem(family={"v": PROCESS, "w": PROCESS}), "input function 'w'"),
