@@ -206,7 +206,9 @@ class FollowingTrace(Trace):
         if known is None or not known.is_made(function, args, options, self):
             return record(*args, **options)
         self._at = known.end
-        found = TracedArray(self._copied(known.answer, self._steps[known.end - 1][5]))
+        found = TracedArray(self._copied(known.answers[0], self._steps[known.end - 1][5]))
+        if known.several is not None:
+            return known.several([found, *[TracedArray(self._copies[i]) for i in known.answers[1:]]])
         if known.view is not None:
             METHODS["note view"](found, args[0], known.view, args[1:], options)
         return found
@@ -216,19 +218,25 @@ class FollowingTrace(Trace):
         start, reads, said = len(self.notes), self._reads, len(self.noted)
         found = record(*args, **options)
         end = len(self.notes)
-        if end == start or type(found) is not TracedArray or found.node.trace is not self or self._earlier is not None:
+        if end == start or self._earlier is not None or reads != self._reads or said != len(self.noted):
             return found
-        if any(found is each for each in (*args, *options.values())):  # and is no array of its own
-            return found
-        source = METHODS["view of"](found)
-        if reads != self._reads or said != len(self.noted) or not (source is None or source.is_of(args, options)):
-            return found
-        from primad.functional.known_calls import KnownCall, forms_of  # only where derivatives are taken without jit
+        from primad.functional.known_calls import KnownCall, forms_of, results_of  # only without jit
 
+        results, several = results_of(found)
+        own = {id(each) for each in (*args, *options.values())}
+        for x in results:
+            if type(x) is not TracedArray or x.node.trace is not self or id(x) in own:  # and is no array of its own
+                return found
+            own.add(id(x))
+        sources = [METHODS["view of"](x) for x in results]
+        source = sources[0] if several is None else None
+        if any(each is not None for each in sources) and not (source is not None and source.is_of(args, options)):
+            return found
         given, named = forms_of(args, self), forms_of(tuple(options.values()), self)
-        if given is not None and named is not None:
+        if given is not None and named is not None and results:
             view = None if source is None else source.function
-            self.calls[start] = KnownCall(function, given, tuple(options), named, end, found.node.index, view)
+            answers = [x.node.index for x in results]
+            self.calls[start] = KnownCall(function, given, tuple(options), named, end, answers, view, several)
         return found
 
     def _read(self, node: Node) -> Any:

@@ -34,8 +34,9 @@ class KnownCall(NamedTuple):
         given: the forms of its arguments.
         names, named: the names of its arguments by name, and their forms.
         end: how many notes there were after it.
-        answer: the number of its result.
+        answers: the numbers of its results.
         view: gives the result as a view of the first argument; None if it is none.
+        several: makes what it returned of several results; None of one.
     """
 
     function: Any
@@ -43,8 +44,9 @@ class KnownCall(NamedTuple):
     names: tuple[str, ...]
     named: Sequence[Form]
     end: int
-    answer: int
+    answers: Sequence[int]
     view: Callable[..., Any] | None
+    several: Callable[[Sequence[TracedArray]], Any] | None
 
     def is_made(self, function: Any, args: Sequence[Any], options: dict[str, Any], trace: Trace) -> bool:
         """Say whether a call of a later recording is the same."""
@@ -53,6 +55,15 @@ class KnownCall(NamedTuple):
         return (not options and not self.names) or (
             self.names == tuple(options) and fit(self.named, tuple(options.values()), trace)
         )
+
+
+def results_of(found: Any) -> tuple[Sequence[Any], Callable[[Sequence[TracedArray]], Any] | None]:
+    """Return the results that a call returned, and what makes a tuple or list of them; None of one."""
+    kind = type(found)
+    if kind is tuple or kind is list:
+        return found, kind
+    make = getattr(kind, "_make", None) if isinstance(found, tuple) else None  # NumPy's tuples with names
+    return ((found,), None) if make is None else (found, make)
 
 
 def forms_of(values: Sequence[Any], trace: Trace) -> list[Form] | None:
