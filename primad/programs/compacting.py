@@ -39,10 +39,15 @@ def compact(program: Program) -> Program:
 
     levels = None if _is_long_chain(program) else _levels_of(program)
     made = None
-    if levels is not None and levels.fewest_nodes <= FEWEST_NODES:
+    most = max(FEWEST_NODES, len(program.nodes) // FEWEST_STEPS)
+    if levels is not None and levels.fewest_nodes <= FEWEST_NODES and levels.rest(program) < most:
         made = _with_arrays(program, levels)
         if len(made.nodes) < FEWEST_NODES:
             return made
+        if len(made.nodes) < most:  # steps of so few ops are told faster from those
+            found = rolled(made)
+            if len(found.nodes) < FEWEST_NODES:
+                return found
     found = rolled(program)
     if found is not program or levels is None:
         levels, made = _levels_of(found, any(op.programs.called for op in found.ops)), None

@@ -66,6 +66,10 @@ class Levels(Struct, frozen=True):
         """Nodes that compute the groups at least, of which most take what another gathers for them."""
         return 2 * sum(map(len, self.groups.values()))
 
+    def rest(self, program: Program) -> int:
+        """Return how many nodes of the program they come from stay beside the groups, at least."""
+        return sum(not is_small_view(node) for node in program.nodes) - self.count
+
 
 def groups_of(program: Program, fewest: int | None = None) -> Levels | None:
     """Return what can be computed together; None where that is too little to be worth it.
