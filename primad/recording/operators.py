@@ -83,8 +83,9 @@ def _in_place(ufunc: np.ufunc, forward: Any = None) -> Any:
 
     def apply(self: Any, other: Any) -> Any:
         found = forward(self, other)
-        many = type(found) is type(self) and self.node.type.shape  # one number is replaced, as Python's is
-        return METHODS["in place"](self, found, ufunc.__name__) if many else found
+        if type(found) is not type(self) or not (self.node.type.shape or METHODS["view of"](self)):
+            return found  # one number is replaced, as Python's is
+        return METHODS["in place"](self, found, ufunc.__name__)
 
     return apply
 

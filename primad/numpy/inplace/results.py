@@ -34,12 +34,19 @@ def _root(x: TracedArray) -> TracedArray:
 
 
 def _become_writable(x: Any) -> WritableArray | None:
-    """Let an array, and what is seen of it, be written to from now on; None if it is another recording's."""
+    """Let an array, and what is seen of it, be written to from now on; None if it is another recording's, or a number.
+
+    One number is written to where it is a view of an array's. Others are immutable, as NumPy's, and nothing shows them.
+    """
     while type(x) is TracedArray:
         root: Any = _root(x)
         trace = RECORDING.get()
-        if root.node.trace is not trace:
+        if root.node.trace is not trace or (root is x and not x.shape):
             return None
+        if not root.shape:
+            for each in views(root):
+                forget(each)
+            continue
         numbers = np.empty(root.shape, root.dtype)
         _hold(root, ArrayMemory(numbers, trace, TracedArray(root.node)), numbers)
     found: WritableArray = x
@@ -90,7 +97,7 @@ def write(x: TracedArray, index: Any, value: Any) -> None:
 def _for_writes(x: TracedArray, *what: str) -> WritableArray:
     trace, root = RECORDING.get(), _root(x)
     is_argument = trace is not None and id(root) in trace.noted.get(ARGUMENTS, ())
-    own = None if not x.shape or is_argument else _become_writable(x)
+    own = None if is_argument else _become_writable(x)
     if own is None:
         raise written_to(*what)
     return own

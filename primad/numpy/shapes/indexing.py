@@ -119,7 +119,7 @@ def getitem(x: TracedArray, index: Any) -> Any:
     plain = _plain(index)
     if plain is not None:
         found = bind_each(x, _steps(x.shape, plain))
-        if found.node.type.shape:
+        if found.node.type.shape or Ellipsis in plain:  # y[..., 0] is an array of one number, y[0] a number
             note(found, x, operator.getitem, (index,), {})
         return found
     index = with_known_masks(index)

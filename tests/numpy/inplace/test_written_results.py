@@ -181,6 +181,26 @@ def by_writing_methods(x: Any) -> Any:
     return np.sum(y * X + turned**2)
 
 
+def by_arrays_of_one_number(x: Any) -> Any:
+    """NumPy's y[..., 0] is an array, which shows what is written and is written to; y[0], a sum, a maximum are not."""
+    y, total, z, u = np.sin(x), np.sum(x), x * 2.0, x * 3.0
+    part, other = z[..., 1], u[..., 2]  # the first that is written to of each
+    part[()] = x[0]
+    other -= x[1]
+    shown, first, row = y[..., 0], y[0], np.atleast_1d(total)
+    alike, same, largest = np.squeeze(y[2:3]), shown, np.reshape(np.max(y), ())
+    y[0] = x[1] ** 2
+    number = shown * 1.0
+    shown += x[2]
+    alike[()] = x[3]
+    row[0] = 2.0
+    largest *= x[0]
+    np.multiply(y[..., np.int64(3)][...], x[0], out=y[3, ...])
+    first += x[0]
+    y[1, ...].fill(x[1] * first)
+    return np.sum(y * X) + total * number + row[0] * largest + same * alike + z @ u
+
+
 def after_derivatives_at_what_is_changed(x: Any) -> Any:
     """They are those at what it was."""
     y = np.sin(x)
@@ -198,7 +218,7 @@ PROGRAMS = (
     at_a_mask, in_a_loop, by_two_names, by_a_function, by_a_view, by_a_view_of_the_argument, by_a_list, by_copies,
     by_an_output, by_calls_of_operators, by_a_property, by_parts_of_complex_numbers, by_writing_methods,
     by_what_is_a_copy_in_some_orders, by_a_row_whose_number_only_the_program_knows,
-    by_what_laws_leave_out, after_derivatives_at_what_is_changed,
+    by_what_laws_leave_out, by_arrays_of_one_number, after_derivatives_at_what_is_changed,
 )  # fmt: skip
 
 
