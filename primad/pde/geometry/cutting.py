@@ -10,6 +10,7 @@ from itertools import pairwise, permutations
 import numpy as np
 
 from primad.errors import ProblemError
+from primad.pde.geometry.ball_meshes import balls_of, layered
 from primad.pde.geometry.constructive import Combined, Named
 from primad.pde.geometry.domains import Domain, Product
 from primad.pde.geometry.intervals import Interval, Parameters, Time
@@ -35,8 +36,12 @@ def cut(domain: Domain, size: float | None) -> tuple[Array, Array]:
     """
     raise ProblemError(
         f"{domain!r} is not cut into simplices",
-        why="Intervals, boxes of up to three coordinates, meshes, and shapes in the plane are.",
-        fix="describe it by a polygon with many corners, pde.Polygon(…), or by a mesh, pde.Mesh(points, cells).",
+        why="Intervals, boxes of up to three coordinates and what is made of them, balls about one centre, meshes, and "
+        "shapes in the plane are.",
+        fix="fill it with tetrahedra (Gmsh: Merge the surface, Surface Loop, Volume, 3D mesh), and pass the mesh: "
+        "pde.Mesh.read(path)."
+        if domain.dimension == 3
+        else "describe it by a mesh: pde.Mesh(points, cells).",
     )
 
 
@@ -65,10 +70,7 @@ def _(domain: Polygon, size: float | None) -> tuple[Array, Array]:
 @cut.register(Combined)
 def _(domain: Ball | Combined, size: float | None) -> tuple[Array, Array]:
     if domain.dimension != 2:
-        boxes = _boxes(domain)
-        if boxes is None:
-            return cut.dispatch(Domain)(domain, size)
-        return _stacked(domain, boxes, size)
+        return cut_along(domain, size, [])
     return triangles(domain, size or _length(domain))
 
 
@@ -85,11 +87,17 @@ def cut_along(domain: Domain, size: float | None, inner: Sequence[Domain]) -> tu
     known = [one for one in boxes if one is not None]
     if len(known) == len(boxes):
         return _stacked(domain, np.concatenate(known), size)
+    balls = [balls_of(one) for one in (domain, *inner)]
+    about = [ball for one in balls if one is not None for ball in one]
+    if None not in balls and all(np.array_equal(one.center, about[0].center) for one in about):
+        return layered(domain, about, size or _length(domain))
     if domain.dimension == 2:
         return triangles(whole, size or _length(domain), inner)
+    if not inner:
+        return cut.dispatch(Domain)(domain, size)
     raise ProblemError(
         f"{domain!r} is not cut into tetrahedra along the boundaries of {' and '.join(map(repr, inner))}",
-        why="Boxes are, and shapes in the plane.",
+        why="Boxes are, balls about one centre, and shapes in the plane.",
         fix="make a mesh that has faces there (Gmsh: Fragment, then the 3D mesh), and pass it: pde.Mesh.read(path).",
     )
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from primad.errors import ProblemError
+from primad.pde.geometry.ball_meshes import balls_of
 from primad.pde.geometry.constructive import Combined, Named
 from primad.pde.geometry.cutting import NEAR, cut, cut_along
 from primad.pde.geometry.domains import Domain, Product
@@ -184,7 +185,9 @@ def _(domain: Mesh, at: Array, normals: Array) -> Array:
 @parts_at.register(Combined)
 def _(domain: Ball | Combined, at: Array, normals: Array) -> Array:
     """Return the part of the nearest of many points on the boundary, since middles of facets are not on it."""
-    if domain.dimension != 2 and isinstance(domain, Combined):
+    if isinstance(domain, Ball) and domain.dimension != 2:
+        return np.full(len(at), domain.parts[0], dtype=object)
+    if isinstance(domain, Combined) and domain.dimension != 2:
         return _faces_at(domain, at, normals)
     from scipy.spatial import cKDTree  # loads when it is called
 
@@ -196,7 +199,11 @@ def _(domain: Ball | Combined, at: Array, normals: Array) -> Array:
 
 
 def _faces_at(domain: Combined, at: Array, normals: Array) -> Array:
-    """Return the part of what is made of boxes that has the face on which a point lies."""
+    """Return the part of what is made of boxes, or of balls about one centre, that has the face with a point on it."""
+    if balls_of(domain) is not None:
+        owners = [domain.owner(part)[0] for part in domain.parts]
+        which = np.argmin([_off(one, at) for one in owners], axis=0)
+        return np.asarray(np.array(domain.parts, dtype=object)[which])
     found, near = np.full(len(at), "", dtype=object), NEAR * float(np.max(np.ptp(domain.bounds, axis=1)))
     for part in domain.parts:
         owner, own = domain.owner(part)
@@ -207,6 +214,12 @@ def _faces_at(domain: Combined, at: Array, normals: Array) -> Array:
         low, high = owner.bounds.T
         found[off & (np.abs(normals[:, axis]) > 0.5) & np.all((at >= low - near) & (at <= high + near), axis=1)] = part
     return found
+
+
+def _off(domain: Domain, at: Array) -> Array:
+    """Return how far points are from the nearest sphere of a domain."""
+    far = [np.abs(np.linalg.norm(at - one.center, axis=1) - one.radius) for one in balls_of(domain) or ()]
+    return np.asarray(np.min(far, axis=0))
 
 
 @parts_at.register

@@ -38,6 +38,14 @@ DOMAINS = {
     "hole": (pde.Box(x=(-2, 2), y=(-1, 1)) - pde.Disk(radius=0.5), "boundary", 0.4),
     "lens": (pde.Disk() & pde.Disk((1, 0)), "boundary 2", 0.3),
     "union": (pde.Polygon([(0, 0), (2, 0), (1, 2)]) | pde.Disk((1, 0), 0.5), "edge 1", 0.3),
+    "ball": (pde.Ball((0, 0, 1)), None, 1.0),
+    "shell": (pde.Ball((0, 0, 0), 2) - pde.Ball((0, 0, 0)), None, 2.0),
+    "halves": (pde.Interval(0, 1) | pde.Interval(1, 1.5), "x+ 2", 0.3),
+    "cube without a corner": (
+        pde.Box(x=(0, 1), y=(0, 1), z=(0, 1)) - pde.Box(x=(0.4, 1), y=(0.5, 1), z=(0.5, 1)),
+        "x- 2",
+        0.6,
+    ),
     "named ring": ((pde.Disk(radius=2) - pde.Disk()).named(port=lambda x, y: x > 1.5), "port", 0.6),
     "named": (L_SHAPE.named(port=lambda x, y: (x == 0) & (y < 1)), "port", 0.5),
 }
@@ -229,6 +237,19 @@ def test_a_solution_is_asked_as_every_other_one() -> None:
     assert solution.plot().get_title() == "u"
 
 
+@pytest.mark.parametrize("fixed", [pde.Dirichlet(u=0.5, on="boundary 2"), pde.Neumann(u=1, on="boundary 2")])
+def test_errors_in_shells_fall_with_the_square_of_the_size(fixed: pde.Condition) -> None:
+    """Spheres are drawn by corners on them; 1 / r has a slope of 1 into the inner one."""
+    shell = pde.Ball((0, 0, 0), 2) - pde.Ball((0, 0, 0))
+    problem = pde.Problem(lambda u: pde.laplacian(u), shell, [pde.Dirichlet(u=0, on="boundary"), fixed], network=NET)
+
+    def exact(x, y, z):
+        return 1 / np.sqrt(x**2 + y**2 + z**2) - 0.5
+
+    errors = [problem.solve(method="elements", size=size).error(u=exact) for size in (1.0, 0.5)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.4)
+
+
 LINE, ZERO = pde.Interval(0, 1), [pde.Dirichlet(u=0)]
 REFUSED = {
     "is not linear in second": (lambda u: u.xx**2 - 1, LINE, ZERO),
@@ -244,7 +265,9 @@ REFUSED = {
         lambda u: (1 + u**2) * u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Initial(u=0)],
     ),
     "no value of u at the start": (lambda u: u.t - u.xx, LINE * pde.Time(0, 1), [*ZERO, pde.Free("u", on="initial")]),
-    "is not cut into simplices": (lambda u: pde.laplacian(u) - 1, pde.Ball((0, 0, 0)), ZERO),
+    "is not cut into simplices": (
+        lambda u: pde.laplacian(u) - 1, pde.Ball((0, 0, 0)) | pde.Ball((0, 0, 1)), ZERO,
+    ),
     "'data'": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Data(x=[0.5], u=[0.1])]),
     "has two conditions": (lambda u: u.xx - 1, LINE, [*ZERO, pde.Neumann(u=0, on="x+")]),
     "nowhere what it is": (lambda u, v: (u.xx - v.x, v.xx), LINE, [pde.Periodic("x")]),
