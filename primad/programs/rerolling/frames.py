@@ -30,6 +30,7 @@ from primad.programs.rerolling.moved_parts import (
     is_made,
     lengthened,
     moved,
+    on_elements,
     places,
     selected,
     spread,
@@ -106,8 +107,7 @@ class Frames:
 
     def _of(self, r: int) -> Sequence[Node]:
         """Return a node of the step in all steps."""
-        period = self._period
-        return period.nodes[period.start + r : period.end : period.length]
+        return self._period.nodes[self._period.start + r : self._period.end : self._period.length]
 
     def _find_lengths(self) -> None:
         for r in range(self._period.length):
@@ -155,19 +155,22 @@ class Frames:
             return None
         axes = changing_axes(each)
         alike = all(x.op is each[0].op and x.inputs == each[0].inputs for x in each)
-        if axes and alike and all(node.op.axes.pointwise for node in users) and is_repeated(each[0]):
+        if axes and alike and on_elements(users) and is_repeated(each[0]):
             (x,) = each[0].inputs
             map = axis_map(each[0])
             lengths = {map.results[0][axis]: self._longest for axis in axes}
             change = map.change(lengths, [x.type], [each[0].type])
             params = named(each[0].op.axes.adapt(change, **dict(each[0].params)))
             return body.build(each[0].op, (mapping.get(x, x),), params) if is_made(each[0], axes) else None
-        parts = taken_elements(each, self.type_of(each)) if all(node.op.axes.pointwise for node in users) else None
+        parts = taken_elements(each, self.type_of(each)) if on_elements(users) else None
         longest = None if parts is None else parts.longest()
         return None if parts is None or longest is None else parts.taken(longest, mapping, trace)
 
-    def rows(self, each: Sequence[Node], mapping: Rebuilt, trace: Trace) -> Node:
-        """Return an array of what the steps take from outside, a row for each."""
+    def rows(self, each: Sequence[Node], users: Sequence[Node], mapping: Rebuilt, trace: Trace) -> Node:
+        """Return an array of what the steps take from outside, a row for each.
+
+        It is 0 behind what a step takes where others of its nodes take it than those that compute on single elements.
+        """
         changing = bool(self._changing) and bool(changing_axes(each))
         left = None if changing else mapping.stacked(each)
         if left is not None:
@@ -176,18 +179,18 @@ class Frames:
             return stacked_rows(each, trace, mapping)
         parts = taken_elements(each, self.type_of(each))
         if parts is not None:
-            return parts.taken(parts.places, mapping, trace)
+            return parts.taken(parts.places, mapping, trace, cleared=not on_elements(users))
         if each[0].op is LITERAL:
             return stacked_rows(each, trace, mapping)
         type = self.type_of(each)
         return stacked_rows([lengthened(TracedArray(mapping.get(x, x)), type).node for x in each], trace)
 
-    def cut(self, value: TracedArray, type: ArrayType) -> TracedArray:
-        """Return what a frame holds of a type."""
-        if value.shape == type.shape:
-            return value
-        found: TracedArray = ops.slice_(value, start=(0,) * type.ndim, stop=type.shape, step=(1,) * type.ndim)
-        return found
+    def shifted(
+        self, each: Sequence[Node], users: Sequence[Node], mapping: Mapping[Node, Node], trace: Trace
+    ) -> tuple[Node, Move] | None:
+        """Return what is carried in the place of rows, which would be arrays with one for each step."""
+        parts = taken_elements(each, self.type_of(each)) if self._changing and on_elements(users) else None
+        return None if parts is None else parts.shifted(mapping, trace)
 
     # -- how each node is computed -------------------------------------------------------------------------------------
 
@@ -232,17 +235,19 @@ class Frames:
         A step in which no changing axis is short tells what the op does: of one element a reshape tells little.
         """
         every, changing = self._of(r), (self._changing[r], *operands)
-        shapes = [(node.type.shape, *[x.type.shape for x in node.inputs]) for node in every]
+        shapes = [tuple([x.type.shape for x in (node, *node.inputs)]) for node in every]
         shortest = [
             min(shape[axis] for shape, axes in zip(each, changing, strict=True) for axis in axes) for each in shapes
         ]
-        node, map = every[np.argmax(shortest)], maps[np.argmax(shortest)]
+        longest = int(np.argmax(shortest))
+        node, map = every[longest], maps[longest]
         op, adapt = node.op, node.op.axes.adapt
         labels = (map.results[0], *map.operands)
 
         def params(wanted: Sequence[tuple[int, ...]]) -> Params:
-            given = zip(labels, wanted, changing, strict=True)
-            lengths = {own[axis]: shape[axis] for own, shape, axes in given for axis in axes}
+            lengths = {
+                own[i]: shape[i] for own, shape, axes in zip(labels, wanted, changing, strict=True) for i in axes
+            }
             if adapt is None or any(not (is_name(label) or isinstance(label, Factors)) for label in lengths):
                 raise NoFrames(f"{op.name} takes all of an array whose length changes")
             names = {label: length for label, length in lengths.items() if is_name(label)}
@@ -258,7 +263,7 @@ class Frames:
                 raise NoFrames(f"{op.name} adds up a number, more often in some")
         given = zip((node.type, *[x.type for x in node.inputs]), changing, strict=True)
         found = params([self._framed(type, axes).shape for type, axes in given])
-        if any(params_key(params(shape)) != params_key(each.params) for each, shape in zip(every, shapes, strict=True)):
+        if any(params_key(params(x)) != params_key(each.params) for each, x in zip(every, shapes, strict=True)):
             raise NoFrames(f"{op.name} has other params in each")
         return found
 
@@ -274,7 +279,8 @@ class Frames:
             if len(steps) != 1:
                 raise NoFrames(f"{self._of(r)[0].op.name} has other steps in each")
             move = Move(axis, tuple([start for start, _ in pairs]), steps.pop(), length)
-            found.append(self._noted(move))
+            self._note(move.starts)
+            found.append(move)
         return tuple(found)
 
     def _joined(self, r: int, maps: Sequence[AxisMap]) -> _Recipe:
@@ -284,15 +290,12 @@ class Frames:
         moves, cleared = [], {}
         for k, x in enumerate(every[0].inputs):
             begins = tuple([map.operands[k][axis].start for map in maps])
-            moves.append((self._noted(Move(axis, tuple([-start for start in begins]), 1, shape[axis])),))
+            moves.append((Move(axis, tuple([-start for start in begins]), 1, shape[axis]),))
+            self._note(moves[-1][0].starts)
             if x.op is LITERAL:  # it fills its frame
                 cleared[k] = tuple([node.inputs[k].type.shape[axis] for node in every])
                 self._note(cleared[k])
         return _Recipe(moves=tuple(moves), cleared=cleared)
-
-    def _noted(self, move: Move) -> Move:
-        self._note(move.starts)
-        return move
 
     def _note(self, numbers: Steps) -> None:
         if len(set(numbers)) > 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_
 from primad.programs.rerolling.frames import Frames, NoFrames
 from primad.programs.rerolling.joined_carries import JoinedCarries
-from primad.programs.rerolling.moved_parts import lengthened
+from primad.programs.rerolling.moved_parts import cut, lengthened, moved, on_elements
 from primad.programs.rerolling.node_sequences import is_one_number, same_value
 from primad.programs.rerolling.repeated_runs import Period
 from primad.programs.rerolling.stacked_rows import Rebuilt, row_of
@@ -243,7 +244,7 @@ class LoopOfRun:
         form, numbers = self._form(mapping) or (None, {})
         if form in steps:
             same = steps[form]
-            rows = [frames.rows(each, mapping, trace) for each in self.rows]
+            rows = [frames.rows(each, (), mapping, trace) for each in self.rows]
             start = [self._given(node, frames.type(r), mapping, trace) for (r, _), node in self.carried.items()]
             outside = list(numbers)
             sources = [outside[same.numbers[x]] if x in same.numbers else x for x in same.sources]
@@ -255,21 +256,29 @@ class LoopOfRun:
         alike = {each: frames.fixed(each, used, mapping, trace, body) for each, used in users.items()}
         fixed = {each: node for each, node in alike.items() if node is not None}
         several = [each for each in self.rows if each not in fixed]
-        rows = [frames.rows(each, mapping, trace) for each in several]
+        shifted = {each: frames.shifted(each, users[each], mapping, trace) for each in several}
+        moving = {each: found for each, found in shifted.items() if found is not None}
+        several = [each for each in several if each not in moving]
+        rows = [frames.rows(each, users[each], mapping, trace) for each in several]
         rows += [lift(np.array(each), trace) for each in frames.numbers]
         types = [frames.type(r) for r, _ in self.carried]
         carry = {key: body.input(type) for key, type in zip(self.carried, types, strict=True)}
         each_row = zip((*several, *frames.numbers), rows, strict=True)
         row = {each: body.input(ArrayType(x.type.shape[1:], x.type.dtype)) for each, x in each_row}
-        inputs = [*carry.values(), *row.values()]
-        frames.begin(inputs)
-        own = self._step(mapping, body, carry, {**fixed, **row})
+        parts = {each: body.input(x.type) for each, (x, _) in moving.items()}
+        inputs = [*carry.values(), *parts.values(), *row.values()]
+        frames.begin([*carry.values(), *[row[each] for each in several if not on_elements(users[each])]])
+        own = self._step(mapping, body, carry, {**fixed, **row, **parts})
         after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
+        after += [
+            moved(TracedArray(parts[each]), [move], itemgetter(0), body).node for each, (_, move) in moving.items()
+        ]
         program = Program(body, inputs, [*after, *[own[r] for r in self.stacked]], label=self.source.label)
         program.lines = body.lines
         start = [
             self._given(node, type, mapping, trace) for node, type in zip(self.carried.values(), types, strict=True)
         ]
+        start += [x for x, _ in moving.values()]
         joined = JoinedCarries(program, start, trace)
         of, sources = with_scalars(joined.program())
         body.close()
@@ -277,8 +286,8 @@ class LoopOfRun:
             steps[form] = SharedStep(of, sources, numbers)
         start = joined.joined(start, trace)
         found = self._scanned(start, rows, of, sources, trace)
-        parts = joined.parts([x.node for x in found[: len(start)]])
-        return [*map(TracedArray, parts), *found[len(start) :]]
+        last = joined.parts([x.node for x in found[: len(start)]])
+        return [*map(TracedArray, last[: len(self.carried)]), *found[len(start) :]]
 
     def _scanned(
         self, start: Sequence[Node], rows: Sequence[Node], of: ClosedProgram, sources: Sequence[Node], trace: Trace
@@ -340,9 +349,9 @@ class LoopOfRun:
                 if self._is_like_another:  # which gives the result of its last step so
                     continue
             if (r, ago) in after:
-                mapping[node] = self.frames.cut(after[r, ago], node.type).node
+                mapping[node] = cut(after[r, ago], node.type).node
             elif node not in mapping.rows:
-                mapping[node] = self.frames.cut(TracedArray(row_of(stacked[r].node, step)), node.type).node
+                mapping[node] = cut(TracedArray(row_of(stacked[r].node, step)), node.type).node
 
 
 def _filled(number: Node, type: ArrayType) -> Node:

@@ -113,6 +113,14 @@ def _moved_alike(x: TracedArray, moves: Sequence[Move]) -> TracedArray:
     return found
 
 
+def cut(value: TracedArray, type: ArrayType) -> TracedArray:
+    """Return what an array of one length holds of a type."""
+    if value.shape == type.shape:
+        return value
+    found: TracedArray = ops.slice_(value, start=(0,) * type.ndim, stop=type.shape, step=(1,) * type.ndim)
+    return found
+
+
 def lengthened(x: TracedArray, type: ArrayType) -> TracedArray:
     """Return an array with zeros behind its elements, so that it has a type."""
     if x.shape == type.shape:
@@ -138,6 +146,11 @@ def selected(condition: TracedArray, x: TracedArray, other: float, trace: Trace)
     number = x.dtype.type(other if x.dtype.kind in "fc" else math.ceil(other)).item()
     found: TracedArray = ops.select(condition, x, TracedArray(trace.literal(number, x.node.type)))
     return found
+
+
+def on_elements(users: Sequence[Node]) -> bool:
+    """Say whether nodes compute on single elements, and read nothing behind the end of what they take."""
+    return all(node.op.axes.pointwise for node in users)
 
 
 def is_made(node: Node, axes: tuple[int, ...]) -> bool:

@@ -11,7 +11,7 @@ from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
 from primad.ir.node import CAPTURED, LITERAL, Leaf, Node, Trace, leaf_value
 from primad.numpy.shapes.shaping import reshape
-from primad.programs.rerolling.moved_parts import selected
+from primad.programs.rerolling.moved_parts import Move, selected
 from primad.programs.rerolling.stacked_rows import Array, views_of
 from primad.recording.traced_array import TracedArray, lift
 from primad.transforms.dimensions import axis_map
@@ -39,8 +39,21 @@ class TakenElements(NamedTuple):
             same |= bits[self.places] == bits[last]
         return last if (same | (self.places < 0)).all() else None
 
-    def taken(self, places: Array, mapping: Mapping[Node, Node], trace: Trace) -> Node:
-        """Return elements at some of the places, zeros where there is none."""
+    def shifted(self, mapping: Mapping[Node, Node], trace: Trace) -> tuple[Node, Move] | None:
+        """Return elements as many as a row has, and how they move on from row to row; None if they do not."""
+        if not isinstance(self.source, Node) or self.places.ndim != 2:
+            return None
+        rows, length = self.places.shape
+        begin, shift = int(self.places[0, 0]), int(self.places[1, 0] - self.places[0, 0])
+        whole = shift * np.arange(rows)[:, None] + np.arange(length)
+        if shift < 1 or not ((self.places - begin == whole) & (whole < length))[self.places >= 0].all():
+            return None
+        line = begin + np.arange(length)
+        found = self.taken(np.where(line < self.source.type.size, line, -1)[None], mapping, trace)
+        return reshape(TracedArray(found), line.shape).node, Move(0, (shift,) * rows, 1, length)
+
+    def taken(self, places: Array, mapping: Mapping[Node, Node], trace: Trace, cleared: bool = True) -> Node:
+        """Return elements at some of the places; where there is none, zeros if they are cleared, else any number."""
         inside = places >= 0
         if not isinstance(self.source, Node):
             return lift(np.where(inside, self.source[places], self.source.dtype.type(0)), trace)
@@ -48,7 +61,9 @@ class TakenElements(NamedTuple):
         found = _rectangle(line, places, inside)
         if found is None:
             found = ops.gather(line, TracedArray(lift(np.where(inside, places, 0), trace)), axis=0, batch=0)
-        return found.node if inside.all() else selected(TracedArray(lift(inside, trace)), found, 0, trace).node
+        if cleared and not inside.all():
+            found = selected(TracedArray(lift(inside, trace)), found, 0, trace)
+        return found.node
 
 
 def _rectangle(line: TracedArray, places: Array, inside: Array) -> TracedArray | None:
@@ -65,14 +80,13 @@ def _rectangle(line: TracedArray, places: Array, inside: Array) -> TracedArray |
     rows, length = places.shape
     begin = int(places[0, 0])
     jump = int(places[1, 0]) - begin if rows > 1 else length
-    end = begin + jump * rows
     whole = begin + jump * np.arange(rows)[:, None] + np.arange(length)
-    if jump < length or end - jump + length > line.size or not (whole == places)[inside].all():
+    if jump < length or not (whole == places)[inside].all():
         return None
+    end = begin + jump * rows
     taken = ops.slice_(line, start=(begin,), stop=(min(end, line.size),), step=(1,))
     taken = ops.pad(taken, low=(0,), high=(max(0, end - line.size),), interior=(0,))
-    taken = reshape(taken, (rows, jump))
-    found = ops.slice_(taken, start=(0, 0), stop=(rows, length), step=(1, 1))
+    found = ops.slice_(reshape(taken, (rows, jump)), start=(0, 0), stop=(rows, length), step=(1, 1))
     return found
 
 

@@ -56,8 +56,10 @@ def partitioned(program: Program, options: Options = PLAIN) -> Plan | None:
         return None
     program = with_shared_pads(without_barriers(program))
     steps = [node for node in program.nodes if not isinstance(node.op, Leaf)]
-    loops = options.memory is None
-    if work_of([node for node in steps if is_native(node, loops)]) is None:
+    for loops in (True, False) if options.memory is None else (False,):  # long loops are native, each by itself
+        if work_of([node for node in steps if is_native(node, loops)]) is not None:
+            break
+    else:
         return None
     units = Partition(program, loops).units(options.memory)
     return None if units is None else Plan(program, units=units, memory=options.memory, inner=options.inner)

@@ -231,6 +231,21 @@ def test_what_is_0_behind_its_end_is_not_cleared_again() -> None:
         assert found.count("select") == selects, found
 
 
+@pytest.mark.parametrize(("shift", "shrinks", "carried"), [(1, 1, True), (2, 3, True), (2, 1, False), (-1, 1, False)])
+def test_parts_that_shift_are_carried(shift: int, shrinks: int, carried: bool) -> None:
+    """What each step takes of an array, further along it than the step before, is no array with a row for each."""
+
+    def f(x: Any) -> Any:
+        known = np.tanh(np.concatenate([x * k for k in range(1, 7)]))
+        v = known[:40]
+        for n in range(COUNT - 2):
+            own = known[COUNT + shift * n :][: len(v) - shrinks]
+            v = np.maximum(0.4 * v[shrinks:] + 0.3 * v[:-shrinks], 0.5 * own)
+        return np.sum(v**2)
+
+    assert ("gather" in [node.op.name for node in check(f).nodes]) != carried
+
+
 def test_what_lies_behind_the_end_has_no_derivative() -> None:
     """Where steps divide by zero, or take a root or a logarithm of it, behind the end of their arrays."""
 

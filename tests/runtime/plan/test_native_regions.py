@@ -13,7 +13,7 @@ from primad.ir.node import Leaf
 from primad.native.emit import op_table
 from primad.native.emit.emit_context import Missing, Written
 from primad.native.llvm import compiler as native
-from primad.runtime.plan import native_regions
+from primad.runtime.plan import compiled_program, native_regions
 from primad.runtime.plan.interpreter import Plan
 from primad.runtime.plan.native_regions import partitioned
 from primad.runtime.plan.native_steps import NativePart
@@ -110,6 +110,21 @@ def test_one_op_of_a_users_own_leaves_two_parts():
     f = primad.jit(opaque_between)
     for got, want in zip(f(x), opaque_between(x), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_a_long_loop_leaves_parts_around_it(monkeypatch):
+    """What is beside a loop that is too much work for one function is native all the same, in few parts."""
+
+    def f(x):
+        y = np.tanh(np.sin(x) * 2.0) + np.cos(x * x)
+        z = primad.scan(lambda c, _: (np.sin(c[::-1]) * 0.9, None), y, length=50)[0]
+        return np.sum(np.exp(z) * np.sin(z) + z)
+
+    monkeypatch.setattr(compiled_program, "ALONE_WORK", 40 * 50)
+    plan = partitioned(simplify(primad.lower(primad.trace(f)(np.ones(40)))))
+    assert len(parts_of(plan)) == 2
+    monkeypatch.setattr(compiled_program, "ALONE_WORK", 40)
+    assert partitioned(simplify(primad.lower(primad.trace(f)(np.ones(40))))) is None
 
 
 def test_threads_that_run_the_same_parts_at_once():
