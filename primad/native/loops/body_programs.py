@@ -177,16 +177,16 @@ def _work_of_all_steps(form: LoopForm) -> int:
 
 
 def counts_steps(form: LoopForm) -> bool:
-    """Say whether a loop that ends by itself counts what it does, to look for interrupts now and then.
+    """Say whether a loop of so many steps as turn out counts what it does, to look for interrupts now and then.
 
     Many short ones, as in a loop of a million steps, take long together.
     """
-    return form.ends and _work_of_all_steps(form) > BUDGET.uncounted
+    return form.lead and _work_of_all_steps(form) > BUDGET.uncounted
 
 
 def may_be_long(form: LoopForm) -> bool:
-    """Say whether a loop that ends by itself may take so long that other threads are not to wait for it."""
-    return form.ends and _work_of_all_steps(form) > BUDGET.uninterrupted
+    """Say whether a loop of so many steps as turn out may take so long that other threads are not to wait for it."""
+    return form.lead and _work_of_all_steps(form) > BUDGET.uninterrupted
 
 
 @lru_cache(maxsize=MOST_KEPT)

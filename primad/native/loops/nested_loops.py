@@ -215,7 +215,7 @@ class _Loop:
     # -- signals -------------------------------------------------------------------------------------------------------
 
     def _steps_at_once(self) -> int:
-        """Return how many steps of a loop that ends by itself are taken until it asks for signals, a power of two.
+        """Return how many steps of a loop that counts them are taken until it asks for signals, a power of two.
 
         It is 0 for loops that take no notable time, however many steps they take.
         """

@@ -24,7 +24,7 @@ from primad.native.llvm.compile_limits import BUDGET
 from primad.native.llvm.scratch_memory import Memory
 from primad.native.llvm.strided_views import Code, View
 from primad.native.llvm.vectors import CELLS, number_text
-from primad.native.loops.body_programs import form_of, has_body, lines_within, nodes_within
+from primad.native.loops.body_programs import counts_steps, form_of, has_body, lines_within, nodes_within
 from primad.native.loops.nested_loops import SPENT, SPENT_TEXT
 from primad.native.loops.step_driver import DRIVER, driver
 from primad.native.module.fused_loops import is_known_before, planned_product, write_unit
@@ -284,9 +284,9 @@ class ProgramWriter:
 
 
 def _failing_in(unit: Unit, layout: Layout) -> list[Node]:
-    """Return the ops of a unit that can fail: its own, and those in the body that it applies."""
+    """Return the ops of a unit that can fail, or be interrupted: its own, and those in the body that it applies."""
     node = unit.nodes[0]
-    found = [] if node.op.domain is None else [node]
+    found = [] if node.op.domain is None and not (has_body(node) and counts_steps(form_of(node))) else [node]
     if has_body(node):
         body = layout.bodies[form_of(node).of]
         found += failing_in(body.program) if body.text is None else body.text.failing

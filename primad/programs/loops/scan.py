@@ -266,7 +266,7 @@ def _batch(flags: tuple[bool, ...], size: int, *operands: TracedArray, of: Close
 
 def _cost(node: Node) -> Cost:
     params = dict(node.params)
-    of, length = params["of"], params["length"]
+    of, length = params["of"], 1 if params["counted"] else params["length"]  # how many are taken is not known
     one = cost(of)
     return Cost(one.flops * length, one.matmul_flops * length, one.bytes * length, one.nodes)
 

@@ -248,9 +248,9 @@ class Frames:
             lengths = {
                 own[i]: shape[i] for own, shape, axes in zip(labels, wanted, changing, strict=True) for i in axes
             }
-            if adapt is None or any(not (is_name(label) or isinstance(label, Factors)) for label in lengths):
-                raise NoFrames(f"{op.name} takes all of an array whose length changes")
             names = {label: length for label, length in lengths.items() if is_name(label)}
+            if adapt is None or any(label not in names and not isinstance(label, Factors) for label in lengths):
+                raise NoFrames(f"{op.name} takes all of an array whose length changes")
             change = map.change(names, [x.type for x in node.inputs], [node.type])
             if [change.result.shape, *[axes.shape for axes in change.operands]] != list(wanted):
                 raise NoFrames(f"{op.name} joins an axis whose length changes with another")
@@ -261,8 +261,8 @@ class Frames:
         ):
             if any(map.role(own[axis]) == "summed" for axis in axes) and any(each.op is LITERAL for each in x):
                 raise NoFrames(f"{op.name} adds up a number, more often in some")
-        given = zip((node.type, *[x.type for x in node.inputs]), changing, strict=True)
-        found = params([self._framed(type, axes).shape for type, axes in given])
+        given = zip((node, *node.inputs), changing, strict=True)
+        found = params([self._framed(x.type, axes).shape for x, axes in given])
         if any(params_key(params(x)) != params_key(each.params) for each, x in zip(every, shapes, strict=True)):
             raise NoFrames(f"{op.name} has other params in each")
         return found

@@ -23,6 +23,7 @@ from primad.native.llvm.scratch_memory import ALIGNMENT, aligned
 from primad.native.loops.batched_while import few_of, member_of
 from primad.native.loops.body_programs import (
     bodies_in,
+    counts_steps,
     form_of,
     has_body,
     is_loop,
@@ -208,8 +209,9 @@ def work_of(nodes: Iterable[Node]) -> int | None:
     work = size = most = 0
     for node in nodes:
         cost = node.op.cost(node)
-        work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
         form = form_of(node) if has_body(node) else None
+        told = form is not None and counts_steps(form)  # stacks are memory only where a step writes them
+        work += cost.matmul_flops // 8 + node.type.size * work_of_element(node)
         if form is not None:
             most += most_work_of(form)
             called = 0 if is_loop(node) else _work_of_called(form.of)
@@ -221,7 +223,7 @@ def work_of(nodes: Iterable[Node]) -> int | None:
             size += node.type.nbytes
         elif form is not None and is_loop(node):  # its steps compute in the same memory
             work += max(0, cost.flops - cost.matmul_flops)
-            size += node.type.nbytes + form.of.program.cost().bytes
+            size += (0 if told else node.type.nbytes) + form.of.program.cost().bytes
         else:
             size += cost.bytes
         if work > ALONE_WORK or size > WORTHWHILE_BYTES or most > BUDGET.uninterrupted:

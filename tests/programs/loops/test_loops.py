@@ -21,6 +21,7 @@ from primad.native.emit import op_table, vector_functions
 from primad.native.llvm import vectors
 from primad.native.llvm.compile_limits import BUDGET
 from primad.programs.loops import closed_bodies, residual_selection
+from primad.programs.loops.scan import Form
 from primad.programs.loops.scan import scan as scan_op
 from primad.programs.loops.while_loop import while_loop as while_op
 from primad.programs.rerolling.node_sequences import same_value
@@ -904,22 +905,51 @@ def test_a_loop_takes_the_memory_of_one_step() -> None:
     np.testing.assert_allclose(primad.jit(lambda u: f(u, 400))(u), wanted, rtol=1e-12)
 
 
+def test_a_loop_inside_takes_what_its_steps_take() -> None:
+    """However many steps it might take: a program with its derivative is one native function, as with few."""
+
+    def f(x: Any, **most: int) -> Any:
+        def step(y: Any, t: Any) -> tuple[Any, None]:
+            near = primad.while_loop(
+                lambda s: abs(s[0] - s[1]) > 1e-12, lambda s: (np.cos(x * s[0]), s[0]), (y, y + 1.0), **most
+            )
+            return near[0] + 0.1 * t, None
+
+        return primad.scan(step, x, np.arange(5.0))[0]
+
+    def roots(a: Any, **most: int) -> Any:
+        return np.sum(primad.while_loop(lambda x: np.max(abs(x * x - a)) > 1e-10, lambda x: (x + a / x) / 2, a, **most))
+
+    for g, x in ((f, 0.5), (roots, np.linspace(1.0, 2.0, 12))):
+        few, many = primad.grad(lambda x, g=g: g(x, max_steps=100)), primad.grad(g)
+        np.testing.assert_allclose(many(x), few(x), rtol=1e-14)
+        text = str(primad.explain(many, x))
+        assert "plan: one native function" in text, text
+
+
 class Alarm(Exception):
     pass
 
 
-def test_a_long_native_loop_sees_signals() -> None:
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_long_native_loop_sees_signals(counted: bool) -> None:
     """Without that it would take minutes."""
 
     def ring(*_: Any) -> None:
         raise Alarm
 
-    f = primad.jit(lambda x: primad.scan(lambda c, _: (c * 0.999 + 0.1, None), x, length=10**11)[0])
+    number, steps = ArrayType((), float), 10**11
+    of = ClosedProgram(primad.recording.tracing.trace(np.sin)(number))
+    form = Form(1, 0, steps, False, counted)._asdict()
+    f = primad.jit(lambda n, x: scan_op(*[n] * counted, x, of=of, **form) + 1.0)
+    if counted:  # the loop is a part of a native function, and looks for signals itself
+        assert "plan: one native function" in str(primad.explain(f, 1, 0.5))
+        assert f(2, 0.5) == pytest.approx(np.sin(np.sin(0.5)) + 1.0)
     before = signal.signal(signal.SIGALRM, ring)
     try:
         signal.setitimer(signal.ITIMER_REAL, 1.0)
         with pytest.raises(Alarm):
-            f(0.5)
+            f(steps, 0.5)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
