@@ -159,8 +159,11 @@ class ArrayType:
 
 @lru_cache(maxsize=4096)
 def array_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> ArrayType:
-    """Return the type of arrays of a shape and a dtype, the same object for the next of them."""
-    return ArrayType(shape, dtype)
+    """Return the type of arrays of a shape and a dtype, the same object for the next of them.
+
+    Its lengths are Python's integers, which NumPy's are equal to: what asks next may need them to be.
+    """
+    return ArrayType(tuple(map(int, shape)), dtype)
 
 
 class TupleType:
@@ -282,7 +285,7 @@ class InferredTypes:
         if not params:
             return type, None
         if type.__class__ is ArrayType:
-            type = array_type(tuple(map(int, type.shape)), type.dtype)
+            type = array_type(type.shape, type.dtype)
         if len(self._known) >= MOST_INFERRED:
             self._known.clear()
         found = self._known[op, types, key] = type, params if key is params and _are_lengths(params) else None

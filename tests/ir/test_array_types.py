@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from primad import ArrayType, ops
 from primad.errors import PrimadError
+from primad.ir.array_types import array_type
 from primad.ir.node import Trace
+from primad.recording.tracing import type_of
 
 
 @pytest.mark.parametrize(("shape", "fits"), [((2**42, 2**1), True), ((2**43 + 1,), False), ((2**31, 2**31), False)])
@@ -43,3 +46,10 @@ def test_sums_and_products_commute_with_values_of_other_traces() -> None:
         assert trace.build(op, (y, x), ()) is trace.build(op, (x, y), ())
         z = trace.input(type)
         assert trace.build(op, (x, z), ()) is trace.build(op, (z, x), ())
+
+
+def test_lengths_of_types_that_are_shared_are_pythons() -> None:
+    array_type.cache_clear()
+    shape = tuple(np.arange(2, 5))
+    assert type_of(ArrayType(shape, np.dtype(float))).shape == shape
+    assert [type(n) for n in array_type((2, 3, 4), np.dtype(float)).shape] == [int] * 3

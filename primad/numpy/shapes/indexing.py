@@ -216,8 +216,8 @@ def _basic(shape: Shape, entries: Sequence[Any]) -> list[Step]:
             taken = taken[::-1]
         bounds.append((taken.start, taken[-1] + 1, taken.step) if taken else (0, 0, 1))
         left.append(len(taken))
-    start, stop, step = (tuple([own[i] for own in bounds]) for i in range(3))
-    steps: list[Step] = [(ops.slice_, named({"start": start, "stop": stop, "step": step}))]
+    start, stop, step = zip(*bounds, strict=True) if bounds else ((), (), ())
+    steps: list[Step] = [(ops.slice_, (("start", start), ("step", step), ("stop", stop)))]  # as `named` orders them
     if reversed_axes:
         steps.append((ops.flip, named({"axes": tuple(reversed_axes)})))
     if len(left) != len(shape) or any(item is None for item in entries):

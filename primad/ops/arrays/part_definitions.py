@@ -40,7 +40,7 @@ def slice_type(x: ArrayType, *, start: Shape, stop: Shape, step: Shape) -> Array
                 f"slice: bounds {start}, {stop}, {step} are not inside shape {x.shape}",
                 fix="keep 0 <= start <= stop <= length, and steps of 1 or more.",
             )
-        lengths.append(int(-((a - b) // s)))
+        lengths.append(-((a - b) // s))
     return array_type(tuple(lengths), x.dtype)
 
 
