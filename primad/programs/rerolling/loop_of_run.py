@@ -96,10 +96,12 @@ class LoopOfRun:
         self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
         self.rows: dict[tuple[Node, ...], None] = {}  # of each value from outside that differs, that of every step
         self.row_of: dict[tuple[int, int], tuple[Node, ...]] = {}  # by the node of the step and its operand
+        self.views: dict[tuple[Node, ...], tuple[Node, ...]] = {}  # of rows that show others, the same way in each step
         self._is_like_another = like is not None
         # nodes of the step that are used outside, in other steps than the last
         self.stacked: dict[int, None] = {} if like is None else dict(like.stacked)
         self._find_operands()
+        self._find_views()
         self.users = self._used_outside(used)
         self.refused = self._hindrance()
         several = [(r, x) for (r, _), x in self.carried.items() if self._has_several(r)]
@@ -163,6 +165,16 @@ class LoopOfRun:
             for k, x in enumerate(self.period.nodes[i + ahead].inputs):
                 self._find_operand(i, k, x, ahead)
 
+    def _find_views(self) -> None:
+        """Find out which rows show other rows: a step takes these, and looks at them itself."""
+        for each in () if self.period.changing else list(self.rows):
+            first = each[0]
+            shown = tuple([x.inputs[0] for x in each if x.inputs])
+            if shown in self.rows and first.op.memory.views and not isinstance(shown[0].type, TupleType):
+                form = first.op, params_key(first.params), shown[0].type
+                if all((x.op, params_key(x.params), y.type) == form for x, y in zip(each, shown, strict=True)):
+                    self.views[each] = shown
+
     def _find_operand(self, i: int, k: int, x: Node, ahead: int) -> None:
         """Find out what an operand is: a row from outside, or what a step before carries; of others nothing is noted.
 
@@ -213,6 +225,9 @@ class LoopOfRun:
         numbers: dict[Node, int] = {}
         rows = {each: i for i, each in enumerate(self.rows)}
         form: list[Any] = [tuple(self.carried), tuple(self.stacked)]
+        form += [
+            (rows[each], rows[shown], each[0].op, params_key(each[0].params)) for each, shown in self.views.items()
+        ]
         for r, i in enumerate(self.first):
             node = self.period.nodes[i]
             form += [node.op, params_key(node.params), node.type]
@@ -244,7 +259,7 @@ class LoopOfRun:
         form, numbers = self._form(mapping) or (None, {})
         if form in steps:
             same = steps[form]
-            rows = [frames.rows(each, (), mapping, trace) for each in self.rows]
+            rows = [frames.rows(each, (), mapping, trace) for each in self.rows if each not in self.views]
             start = [self._given(node, frames.type(r), mapping, trace) for (r, _), node in self.carried.items()]
             outside = list(numbers)
             sources = [outside[same.numbers[x]] if x in same.numbers else x for x in same.sources]
@@ -255,7 +270,7 @@ class LoopOfRun:
         body = Trace(origin=trace.origin)
         alike = {each: frames.fixed(each, used, mapping, trace, body) for each, used in users.items()}
         fixed = {each: node for each, node in alike.items() if node is not None}
-        several = [each for each in self.rows if each not in fixed]
+        several = [each for each in self.rows if each not in fixed and each not in self.views]
         shifted = {each: frames.shifted(each, users[each], mapping, trace) for each in several}
         moving = {each: found for each, found in shifted.items() if found is not None}
         several = [each for each in several if each not in moving]
@@ -268,6 +283,8 @@ class LoopOfRun:
         parts = {each: body.input(x.type) for each, (x, _) in moving.items()}
         inputs = [*carry.values(), *parts.values(), *row.values()]
         frames.begin([*carry.values(), *[row[each] for each in several if not on_elements(users[each])]])
+        for each in sorted(self.views, key=lambda each: each[0].index):  # what they show comes first
+            row[each] = body.build(each[0].op, (row[self.views[each]],), each[0].params)
         own = self._step(mapping, body, carry, {**fixed, **row, **parts})
         after = [own[r] if ago == 1 else carry[r, ago - 1] for r, ago in self.carried]
         after += [

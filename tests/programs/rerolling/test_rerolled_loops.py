@@ -616,3 +616,33 @@ def test_a_loop_begins_where_little_is_carried(first: str) -> None:
 
     (loop,) = check(f, np.linspace(0.0, 1.0, 20) if first != "products" else np.ones((20, 20)))
     assert [type.shape for type in loop["of"].program.in_types[: loop["carry"]]] == [(20,)]
+
+
+@pytest.mark.parametrize("places", [range(1, 31), [n * n % 37 for n in range(30)]])
+def test_rows_that_show_other_rows_are_taken_once(places: Any) -> None:
+    """A step that takes a window, the same backwards and a part of it, in any order, has one array of rows."""
+
+    def f(y: Any) -> Any:
+        total: Any = 1.0
+        for i in places:
+            window = y[i : i + 4]
+            total = 0.9 * total + np.sum(np.sin(window[::-1]) * window) * np.sum(window[::-1][:2])
+        return total
+
+    (loop,) = check(f, np.linspace(-1.0, 1.0, 41))
+    assert [x.type.shape for x in loop["of"].program.inputs if x.type.shape] == [(4,)]
+
+
+def test_rows_that_show_others_in_other_ways_are_rows() -> None:
+    """Here other axes of a window in each step, and the elements of what nothing else takes backwards."""
+
+    def f(y: Any) -> Any:
+        total: Any = 1.0
+        for i in range(30):
+            window, turned = y[i : i + 8].reshape(2, 2, 2), y[i + 1 : i + 5][::-1]
+            other = np.sum(window * np.sin(np.transpose(window, (1, 2, 0) if i % 2 else (2, 0, 1))))
+            total = 0.9 * total + other * np.sum(turned * turned)
+        return total
+
+    (loop,) = check(f, np.linspace(-1.0, 1.0, 41))
+    assert sorted(x.type.shape for x in loop["of"].program.inputs if x.type.shape) == [(2, 2, 2), (2, 2, 2), (4,)]
