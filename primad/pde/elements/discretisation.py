@@ -101,9 +101,9 @@ class Elements(GridMethod):
         self.facets, where = parted(self.mesh, materials)
         pieces = boundary_pieces(problem, self.form, self.facets, where, self.begin, known)
         self.pairing = pairing_at(pieces, problem, pairing)
+        self.between = Interfaces(self, materials, known)
         self.held = self._held(pieces, known)
         self.edges = Edges(self, pieces, known)
-        self.between = Interfaces(self, materials, known)
         ties = self.between.ties
         tied = [(one.first, one.second, one.jump, one.factor) for one in ties]
         self._joins = joined(int(self.offsets[-1]), [*self._repeated(pieces), *tied], self.held.places)
@@ -112,7 +112,7 @@ class Elements(GridMethod):
         order = np.concatenate([self.free, self.held.places])
         self._place: Array = np.argsort(order)[np.searchsorted(np.sort(order), same)]
         self._open: Array = np.flatnonzero(self._place < len(self.free))
-        self._level = self._level_of(floating(pieces, problem, self.pairing, [one.unknowns for one in ties]))
+        self._level = self._level_of(floating(pieces, problem, self.pairing, ties, self.between.held))
         self.steps = None if interval is None else ElementSteps(self, interval, frames, tolerance)
 
     def _spaces(self, materials: Sequence[Material]) -> list[ElementSpace]:
@@ -155,32 +155,34 @@ class Elements(GridMethod):
                 found.append((offset + lower, offset + upper, np.zeros(len(upper)), 1.0))
         return found
 
-    def _level_of(self, k: int | None) -> Level | None:
-        """Return the level of an unknown to which a constant may be added.
+    def _level_of(self, unknowns: Sequence[int]) -> Level | None:
+        """Return the level of unknowns to which a constant may be added.
 
         Raises:
             ProblemError: for integrals that give none.
         """
         given = [one for one in self.problem.statement.conditions if isinstance(one, Integral)]
-        if len(given) > (k is not None):
+        if len(given) > bool(unknowns):
             refuse(
                 "elements",
-                f"{given[-1].what}, an integral" if k is None else "several integrals",
+                f"{given[-1].what}, an integral" if not unknowns else "several integrals",
                 "an integral where it says which constant is added to an unknown that conditions do not give",
             )
-        return None if k is None else Level(self, k, given[0] if given else None)
+        return Level(self, unknowns, given[0] if given else None) if unknowns else None
 
     def _held(self, pieces: Sequence[BoundaryPiece], known: Mapping[str, Any]) -> HeldValues:
         """Return the nodes whose values are given: those of conditions that are stated first, first."""
         stated = self.problem.statement.conditions
+        given = [
+            (k, condition, self.facets.facets[piece.place]) for piece in pieces for k, condition in piece.held.items()
+        ]
         found = []
-        for piece in pieces:
-            for k, condition in piece.held.items():
-                nodes = self.spaces[k].nodes
-                rows = np.unique(nodes.numbers(self.facets.facets[piece.place]))
-                if len(rows):
-                    values = given_values(self.form, condition, k, nodes.at[rows], self.begin, known)
-                    found.append((stated.index(condition), (self.offsets[k] + rows, *values)))
+        for k, condition, facets in [*given, *self.between.held]:
+            nodes = self.spaces[k].nodes
+            rows = np.unique(nodes.numbers(facets))
+            if len(rows):
+                values = given_values(self.form, condition, k, nodes.at[rows], self.begin, known)
+                found.append((stated.index(condition), (self.offsets[k] + rows, *values)))
         for space, offset in zip(self.spaces, self.offsets, strict=False):
             if len(space.unused):
                 found.append((len(stated), (offset + space.unused, _zeros(len(space.unused)), True)))

@@ -8,7 +8,7 @@ the right side misses (P. Bochev & R. B. Lehoucq, SIAM Review 47 (2005) 50). The
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,29 +31,33 @@ leave less on elements that show what a solution looks like."""
 
 
 class Level:
-    """The level of one unknown: its mean is zero, or an integral has the value that a condition gives it.
+    """The level of one unknown, or of several that are tied: the integral of all is zero, or one has a given value.
 
     Args:
         elements: whose unknown it is.
-        k: the unknown.
+        unknowns: those to which one constant may be added.
         condition: the integral; None where there is none.
 
     Raises:
         ProblemError: if the integral does not say what the level is.
     """
 
-    def __init__(self, elements: Elements, k: int, condition: Integral | None) -> None:
-        self._elements, self._k, self._condition = elements, k, condition
-        self._own = slice(*elements.offsets[[k, k + 1]])
-        own = [(one.spaces[k], one.weights) for one in elements.inside]
-        self._shares: Array = np.sum([space.integrals(each) for space, each in own if space is not None], axis=0)
+    def __init__(self, elements: Elements, unknowns: Sequence[int], condition: Integral | None) -> None:
+        self._elements, self._unknowns, self._condition = elements, unknowns, condition
+        self._own: Array = np.concatenate([np.arange(*elements.offsets[[k, k + 1]]) for k in unknowns])
+        self._shares: Array = np.concatenate([self._shares_of(k) for k in unknowns])
         rows = np.zeros(elements.offsets[-1])
         rows[self._own] = self._shares
         self._rows: Array = np.asarray(elements.gathered(rows))
-        self.place = int(np.searchsorted(elements.free, self._own.start))
+        self.place = int(np.flatnonzero(np.isin(elements.free, self._own))[0])
         self._others: Array = (np.arange(len(elements.free)) != self.place).astype(float)
         if condition is not None:
             self._check_integral(condition)
+
+    def _shares_of(self, k: int) -> Array:
+        """Return the integrals of the shape functions of an unknown."""
+        own = [(one.spaces[k], one.weights) for one in self._elements.inside]
+        return np.asarray(np.sum([space.integrals(each) for space, each in own if space is not None], axis=0))
 
     def parts(self, free: Any) -> tuple[Any, Any]:
         """Return values at free nodes, and λ, of the unknowns that are searched for."""
@@ -89,7 +93,7 @@ class Level:
         def slope(values: Any) -> Any:
             return jvp(lambda one: self._integral(one, known), (values,), (step,))[1]
 
-        name = self._elements.problem.unknowns[self._k]
+        name = self._elements.problem.unknowns[self._unknowns[0]]
         if condition.on is not None or any(which_depend(lambda x: (slope(x),), (step,))) or not slope(step):
             raise ProblemError(
                 f"elements: {condition.what} does not say what the level of {name} is",
@@ -110,15 +114,16 @@ class Level:
         """
         if is_traced(missing) or is_traced(values):
             return
-        elements, e = self._elements, self._elements.pairing.equations[self._k]
-        parts = elements.parts(np.asarray(values))
-        sizes = elements.edges.size(parts, self._k, numbers)
-        for inside in elements.inside:
-            rest = inside.form.terms(inside.state(parts), numbers)[1][e]
-            sizes += float(np.sum(inside.weights * np.abs(rest)))
+        elements, parts, sizes = self._elements, self._elements.parts(np.asarray(values)), 0.0
+        for k in self._unknowns:
+            sizes += elements.edges.size(parts, k, numbers)
+            for inside in [one for one in elements.inside if one.spaces[k] is not None]:
+                rest = inside.form.terms(inside.state(parts), numbers)[1][elements.pairing.equations[k]]
+                sizes += float(np.sum(inside.weights * np.abs(rest)))
+        sizes += sum(float(np.sum(np.abs(rows))) for _, rows in elements.between.added(parts, None, None, numbers))
         off, whole = float(missing), float(np.sum(self._shares))
         if abs(off) * whole > MISSES * sizes:
-            name = elements.problem.unknowns[self._k]
+            name = elements.problem.unknowns[self._unknowns[0]]
             raise DomainError(
                 f"elements: the equation for {name} and its conditions have no solution: what flows in and what goes "
                 f"out differ by {abs(off) * whole:.4g}, {abs(off) * whole / sizes:.1%} of all that does",

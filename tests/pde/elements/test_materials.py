@@ -157,6 +157,55 @@ def test_plates_of_two_materials_are_in_balance_where_they_meet() -> None:
     assert [solution.error(**{name: one}) < 1e-12 for name, one in exact.items()] == [True] * 4
 
 
+def test_values_are_given_inside_of_a_domain() -> None:
+    """On a boundary inside, of an unknown on both sides, and of one that ends there."""
+    inner_one = pde.Interface(lambda u, x, k: u - k * x, of=pde.Interval(0.3, 0.6))
+    problem = pde.Problem(lambda u, k: u.xx, LINE, [pde.Dirichlet(u=0), inner_one], constants={"k": 2.0}, network=NET)
+    exact = {0.15: 0.3, 0.45: 0.9, 0.8: 0.6}
+    solution = problem.solve(method="elements", size=0.1)
+    assert [solution.u(x) for x in exact] == pytest.approx(list(exact.values()))
+    between = [
+        pde.Interface(lambda u: u - 0.5, of=LEFT, on="x+"),
+        pde.Interface(lambda v, n: v.x * n.x - 3, of=LEFT, on="x+"),
+    ]
+    solution = pde.Problem(TWO, LINE, [*ENDS, *between], unknowns=BOTH).solve(method="elements", size=0.1)
+    assert solution.error(u=lambda x: x) < 1e-12 and solution.error(v=lambda x: 1 - 3 * (1 - x)) < 1e-12
+
+
+def test_errors_around_an_electrode_fall_with_the_square_of_the_size() -> None:
+    problem = pde.Problem(
+        lambda u: pde.laplacian(u),
+        pde.Disk((0, 0), 1),
+        [pde.Dirichlet(u=0), pde.Interface(lambda u: u - 1, of=pde.Disk((0, 0), 0.25))],
+        network=NET,
+    )
+
+    def exact(x: Any, y: Any) -> Any:
+        return np.minimum(np.log(np.maximum(np.hypot(x, y), 0.1)) / np.log(0.25), 1)
+
+    errors = [problem.solve(method="elements", size=size).error(u=exact) for size in (0.2, 0.1)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.5)
+
+
+def test_one_level_is_chosen_for_unknowns_that_are_tied() -> None:
+    """On a circle of two materials, with a source where they meet at one place, and none on the whole."""
+    middle = pde.Interface(lambda u, v, n: (u - v, n.x * (8 * u.x - v.x) - 1 + 2 * 0.5), of=LEFT, on="x+")
+    problem = pde.Problem(
+        {"copper": pde.Within(LEFT, lambda u: 8 * u.xx + 1), "steel": pde.Within(RIGHT, lambda v: v.xx - 1)},
+        LINE,
+        [pde.Neumann(u=0, on="x-"), pde.Neumann(v=0, on="x+"), middle],
+        unknowns=BOTH,
+    )
+    solution = problem.solve(method="elements", size=0.1, degree=2)
+    shift = solution.u(0.0)
+    assert solution.u(0.5) - shift == pytest.approx(-1 / 64)
+    assert solution.v(1.0) - shift == pytest.approx(-1 / 64 - 1 / 8)
+    total = sum(
+        float(np.mean(one)) for one in (solution.u(np.linspace(0, 0.5, 2001)), solution.v(np.linspace(0.5, 1, 2001)))
+    )
+    assert total == pytest.approx(0, abs=1e-4)
+
+
 OPEN: dict[str, tuple[Any, list[Any]]] = {
     "nothing is said of": (TWO, []),
     "says 1 things of values and 0 of derivatives": (TWO, [pde.Interface(lambda u, v: u - v, of=LEFT, on="x+")]),

@@ -8,7 +8,7 @@ as at a contact that resists, two are on derivatives, and give the fluxes on bot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -63,6 +63,7 @@ class Between:
         conditions: the conditions.
         facets: the facets.
         sides: both materials.
+        held: unknowns whose values are given.
         known: all coefficients and constants by name, for checks.
 
     Raises:
@@ -75,10 +76,14 @@ class Between:
         conditions: Said,
         facets: InnerFacets,
         sides: tuple[Material, Material],
+        held: Collection[int],
         known: Numbers,
     ) -> None:
         self._elements, self._sides, self._known = elements, sides, known
-        self._what, count = " and ".join(dict.fromkeys(one.what for one, _ in conditions)), len(elements.spaces)
+        self._what, count = (
+            " and ".join(dict.fromkeys(one.what for one, _ in conditions)) or "nothing",
+            len(elements.spaces),
+        )
         corners = elements.mesh.points[facets.corners]
         self.at, self.normal, self.weights = points_of_facets(corners, facets.normals, elements.degree)
         self.spaces: list[PolynomialsAt | None] = []
@@ -88,8 +93,8 @@ class Between:
             self.spaces.append(None if opposite is None else space.at_facets(facets.corners, opposite))
         flows = elements.pairing.flows
         first, second = ([k for k in range(count) if k not in side.absent] for side in sides)
-        self._first = [k for k in first if k not in second and flows[k]]
-        self._second = [k for k in second if k not in first and flows[k]]
+        self._first = [k for k in first if k not in {*second, *held} and flows[k]]
+        self._second = [k for k in second if k not in {*first, *held} and flows[k]]
         form = elements.form
         residuals = [
             flux_residual(form, one, None, self.at, way * self.normal, elements.begin) for one, way in conditions
@@ -129,7 +134,8 @@ class Between:
                 self._refuse(
                     "says of values another thing than how one unknown on one side differs from one on the other",
                     "Elements make one of both values.",
-                    "write (u - v, …), or (u - v - jump, …), and what flows through as a condition on derivatives.",
+                    "write (u - v, …), or (u - v - jump, …), and what flows through as a condition on derivatives; "
+                    "what gives the value of one unknown is a condition of its own.",
                 )
             (u,), (v,) = pair
             rows = [np.unique(elements.spaces[k].nodes.numbers(facets.corners)) for k in (u, v)]

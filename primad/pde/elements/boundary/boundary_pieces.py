@@ -23,6 +23,7 @@ from primad.pde.problem.named_arguments import arguments, by_name
 from primad.pde.problem.terms import valued_arrays, valued_residual
 
 if TYPE_CHECKING:
+    from primad.pde.elements.boundary.between import Tie
     from primad.pde.elements.materials import Material
     from primad.pde.problem.pde_problem import Problem
 
@@ -182,37 +183,41 @@ def _check_piece(piece: BoundaryPiece, problem: Problem, pairing: Pairing) -> No
 
 
 def floating(
-    pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing, ties: Sequence[tuple[int, int]] = ()
-) -> int | None:
-    """Return the unknown to which a constant may be added; None if there is none.
+    pieces: Sequence[BoundaryPiece], problem: Problem, pairing: Pairing, ties: Sequence[Tie], held: Sequence[Any]
+) -> list[int]:
+    """Return the unknowns to which one constant may be added: those that are tied have the same.
 
     Args:
         pieces: what is said on the boundary.
         problem: the problem.
         pairing: of equations and unknowns.
-        ties: unknowns whose values are one between two materials.
+        ties: nodes of two unknowns that are one between two materials.
+        held: unknowns, and more, whose values are given there.
 
     Raises:
-        ProblemError: if there are several, or the problem has time.
+        ProblemError: if there are several constants, or the problem has time.
     """
     given = {
         k
         for k in range(len(problem.unknowns))
         if pairing.moves[k] or pairing.leveled[k] or any(_says_level(piece, k) for piece in pieces)
-    }
+    } | {k for k, *_ in held}
     for _ in ties:
-        given |= {k for pair in ties if given & set(pair) for k in pair}
+        given |= {k for tie in ties if given & set(tie.unknowns) for k in tie.unknowns}
     found = [k for k in range(len(problem.unknowns)) if k not in given]
-    if len(found) > 1 or (found and any(pairing.moves)):
+    group = set(found[:1])
+    for _ in ties:
+        group |= {k for tie in ties if group & set(tie.unknowns) for k in tie.unknowns}
+    if len(found) > len(group) or (found and any(pairing.moves)):
         name = problem.unknowns[found[0]]
         raise ProblemError(
             f"elements: the equation and its conditions say how {name} changes, and nowhere what it is",
             why=f"With {name} every {name} + c is a solution."
-            + " Elements choose the level of one unknown, of a problem without time." * (len(found) > 1),
+            + " Elements choose the level of one unknown, of a problem without time.",
             fix=f"give {name} on a part of the boundary: pde.Dirichlet({name}=0, on={problem.domain.parts[0]!r}); "
             f"of a piece with a name too, domain.named(corner=lambda …: …).",
         )
-    return found[0] if found else None
+    return found
 
 
 def _says_level(piece: BoundaryPiece, k: int) -> bool:

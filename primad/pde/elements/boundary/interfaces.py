@@ -10,6 +10,7 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.elements.boundary.between import Between, Tie
+from primad.pde.elements.boundary.held_values import gives_values
 from primad.pde.elements.materials import Material
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import InnerFacets, Triangulation, inner_facets, parts_at, without_time
@@ -31,9 +32,14 @@ class Interfaces:
         materials: the materials.
         known: all coefficients and constants by name, for checks.
 
+    Attributes:
+        held: unknowns whose values are given, the conditions that give them, and the facets where.
+
     Raises:
         ProblemError: for conditions that elements do not take, and unknowns that nothing couples.
     """
+
+    held: list[tuple[int, Interface, Array]]
 
     def __init__(self, elements: Elements, materials: Sequence[Material], known: Numbers) -> None:
         stated = [one for one in elements.problem.statement.conditions if isinstance(one, Interface)]
@@ -49,11 +55,25 @@ class Interfaces:
                 key = frozenset([first, second]), np.unique(np.sort(own.corners, axis=1), axis=0).tobytes()
                 pair, _, said = groups.setdefault(key, ((first, second), own, []))
                 said.append((condition, 1.0 if pair == (first, second) else -1.0))
-        self._between = [
-            Between(elements, said, facets, (materials[pair[0]], materials[pair[1]]), known)
-            for pair, facets, said in groups.values()
-        ]
+        self._between, self.held = [], []
+        for pair, facets, said in groups.values():
+            rest, given = [], dict[int, Interface]()
+            for condition, way in said:
+                k = self._given(elements, condition, facets, known)
+                if k is None:
+                    rest.append((condition, way))
+                else:
+                    given[k] = condition
+                    self.held.append((k, condition, facets.corners))
+            sides = materials[pair[0]], materials[pair[1]]
+            self._between.append(Between(elements, rest, facets, sides, given, known))
         self._check_open(elements, materials, owner, groups)
+
+    @staticmethod
+    def _given(elements: Elements, condition: Interface, facets: InnerFacets, known: Numbers) -> int | None:
+        """Return the one unknown that a condition gives the value of; None of one that says something else."""
+        middles = elements.mesh.points[facets.corners].mean(axis=1)
+        return gives_values(elements.form, condition, middles, elements.begin, known)
 
     @staticmethod
     def _check_open(elements: Elements, materials: Sequence[Material], owner: Array, groups: _Groups) -> None:
