@@ -100,8 +100,7 @@ class Frames:
             if not any(self._changing) or all(node.op.memory.views or is_joined(node) for node in step):
                 raise NoFrames("steps only take parts that begin elsewhere in each")
             self._recipes = [self._recipe(r) for r in range(period.length)]
-            axes = max(map(len, self._changing))
-            if period.length * period.steps < axes * repeated_runs.FEWEST_NODES:
+            if period.length * period.steps < (axes := max(map(len, self._changing))) * repeated_runs.FEWEST_NODES:
                 raise NoFrames(f"there are too few ops for steps that take as long as the longest, along {axes} axes")
             self._find_masked(outside)
 
@@ -309,8 +308,7 @@ class Frames:
         for r in range(period.length):
             node = self._of(r)[-1]
             for k, at in [(k, place[x]) for k, x in enumerate(node.inputs) if x in place]:
-                if at >= place[node] - r:
-                    self._inside.add((r, k))
+                self._inside.update([(r, k)] if at >= place[node] - r else [])
                 if not node.op.axes.pointwise or (r, k) not in self._inside:
                     own.add(at % period.length)
         for r in own:
