@@ -90,7 +90,7 @@ FIELDS = dict(zip(FORMS, (shifted, by_hand, in_reverse, vectorised), strict=True
 def step(form: str, name: str, data: dict[str, Any]) -> Callable[[], float]:
     """Return what makes a step of Adam, and returns the loss before it."""
     jax.config.update("jax_enable_x64", True)
-    value = jax.value_and_grad(families.loss(jnp, name, FIELDS[form]))
+    value = jax.value_and_grad(families.loss(jnp, families.FAMILIES[name], FIELDS[form]))
 
     @jax.jit
     def advanced(parameters: Any, first: Any, second: Any, count: Any, arrays: Any) -> Any:

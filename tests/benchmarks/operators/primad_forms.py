@@ -15,7 +15,7 @@ RATE = 1e-3
 """Adam's learning rate where epochs are timed."""
 
 
-def adam_step(name: str) -> Callable[..., Any]:
+def adam_step(family: families.Family) -> Callable[..., Any]:
     """Return a step of Adam: (parameters, moments, arrays, rate) -> the loss before it, new parameters and moments."""
 
     def fields(family: families.Family, parameters: Any, codes: Any, at: Any) -> Any:
@@ -28,7 +28,7 @@ def adam_step(name: str) -> Callable[..., Any]:
             for one in family.combinations
         ]
 
-    value = primad.value_and_grad(families.loss(np, name, fields))
+    value = primad.value_and_grad(families.loss(np, family, fields))
     rule = primad.nn.Adam()
 
     @primad.jit
@@ -41,7 +41,7 @@ def adam_step(name: str) -> Callable[..., Any]:
 
 def step(form: str, name: str, data: dict[str, Any]) -> Callable[[], float]:
     """Return what makes a step of Adam, and returns the loss before it."""
-    advanced = adam_step(name)
+    advanced = adam_step(families.FAMILIES[name])
     state = [data["parameters"], primad.nn.Adam().init(data["parameters"])]
     arrays = {key: found for key, found in data.items() if key != "parameters"}
 

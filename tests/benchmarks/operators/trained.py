@@ -63,11 +63,11 @@ TRAINED = {
 
 def trained(name: str, seed: int, epochs: int | None) -> dict[str, float]:
     """Return the error of a family that was trained, and the processor seconds that it took."""
-    plan, family, rng = TRAINED[name], families.FAMILIES[name], np.random.default_rng(seed)
+    plan, family, rng = TRAINED[name], families.TRAINED[name], np.random.default_rng(seed)
     drawn = draws.DRAWS[name](rng)
     parameters = families.arrays(name, 1, "float32", seed)["parameters"]
     moments = primad.nn.Adam().init(parameters)
-    advanced = forms.adam_step(name)
+    advanced = forms.adam_step(family)
     count = epochs or plan.epochs
     begun = time.process_time()
     for epoch in range(count):
