@@ -258,3 +258,13 @@ def test_an_error_that_a_function_catches_is_no_number(transform: Any) -> None:
             return np.sqrt(x)
 
     assert primad.grad(length_or_one)(4.0) == 0.25
+
+
+def test_an_own_start_of_spaces_changes_no_other_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    from primad.compat.autograd.extend import vspace
+    from primad.compat.autograd.numpy import numpy_vspaces
+
+    monkeypatch.setattr(numpy_vspaces.ArrayVSpace, "__init__", lambda self, value: None)
+    assert vspace(np.ones(2)).shape == (2,)
+    with pytest.raises(AttributeError, match="numpy_vspaces"):
+        _ = numpy_vspaces.register

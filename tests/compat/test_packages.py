@@ -368,3 +368,16 @@ def test_a_spline_that_raises_beyond_its_data_says_what_to_write() -> None:
     spline = interpolate.UnivariateSpline(KNOTS, np.sin(KNOTS), ext=2)
     with pytest.raises(primad.TracingError, match=r"(?s)ext=2.*Fix: ext=0"):
         primad.grad(spline)(1.0)
+
+
+def test_objects_that_answer_every_name_by_an_error_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Settings:
+        def __getattr__(self, name: str) -> Any:
+            return {}[name]
+
+    module = ModuleType("with_settings")
+    module.Holder = type("Holder", (), {"__module__": module.__name__, "settings": Settings()})  # type: ignore[attr-defined]
+    exec("import numpy as np\ndef f(x): return np.sum(np.asarray(x) ** 2)", vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    packages.record(module)
+    assert primad.grad(module.f)(np.ones(2)).tolist() == [2.0, 2.0]

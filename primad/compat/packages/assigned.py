@@ -76,9 +76,9 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
     for each in list(vars(module).values()):
         kept = vars(each).values() if isinstance(each, type) and each.__module__ == module.__name__ else [each]
         for function in kept:
-            for part in (function, getattr(function, "fget", None), getattr(function, "fset", None)):
-                own: Any = getattr(part, "__func__", part)
-                while hasattr(own, "__wrapped__"):
+            for part in (function.fget, function.fset) if isinstance(function, property) else (function,):
+                own: Any = part.__func__ if isinstance(part, (staticmethod, classmethod)) else part
+                while "__wrapped__" in getattr(own, "__dict__", ()):  # asked for, a name may be any object's error
                     own = own.__wrapped__
                 if isinstance(own, FunctionType) and own.__module__ == module.__name__:
                     yield own

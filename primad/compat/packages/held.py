@@ -69,13 +69,14 @@ def _class(cls: type, counterpart: Counterpart) -> None:
     if issubclass(cls, np.ndarray) and "__new__" in vars(cls):
         cls.__new__ = _refusing(cls, cls.__new__)  # type: ignore[method-assign]
     for name, each in list(vars(cls).items()):
-        function = getattr(each, "__func__", getattr(each, "fget", each))
+        wrapped = isinstance(each, (staticmethod, classmethod))
+        function = each.__func__ if wrapped else each.fget if isinstance(each, property) else each
         if isinstance(function, FunctionType):
             _function(function, counterpart)
         elif not name.startswith("__"):
             found = counterpart(function)
             if found is not function:
-                setattr(cls, name, type(each)(found) if isinstance(each, (staticmethod, classmethod)) else found)
+                setattr(cls, name, type(each)(found) if wrapped else found)
 
 
 def _object(held: Any, counterpart: Counterpart) -> None:
