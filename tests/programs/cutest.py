@@ -2,14 +2,16 @@
 
 sif2jax is installed by pip into a virtual environment in the folder (a temporary one if none is given), and primad
 takes its functions by `from_jax`. Values, gradients and, up to 200 unknowns, products with Hessians must be JAX's; the
-seconds of first calls and of each call are those of one core. A run with a folder goes on where the one before ended.
-The status is 1 if a number is wrong.
+seconds of first calls and of each call are those of one core. Problems in `outside/cutest.txt` are run again only if
+they are named. The status is 1 if a number is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import sys
 import tempfile
 import textwrap
@@ -27,6 +29,10 @@ from .outside.report import BEGIN, END
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURE = DOCS / "coming_from_jax.md", DOCS / "pictures" / "cutest.svg"
 WORKER = Path(__file__).parent / "outside" / "problems.py"
+ROWS = Path(__file__).parent / "outside" / "cutest.txt"
+"""What is known: a line for each problem that was run."""
+COLUMNS = ("problem", "unknowns", "first call / JAX's", "each call / JAX's", "why not")
+WITHIN = "sif2jax.cutest."
 PACKAGES = ("jax==0.10.2", "sif2jax==0.0.8")
 PROBLEMS, LISTED = 1127, 837
 """How many problems that version has files of, and how many of these are in its list."""
@@ -47,24 +53,49 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20.0, help="of processor time")
     parser.add_argument("--seed", default="1", help="of the order")
     parser.add_argument("--folder", type=Path, help="where the environment and what came out are kept")
-    parser.add_argument("--report", action="store_true", help=f"write {PAGE.name} and {PICTURE.name}")
+    parser.add_argument("--report", action="store_true", help=f"write {ROWS.name}, {PAGE.name} and {PICTURE.name}")
     options = parser.parse_args()
     os.environ |= ONE_CORE
     with tempfile.TemporaryDirectory() as temporary:
         environment = Environment(options.folder or Path(temporary))
         environment.install(PACKAGES)
         results = environment.folder / "cutest.jsonl"
+        known = read_rows()
+        with results.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(known[name]) + "\n" for name in known.keys() - read(results).keys())
         arguments = [str(WORKER), str(results), str(options.minutes), options.seed, *options.names]
         ran = environment.run(arguments, environment.folder, int(3600 * max(options.minutes, 1.0)))
-        if not results.exists():
+        if ran.returncode:
             print(ran.stderr, file=sys.stderr)
             return 1
-        found = list(read(results).values())
+        found = list((known | read(results)).values())
     print("\n".join(summary(found)))
     if options.report:
+        write_rows(found)
         write_page(found)
         draw(found)
     return int(any(line["why"].startswith("WRONG") for line in found))
+
+
+def read_rows() -> dict[str, dict[str, Any]]:
+    """Return what is known of each problem: as a run says it, but that JAX's calls take one second each."""
+    found = {}
+    for line in ROWS.read_text(encoding="utf-8").splitlines()[1:]:
+        name, unknowns, first, each, why = line.split("\t")
+        row = {"name": WITHIN + name, "unknowns": int(unknowns or 0), "why": why}
+        timed = {what: (1.0, float(ratio)) for what, ratio in (("first", first), ("each", each)) if ratio}
+        found[WITHIN + name] = row | timed
+    return found
+
+
+def write_rows(found: Sequence[dict[str, Any]]) -> None:
+    """Write down what is known of each problem."""
+    lines = ["\t".join(COLUMNS)]
+    for line in sorted(found, key=lambda line: str(line["name"])):
+        timed = [f"{ratios([line], what)[0]:.3g}" if what in line else "" for what in ("first", "each")]
+        row = [line["name"].removeprefix(WITHIN), str(line.get("unknowns", "")), *timed, kind_of(line["why"])]
+        lines.append("\t".join(row))
+    ROWS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def summary(found: Sequence[dict[str, Any]]) -> list[str]:
@@ -75,7 +106,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     whys = Counter(kind_of(line["why"]) for line in found if line["why"])
     return [
         f"Of {PROBLEMS:,} problems that sif2jax has files of, {LISTED} of them in its list, {len(found)} were run, "
-        f"in a random order, those of the list first, with up to "
+        f"in a random order, with up to "
         f"{max(line.get('unknowns', 0) for line in found):,} unknowns; "
         f"JAX computes {len(asked)} of them, and {len(good)} have the same results on primad. "
         f"First calls take {np.median(first):.2f} of JAX's time (median), {np.sum(first >= 1)} of them more than it; "
@@ -86,7 +117,8 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def kind_of(why: str) -> str:
     """Return the reason without what it says of one problem only."""
-    return why if why == ENDED else why.split(" Fix:")[0].split("relative difference")[0].split(" in /")[0][:160]
+    cut = why.split(" Fix:")[0].split("relative difference")[0].split(" in /")[0]
+    return why if why == ENDED else re.sub(r"'/[^']*/", "'", cut)[:160].strip()
 
 
 def ratios(good: Sequence[dict[str, Any]], what: str) -> Any:

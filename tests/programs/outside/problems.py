@@ -4,8 +4,8 @@ A problem's function is its objective plus its constraints with multipliers cos 
 few unknowns, the product of its Hessian with a vector, at its starting point and beside it. Each problem has a process
 of its own, so that one that crashes or does not end does so alone; it is forked where both systems are imported, and
 computes a small function with both before it times first calls. Lines of JSON about the problem are appended to
-RESULTS; problems that have one are left out, so that a run goes on where another ended. Those that sif2jax lists come
-before those that it has files of only.
+RESULTS; problems that have one and are not named are left out, so that a run goes on where another ended. Those that
+sif2jax lists come before those that it has files of only.
 """
 
 from __future__ import annotations
@@ -61,6 +61,9 @@ ALIKE = 10.0
 MOST_APART = 1e-3
 """Relative difference that is an error whatever JAX's own results are. Chosen: rounding leaves three digits."""
 
+OVERFLOWING = 1e300
+"""Size from which numbers count as infinite. Chosen: far from every result that is one, and near the largest number."""
+
 SMALL = 1e-6
 """Step of these differences, by the size of the unknowns. Chosen: rounding and curvature then leave five digits."""
 
@@ -79,7 +82,7 @@ def main(results: str, minutes: str, seed: str, *names: str) -> None:
     path = Path(results)
     path.touch()
     done = read(path)
-    asked = [each for each in modules() if each not in done and (not names or each.rpartition(".")[2].upper() in names)]
+    asked = [each for each in modules() if (each.rpartition(".")[2].upper() in names if names else each not in done)]
     random.Random(int(seed)).shuffle(asked)
     known = listed()
     asked.sort(key=lambda each: each.rpartition(".")[2].upper() not in known)
@@ -205,7 +208,7 @@ def steps(module: str) -> Iterator[dict[str, Any]]:
     except Exception as error:
         yield {**found, "why": _said(error)}
         return
-    found["first"] = first, own_first
+    found |= {"first": (first, own_first), "why": f"comparing and timing both: {ENDED}"}
     yield found
     why = different(wanted, got)
     if why.startswith("WRONG gradient") and is_slope(function, points[1], got[1][1], wanted[1][1]):
@@ -310,8 +313,9 @@ def _seconds(call: Function, count: int) -> float:
 
 def different(wanted: Sequence[Any], got: Sequence[Any], most: float = 1e-8) -> str:
     """Say what differs at the first point at which something does, by more than that part of its largest number."""
+    largest = sizes(wanted)
     for x, y in zip(wanted, got, strict=True):
-        for what, error in errors(x, y).items():
+        for what, error in errors(x, y, largest).items():
             if error > most:
                 return f"WRONG {what}: relative difference {error:.1e}"
     return ""
@@ -324,23 +328,34 @@ def within(wanted: Sequence[Any], function: Function, points: Sequence[Any]) -> 
 
 def apart(results: Sequence[Any], others: Sequence[Any]) -> float:
     """Return the largest relative difference of results at points from others."""
-    return max(max(errors(x, y).values()) for x, y in zip(results, others, strict=True))
+    largest = sizes(results)
+    return max(max(errors(x, y, largest).values()) for x, y in zip(results, others, strict=True))
 
 
-def errors(wanted: Any, got: Any) -> dict[str, float]:
-    """Return by which part of its largest number value, gradient and product differ; infinity where one is no number.
+def sizes(wanted: Sequence[Any]) -> list[float]:
+    """Return the largest number of value, gradient and product at any point: at one a gradient may be rounding only.
 
-    A product may be zero but for rounding, as that of a homogeneous function along its argument: it counts as large as
-    a millionth of the gradient.
+    So may a product at each, as that of a homogeneous function along its argument: it counts as large as a millionth of
+    the gradient.
     """
-    found, least = {}, 1e-300
-    for what, x, y in zip(("value", "gradient", "product"), wanted, got, strict=False):
-        y, finite = np.asarray(y), np.isfinite(x)
-        largest = np.max(np.abs(x[finite]), initial=0.0)
-        error = np.max(np.abs(x - y)[finite], initial=0.0) / max(largest, least)
-        least = 1e-6 * largest if what == "gradient" and largest else least
-        found[what] = float(error) if np.array_equal(finite, np.isfinite(y)) else np.inf
+    kinds = zip(*wanted, strict=True)
+    found = [max(float(np.max(np.abs(x[_numbers(x)]), initial=1e-300)) for x in kind) for kind in kinds]
+    return [*found[:2], *[max(each, 1e-6 * found[1]) for each in found[2:]]]
+
+
+def errors(wanted: Any, got: Any, largest: Sequence[float]) -> dict[str, float]:
+    """Return by which parts of these value, gradient and product differ; infinity where one of two is no number."""
+    found = {}
+    for what, x, y, size in zip(("value", "gradient", "product"), wanted, got, largest, strict=False):
+        y, finite = np.asarray(y), _numbers(x)
+        error = np.max(np.abs(x[finite] - y[finite]), initial=0.0) / size
+        found[what] = float(error) if np.array_equal(finite, _numbers(y)) else np.inf
     return found
+
+
+def _numbers(x: Any) -> Any:
+    """Say which elements are numbers, and not so large that the order of operations decides whether they overflow."""
+    return np.abs(x) < OVERFLOWING
 
 
 def _said(error: Exception) -> str:
