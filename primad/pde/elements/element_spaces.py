@@ -57,7 +57,9 @@ class ElementSpace:
     @property
     def unused(self) -> Array:
         """Corners of the mesh that are none of the cells, as nodes."""
-        return np.setdiff1d(np.arange(len(self.nodes.at)), self.nodes.numbers(self.cells))
+        used = np.zeros(len(self.nodes.at), bool)
+        used[self.nodes.numbers(self.cells)] = True
+        return np.flatnonzero(~used)
 
 
 class PolynomialsAt:
@@ -74,10 +76,8 @@ class PolynomialsAt:
         self._numbers, self._count = nodes.numbers(simplices), len(nodes.at)
         self._shapes = shapes(nodes.degree, place)
         steps = slopes(nodes.degree, place)
-        steps = steps[:1] if nodes.degree == 1 else steps  # of degree 1 they are the same at all points
-        # Barycentric coordinates add up to 1, so one of them says nothing that the others do not.
-        self._steps: Array = steps[:, :, 1:] - steps[:, :, :1]
-        self._directions = directions(points[simplices])[:, 1:]
+        self._steps: Array = steps[:1] if nodes.degree == 1 else steps  # of degree 1 they are the same at all points
+        self._directions = directions(points[simplices])
 
     @property
     def count(self) -> int:

@@ -117,7 +117,7 @@ def test_a_source_between_materials_is_differentiated() -> None:
 
 def test_conditions_of_one_place_may_be_stated_one_by_one_and_from_both_sides() -> None:
     values = pde.Interface(lambda u, v: u - v, of=LEFT, on="x+")
-    flux = pde.Interface(lambda u, v, n: n.x * (8 * u.x - v.x - u + 1 / 9), of=RIGHT, on="x-")
+    flux = pde.Interface(lambda u, v, n: 8 * u.x - v.x + 5 * (1 + n.x), of=RIGHT, on="x-")
     solution = pde.Problem(TWO, LINE, [*ENDS, values, flux], unknowns=BOTH).solve(method="elements", size=0.1)
     assert solution.error(u=line(2 / 9)[0]) < 1e-12
 

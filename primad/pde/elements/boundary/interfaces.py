@@ -81,7 +81,7 @@ class Interfaces:
         counted: Counter[frozenset[int]] = Counter()
         for (pair, _), (_, own, _) in groups.items():
             counted[pair] += len(own.corners)
-        for i, one in enumerate(materials):
+        for i, one in enumerate(materials[:-1]):  # of two each pair is seen from one
             facets = inner_facets(elements.mesh, owner == i)
             for j in np.unique(owner[facets.owners[1]]).tolist():
                 ends = [k for k in {*one.absent, *materials[j].absent} if elements.pairing.flows[k]]
