@@ -370,13 +370,17 @@ def test_a_spline_that_raises_beyond_its_data_says_what_to_write() -> None:
         primad.grad(spline)(1.0)
 
 
-def test_objects_that_answer_every_name_by_an_error_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answer", [{}.__getitem__, {}.get])
+def test_objects_that_answer_every_name_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
     class Settings:
+        __slots__ = ()
+
         def __getattr__(self, name: str) -> Any:
-            return {}[name]
+            return answer(name)
 
     module = ModuleType("with_settings")
     module.Holder = type("Holder", (), {"__module__": module.__name__, "settings": Settings()})  # type: ignore[attr-defined]
+    module.settings = Settings()  # type: ignore[attr-defined]
     exec("import numpy as np\ndef f(x): return np.sum(np.asarray(x) ** 2)", vars(module))
     monkeypatch.setitem(sys.modules, module.__name__, module)
     packages.record(module)

@@ -12,6 +12,7 @@ import ast
 import dis
 import sys
 from collections.abc import Iterator
+from inspect import getattr_static
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -78,8 +79,8 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
         for function in kept:
             for part in (function.fget, function.fset) if isinstance(function, property) else (function,):
                 own: Any = part.__func__ if isinstance(part, (staticmethod, classmethod)) else part
-                while "__wrapped__" in getattr(own, "__dict__", ()):  # asked for, a name may be any object's error
-                    own = own.__wrapped__
+                while (inner := getattr_static(own, "__wrapped__", None)) is not None:  # asks no object
+                    own = inner
                 if isinstance(own, FunctionType) and own.__module__ == module.__name__:
                     yield own
 
