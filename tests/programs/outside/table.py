@@ -267,6 +267,14 @@ PROGRAMS = (
         },
     ),
     Program(
+        "physics",
+        ("ase==3.29.0", "pyhf==0.7.6", "pysolar==0.13", "scikit-rf==2.2.0"),
+        "4 packages more: likelihoods of counts, microwave networks, crystals, the sun",
+        written_for="numpy",
+        rtol=1e-6,
+        recorded=("ase", "pyhf", "pysolar", "skrf"),
+    ),
+    Program(
         "containers",
         ("pint==0.25.3", "xarray==2026.9.0", "pandas==2.3.3", "scikit-learn==1.9.1"),
         "24 short programs with pint, xarray, pandas, series, splines and scikit-learn",
