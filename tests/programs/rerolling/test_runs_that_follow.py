@@ -177,8 +177,10 @@ def test_random_loops_one_after_the_other(draws: st.DataObject) -> None:
     plain = primad.trace(f)(*arguments)
     leaves = primad.recording.tree.leaves
     found = rolled(plain).check()
-    # Where steps double the relative error again and again, rounding a product and a sum at once is seen.
+    # Where steps double the relative error again and again, rounding a product and a sum at once is seen: where they
+    # square what grows, or where arguments that are nearly the same give other results.
     wanted, beside = leaves(plain(*arguments)), leaves(plain(*[x * (1 + 2**-51) for x in arguments]))
+    assume(all(np.all(np.abs(x) < 1e6) for x in wanted))
     assume(all(np.allclose(x, y, rtol=1e-13, atol=1e-13) for x, y in zip(beside, wanted, strict=True)))
     got = by_definition(found, list(arguments))
     for x, y in zip(got, wanted, strict=True):
