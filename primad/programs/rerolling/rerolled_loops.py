@@ -93,7 +93,7 @@ def _rolled(
             period = period_of(source, changing=True)
         if period is None:
             break
-        after = [period] if period.changing else _with_those_after(known, period)
+        after = [period] if known is None or period.changing else _with_those_after(known, period)
         loop, *others = _loops(source, after)
         if loop.refused and period.changing:
             refused[nearest_line(source.lines, period.nodes[period.start]) or ""] = loop.refused
