@@ -83,6 +83,7 @@ MADE = {
     "integrate/ivp.py": "a value that is not reached is an error",
     "integrate/quadrature.py": "an integral that does not converge is an error",
     "pde/report/picture_grids.py": "nothing is differentiated: pictures have no value there",
+    "pde/elements/element_solution.py": "points are plain, and outside of its material nothing is there",
     "scipy/optimize/linear_fits.py": "it marks what is free; derivatives are those of the solution",
     "integrate/adaptive.py": "as integrate/ivp.py, which asks it",
     "numpy/reduce/nans.py": "what is left out has derivative 0, also if all is",

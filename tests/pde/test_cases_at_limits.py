@@ -10,7 +10,8 @@ import pytest
 
 from primad import pde
 from primad.errors import NotFiniteError, ProblemError
-from primad.pde.geometry.triangulations import ACROSS, NEAR, _refined, edges, triangulated
+from primad.pde.geometry.cutting import ACROSS, NEAR, _refined, edges
+from primad.pde.geometry.triangulations import triangulated
 from primad.pde.solve.history import History
 from primad.pde.solve.marching import _joined
 from primad.pde.solve.misfit import imbalance

@@ -335,7 +335,7 @@ class Inputs:
 
     @property
     def places(self) -> list[str]:
-        """What these numbers are: names of coordinates, or "cos x" and "sin x"."""
+        """What these numbers are, by names of coordinates, or "cos x" and "sin x"."""
         found = [[f"cos {name}", f"sin {name}"] if name in self.periodic else [name] for name in self.names]
         return [place for places in found for place in places]
 

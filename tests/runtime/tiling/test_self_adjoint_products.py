@@ -56,6 +56,8 @@ STEPS: tuple[Function, ...] = (
     lambda x, d: np.concatenate([np.diff(x, axis=0), x[:1]]) + x,
 )
 """What is done to rows, by weights of one axis more than the rows have."""
+SUMS = (5, 7)
+"""Which of these add up several words."""
 
 
 @pytest.mark.one_in(3)
@@ -95,7 +97,10 @@ def chain(steps: Any, x: Any, d: Any) -> Any:
 
 
 def test_what_is_said_to_be_symmetric_is_so_for_all_that_is_done_to_rows() -> None:
-    """None that is not symmetric is claimed, and each Hessian is."""
+    """None that is not symmetric is claimed, and each Hessian is that has no more words than are kept.
+
+    Those of three steps that are sums may have more.
+    """
     x, found = np.tanh(X[:9, :4]), []
     for _ in range(60):
         first, second = (RNG.integers(len(STEPS), size=RNG.integers(0, 4)) for _ in range(2))
@@ -110,7 +115,9 @@ def test_what_is_said_to_be_symmetric_is_so_for_all_that_is_done_to_rows() -> No
         found.append(said)
         loss = lambda w, first=first: np.sum(np.sin(chain(first, x @ w, D[:9]) / 9))  # noqa: E731
         hessian = lambda w, loss=loss: primad.hessian(loss)(w)[:, :]  # noqa: E731
-        assert claimed(hessian, np.linspace(0.1, 0.2, 4)) or len(first) == 0, first
+        assert claimed(hessian, np.linspace(0.1, 0.2, 4)) or len(first) in (0, sum(np.isin(first, SUMS)) // 3 * 3), (
+            first
+        )
     assert 3 < sum(found) < 40
 
 
