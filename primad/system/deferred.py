@@ -27,10 +27,14 @@ class Deferred:
 
     @property
     def function(self) -> Any:
-        """The function itself."""
+        """The function itself; an ImportError where this version of SciPy has none of that name."""
         found = self.__dict__.get("_function")
         if found is None:
-            found = self._function = getattr(import_module(MODULE), self.name)
+            found = getattr(import_module(MODULE), self.name, None)
+            if found is None:  # an AttributeError of a property would ask `__getattr__`, which asks for the property
+                have = import_module("scipy").__version__
+                raise ImportError(f"SciPy {have} has no {MODULE}.{self.name}: pip install -U scipy", name=MODULE)
+            self._function = found
         return found
 
     @property

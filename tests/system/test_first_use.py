@@ -12,6 +12,7 @@ import pytest
 
 import primad
 from primad.native.llvm import compiler as native
+from primad.system.deferred import Deferred
 from primad.system.process import MadeOnce, made_once
 
 THREADS = 8
@@ -244,3 +245,10 @@ def test_nothing_in_a_cache_minds_being_made_twice():
     run = subprocess.run([sys.executable, "-c", IN_A_PROCESS], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1] == "done" and "compiler" in run.stdout.splitlines()
+
+
+def test_a_function_that_scipy_does_not_have_is_said() -> None:
+    """As older versions lack some, whatever is asked of what stands for it."""
+    for ask in (lambda f: f(1.0), lambda f: f.ntypes, lambda f: f.function):
+        with pytest.raises(ImportError, match=r"has no scipy\.special\.of_the_future: pip install"):
+            ask(Deferred("of_the_future"))

@@ -327,7 +327,7 @@ def test_results_of_half_precision_are_so() -> None:
         try:
             program = program_of([type_of(x)] * len(values), lambda *xs, op=case.op, of=drawn: [op(*xs, **of.params)])
             results = Plan(program).run(values)
-        except primad.PrimadError:  # of a function that has several results, or needs a program
+        except (primad.PrimadError, ImportError):  # of a function with several results, of a program, or of newer SciPy
             continue
         assert [found.dtype for found in results] == [type.dtype for type in program.out_types], name
     assert primad.grad(lambda x: np.sum(np.logaddexp(x, x + 1)))(x).dtype == np.float16
