@@ -77,10 +77,10 @@ def inner_points(domain: Domain, size: float, inner: Sequence[Domain]) -> list[A
 
 
 def _numbered(domains: Sequence[Domain], at: Array) -> Array:
-    """Return numbers that tell in which of several domains points lie."""
-    found = np.zeros(len(at), np.int64)
+    """Return numbers that tell in which of several domains points lie: Python's, with a bit for each of any count."""
+    found = np.zeros(len(at), object)
     for i, one in enumerate(domains):
-        found += 2**i * one.inside(at)
+        found += 2**i * one.inside(at).astype(object)
     return found
 
 

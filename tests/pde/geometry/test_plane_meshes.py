@@ -7,6 +7,7 @@ import pytest
 
 from primad import pde
 from primad.errors import ProblemError
+from primad.pde.geometry.plane_meshes import _numbered
 from primad.pde.geometry.triangulations import triangulated
 
 SHAPES = {
@@ -89,3 +90,11 @@ def test_edges_that_are_too_long_are_an_error() -> None:
     with pytest.raises(ProblemError, match=r"take smaller ones: size=0\.25"):
         triangulated(thin, 0.5)
     assert len(triangulated(thin, 0.02).cells) > 300
+
+
+def test_any_count_of_inclusions_is_told_apart() -> None:
+    """More than a machine's integer has bits, as composites have."""
+    disks = [pde.Disk((i, 0), 0.4) for i in range(140)]
+    at = np.array([[i, 0.0] for i in range(140)] + [[0.5, 0.0]])
+    numbers = _numbered(disks, at)
+    assert len(set(numbers.tolist())) == 141 and numbers[-1] == 0
