@@ -20,7 +20,7 @@ from primad.pde.elements.boundary.interfaces import Interfaces
 from primad.pde.elements.element_solution import ElementSolution
 from primad.pde.elements.element_spaces import ElementSpace
 from primad.pde.elements.inside import Inside
-from primad.pde.elements.joins import joined
+from primad.pde.elements.joins import joined, same_places
 from primad.pde.elements.levels import Level
 from primad.pde.elements.location import Location
 from primad.pde.elements.materials import Material, inner_domains, materials_of, parted, slots_of
@@ -140,8 +140,6 @@ class Elements(GridMethod):
 
     def _repeated(self, pieces: Sequence[BoundaryPiece]) -> list[tuple[Array, Array, Array, float]]:
         """Return nodes at the lower and at the upper ends of periodic coordinates, which are one, as `joined` does."""
-        from scipy.spatial import cKDTree  # loads when it is called
-
         found: list[tuple[Array, Array, Array, float]] = []
         bounds = np.stack([self.mesh.points.min(axis=0), self.mesh.points.max(axis=0)])
         for k, (space, offset) in enumerate(zip(self.spaces, self.offsets, strict=False)):
@@ -151,7 +149,7 @@ class Elements(GridMethod):
             at[:, axes] = np.where(at[:, axes] == bounds[1, axes], bounds[0, axes], at[:, axes])
             upper = np.flatnonzero(np.any(at != space.nodes.at, axis=1))
             if len(upper):
-                lower = cKDTree(space.nodes.at).query(at[upper])[1]
+                lower = same_places(at[upper], space.nodes.at)
                 found.append((offset + lower, offset + upper, np.zeros(len(upper)), 1.0))
         return found
 

@@ -24,6 +24,13 @@ class NodeJoins(NamedTuple):
     factors: Array
 
 
+def same_places(first: Array, second: Array) -> Array:
+    """Return for each of some points which of others it is."""
+    from scipy.spatial import cKDTree  # loads when it is called
+
+    return np.asarray(cKDTree(second).query(first)[1])
+
+
 def joined(count: int, pairs: Sequence[tuple[Array, Array, Array, float]], held: Array) -> NodeJoins:
     """Return what nodes have in common.
 

@@ -132,6 +132,14 @@ def _silence(count: int) -> Callable[[], Any]:
     return lambda: (0.0,) * count
 
 
+def owners(mesh: Triangulation, materials: Sequence[Material]) -> Array:
+    """Return of which material each cell is, by number."""
+    found = np.zeros(len(mesh.cells), np.int64)
+    for i, material in enumerate(materials):
+        found[material.cells] = i
+    return found
+
+
 def parted(mesh: Triangulation, materials: Sequence[Material]) -> tuple[Triangulation, dict[str, tuple[str, Material]]]:
     """Return a triangulation in which each part of the boundary is of one material, and what part of which it is.
 
@@ -141,9 +149,7 @@ def parted(mesh: Triangulation, materials: Sequence[Material]) -> tuple[Triangul
     """
     if len(materials) == 1:
         return mesh, {part: (part, materials[0]) for part in mesh.facets}
-    owner, where = np.zeros(len(mesh.cells), np.int64), {}
-    for i, material in enumerate(materials):
-        owner[material.cells] = i
+    owner, where = owners(mesh, materials), {}
     fields: dict[str, dict[str, Array]] = {"facets": {}, "normals": {}, "opposite": {}, "owners": {}}
     for part in mesh.facets:
         number = owner[mesh.owners[part]]

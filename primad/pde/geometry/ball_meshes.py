@@ -8,9 +8,9 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 
-from primad.pde.geometry.constructive import Combined, Named
+from primad.pde.geometry.constructive import made_of
 from primad.pde.geometry.domains import Domain
-from primad.pde.geometry.sampling import Array
+from primad.pde.geometry.sampling import Array, only_used
 from primad.pde.geometry.shapes import Ball
 
 LONGEST = 2.0
@@ -19,14 +19,9 @@ LONGEST = 2.0
 
 def balls_of(domain: Domain) -> list[Ball] | None:
     """Return the balls in space that a domain is made of; None if they have several centres, or others are among it."""
-    if isinstance(domain, Named):
-        return balls_of(domain.domain)
-    if isinstance(domain, Combined):
-        first, second = balls_of(domain.first), balls_of(domain.second)
-        found = None if first is None or second is None else [*first, *second]
-    else:
-        found = [domain] if isinstance(domain, Ball) and domain.dimension == 3 else None
-    return None if found is None or any(np.any(one.center != found[0].center) for one in found) else found
+    every = made_of(domain)
+    found = [one for one in every if isinstance(one, Ball) and one.dimension == 3]
+    return found if len(found) == len(every) and len({tuple(one.center) for one in found}) == 1 else None
 
 
 def layered(domain: Domain, balls: Sequence[Ball], size: float) -> tuple[Array, Array]:
@@ -50,9 +45,8 @@ def layered(domain: Domain, balls: Sequence[Ball], size: float) -> tuple[Array, 
     level = np.rint(np.linalg.norm(points, axis=1)).astype(int)
     with np.errstate(invalid="ignore"):
         places = np.where(level[:, None] > 0, points * (radii[level] / level)[:, None], 0.0)
-    cells = cells[domain.inside(balls[0].center + middle)]
-    used, numbers = np.unique(cells, return_inverse=True)
-    return balls[0].center + places[used], numbers.reshape(cells.shape)
+    center = balls[0].center
+    return only_used(center + places, cells[domain.inside(center + middle)])
 
 
 def _in_layers(count: int) -> tuple[Array, Array, Array]:

@@ -137,6 +137,13 @@ class Combined(Domain):
         return float(np.sum(self.edge(part, unit).keeps) / np.sum(domain.edge(own, unit).keeps))
 
 
+def made_of(domain: Domain) -> list[Domain]:
+    """Return the domains that one is made of by unions, intersections and differences, whatever their parts' names."""
+    if isinstance(domain, Combined):
+        return [*made_of(domain.first), *made_of(domain.second)]
+    return made_of(domain.domain) if isinstance(domain, Named) else [domain]
+
+
 def _around(a: Array, b: Array) -> Array:
     return np.stack([np.minimum(a[:, 0], b[:, 0]), np.maximum(a[:, 1], b[:, 1])], axis=1)
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from primad.errors import ProblemError
 from primad.pde.geometry.ball_meshes import balls_of, layered
-from primad.pde.geometry.constructive import Combined, Named
+from primad.pde.geometry.constructive import Combined, Named, made_of
 from primad.pde.geometry.domains import Domain, Product
 from primad.pde.geometry.intervals import Interval, Parameters, Time
 from primad.pde.geometry.meshes import Mesh
 from primad.pde.geometry.plane_meshes import triangles
-from primad.pde.geometry.sampling import Array
+from primad.pde.geometry.sampling import Array, only_used
 from primad.pde.geometry.shapes import Ball, Polygon
 
 ACROSS = {1: 100, 2: 32, 3: 8}
@@ -104,13 +104,9 @@ def cut_along(domain: Domain, size: float | None, inner: Sequence[Domain]) -> tu
 
 def _boxes(domain: Domain) -> Array | None:
     """Return the bounds of the boxes that a domain is made of; None if it is made of others too."""
-    if isinstance(domain, Combined):
-        first, second = _boxes(domain.first), _boxes(domain.second)
-        return None if first is None or second is None else np.concatenate([first, second])
-    if isinstance(domain, Named):
-        return _boxes(domain.domain)
-    factors = domain.factors if isinstance(domain, Product) else [domain]
-    return domain.bounds[None] if all(_is_of_space(factor) for factor in factors) else None
+    every = made_of(domain)
+    factors = [factor for one in every for factor in (one.factors if isinstance(one, Product) else [one])]
+    return np.stack([one.bounds for one in every]) if all(map(_is_of_space, factors)) else None
 
 
 def _stacked(domain: Domain, boxes: Array, size: float | None) -> tuple[Array, Array]:
@@ -125,9 +121,7 @@ def _stacked(domain: Domain, boxes: Array, size: float | None) -> tuple[Array, A
         pieces = [np.linspace(a, b, _count(b - a, wanted), endpoint=False) for a, b in pairwise(ends)]
         lines.append(np.concatenate([*pieces, ends[-1:]]))
     points, cells = _of_lines(lines)
-    cells = cells[domain.inside(points[cells].mean(axis=1))]
-    used, numbers = np.unique(cells, return_inverse=True)
-    return points[used], numbers.reshape(cells.shape)
+    return only_used(points, cells[domain.inside(points[cells].mean(axis=1))])
 
 
 def _count(extent: float, wanted: float) -> int:

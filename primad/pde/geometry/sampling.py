@@ -161,5 +161,11 @@ def in_triangles(corners: Array, order: int) -> tuple[Array, Array]:
     return at.reshape(-1, 2), (area[:, None] * 2 * unit[:, 0] * weights).ravel()
 
 
+def only_used(points: Array, cells: Array) -> tuple[Array, Array]:
+    """Return those of some points that cells have for corners, and the cells with the numbers of these."""
+    used, numbers = np.unique(cells, return_inverse=True)
+    return points[used], numbers.reshape(cells.shape)
+
+
 def _orders() -> str:
     return "choose " + ", ".join(repr(name) for name in Sequences) + "."

@@ -11,7 +11,7 @@ import numpy as np
 
 from primad.errors import ProblemError, suggestion
 from primad.pde.geometry.intervals import space_of
-from primad.pde.geometry.sampling import Array, as_rows
+from primad.pde.geometry.sampling import Array, as_rows, only_used
 from primad.pde.written_names import names_in
 from primad.recording.foreign import plain
 
@@ -119,17 +119,17 @@ def save_vtk(
         inside = _inside(solution, at)
         kind, cells = _cells([len(line) for line in lines if len(line) > 1])
         cells = cells[np.all(inside[cells], axis=1)]
-    used, numbers = np.unique(cells, return_inverse=True)
-    columns = _real(_columns(solution, at[used], names))
+    used, cells = only_used(at, cells)
+    columns = _real(_columns(solution, used, names))
     place = np.zeros((len(used), 3))
-    place[:, : len(axes)] = at[used][:, axes]
+    place[:, : len(axes)] = used[:, axes]
     rest = [f"{name} = {at[0, i]:g}" for i, name in enumerate(names_of_axes) if i not in axes]
     values = {name: column for name, column in columns.items() if name not in names_of_axes}
     with open(path, "w", encoding="ascii") as file:
         file.write(f"# vtk DataFile Version 3.0\n{', '.join([*values, *rest])}\nASCII\nDATASET UNSTRUCTURED_GRID\n")
         _block(file, f"POINTS {len(used)} double", place)
         count, each = cells.shape
-        corners = np.column_stack([np.full(count, each), numbers.reshape(count, each)])
+        corners = np.column_stack([np.full(count, each), cells])
         _block(file, f"CELLS {count} {corners.size}", corners)
         _block(file, f"CELL_TYPES {count}", np.full((count, 1), kind))
         file.write(f"POINT_DATA {len(used)}\n")

@@ -22,6 +22,7 @@ from primad.pde.elements.boundary.boundary_pieces import flux_residual
 from primad.pde.elements.boundary.flux_checks import ROUNDED, other_numbers
 from primad.pde.elements.boundary.held_values import drawn_at
 from primad.pde.elements.element_spaces import PolynomialsAt, at_points, points_of_facets
+from primad.pde.elements.joins import same_places
 from primad.pde.elements.materials import Material
 from primad.pde.elements.weak_forms import State, WeakForm
 from primad.pde.geometry.sampling import Array
@@ -80,10 +81,8 @@ class Between:
         known: Numbers,
     ) -> None:
         self._elements, self._sides, self._known = elements, sides, known
-        self._what, count = (
-            " and ".join(dict.fromkeys(one.what for one, _ in conditions)) or "nothing",
-            len(elements.spaces),
-        )
+        self._what = " and ".join(dict.fromkeys(one.what for one, _ in conditions)) or "nothing"
+        count = len(elements.spaces)
         corners = elements.mesh.points[facets.corners]
         self.at, self.normal, self.weights = points_of_facets(corners, facets.normals, elements.degree)
         self.spaces: list[PolynomialsAt | None] = []
@@ -140,7 +139,7 @@ class Between:
             (u,), (v,) = pair
             rows = [np.unique(elements.spaces[k].nodes.numbers(facets.corners)) for k in (u, v)]
             at = elements.spaces[u].nodes.at[rows[0]]
-            order = _same_places(at, elements.spaces[v].nodes.at[rows[1]])
+            order = same_places(at, elements.spaces[v].nodes.at[rows[1]])
             jump = self._jump(conditions, int(place), (u, v), at)
             nodes = elements.offsets[u] + rows[0], elements.offsets[v] + rows[1][order]
             found.append(Tie(*nodes, jump, 1.0, (u, v)))
@@ -331,10 +330,3 @@ def _table(rows: Sequence[Sequence[Any]], columns: Sequence[int], chosen: Sequen
     if not own or not columns:
         return np.zeros((0, 0))
     return pnp.stack([pnp.stack([row[k] for k in columns], axis=-1) for row in own], axis=-2)
-
-
-def _same_places(first: Array, second: Array) -> Array:
-    """Return for each of some points which of others it is."""
-    from scipy.spatial import cKDTree  # loads when it is called
-
-    return np.asarray(cKDTree(second).query(first)[1])

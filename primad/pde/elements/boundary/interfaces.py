@@ -11,7 +11,7 @@ import numpy as np
 from primad.errors import ProblemError
 from primad.pde.elements.boundary.between import Between, Tie
 from primad.pde.elements.boundary.held_values import gives_values
-from primad.pde.elements.materials import Material
+from primad.pde.elements.materials import Material, owners
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import InnerFacets, Triangulation, inner_facets, parts_at, without_time
 from primad.pde.problem.inner_conditions import Interface
@@ -43,9 +43,7 @@ class Interfaces:
 
     def __init__(self, elements: Elements, materials: Sequence[Material], known: Numbers) -> None:
         stated = [one for one in elements.problem.statement.conditions if isinstance(one, Interface)]
-        owner = np.zeros(len(elements.mesh.cells), np.int64)
-        for i, material in enumerate(materials):
-            owner[material.cells] = i
+        owner = owners(elements.mesh, materials)
         groups: _Groups = {}
         for condition in stated:
             facets = _of(condition, elements.mesh)
