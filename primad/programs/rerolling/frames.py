@@ -17,7 +17,7 @@ import numpy as np
 
 from primad import ops
 from primad.ir.array_types import ArrayType, TupleType
-from primad.ir.axes import AxisMap, Factors, Strided, is_name
+from primad.ir.axes import AxisMap, Factors, is_name
 from primad.ir.node import LITERAL, Node, Params, Trace, named, params_key
 from primad.ir.node_arrays import Places
 from primad.ir.replay import newest, reapplied
@@ -30,6 +30,7 @@ from primad.programs.rerolling.moved_parts import (
     is_made,
     lengthened,
     moved,
+    moves_elements,
     on_elements,
     places,
     selected,
@@ -100,7 +101,8 @@ class Frames:
             if not any(self._changing) or all(node.op.memory.views or is_joined(node) for node in step):
                 raise NoFrames("steps only take parts that begin elsewhere in each")
             self._recipes = [self._recipe(r) for r in range(period.length)]
-            if period.length * period.steps < (axes := max(map(len, self._changing))) * repeated_runs.FEWEST_NODES:
+            axes = max(map(len, self._changing))
+            if period.length * period.steps < axes * repeated_runs.FEWEST_NODES:
                 raise NoFrames(f"there are too few ops for steps that take as long as the longest, along {axes} axes")
             self._find_masked(outside)
 
@@ -206,7 +208,7 @@ class Frames:
         axis = dict(every[0].params).get("axis")
         if every[0].op.indexing.joins and (axis in self._changing[r] or any(axis in axes for axes in operands)):
             return self._joined(r, maps)
-        if len(operands) == 1 and every[0].op.kind == "linear" and any(map(_moves, maps)):
+        if len(operands) == 1 and every[0].op.kind == "linear" and any(map(moves_elements, maps)):
             return _Recipe(moves=(self._moved(r, maps),))
         return _Recipe(self._resized(r, maps, operands))
 
@@ -308,7 +310,8 @@ class Frames:
         for r in range(period.length):
             node = self._of(r)[-1]
             for k, at in [(k, place[x]) for k, x in enumerate(node.inputs) if x in place]:
-                self._inside.update([(r, k)] if at >= place[node] - r else [])
+                if at >= place[node] - r:
+                    self._inside.add((r, k))
                 if not node.op.axes.pointwise or (r, k) not in self._inside:
                     own.add(at % period.length)
         for r in own:
@@ -393,8 +396,3 @@ class Frames:
         moves = [move for move in recipe.moves[k] if move.axis == axis]
         end = np.array(recipe.cleared[k]) if moves and k in recipe.cleared else self._end(r, k, x, axis)
         return reduce(lambda before, move: move.end(before), moves, end)
-
-
-def _moves(map: AxisMap) -> bool:
-    """Say whether an op moves elements along an axis."""
-    return any(isinstance(label, Strided) for label in (*map.operands[0], *map.results[0]))

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from primad import ops
 from primad.ir.array_types import ArrayType
-from primad.ir.axes import Strided
+from primad.ir.axes import AxisMap, Strided
 from primad.ir.node import LITERAL, Leaf, Node, Trace
 from primad.ir.node_arrays import Places
 from primad.recording.traced_array import TracedArray, lift
@@ -63,6 +63,11 @@ def start_and_step(operand: Any, result: Any) -> tuple[int, int] | None:
     if isinstance(operand, Strided) and operand.name == result and operand.step == 1:
         return -operand.start, 1
     return None if operand is None or operand != result else (0, 1)
+
+
+def moves_elements(map: AxisMap) -> bool:
+    """Say whether an op moves elements along an axis."""
+    return any(isinstance(label, Strided) for label in (*map.operands[0], *map.results[0]))
 
 
 def moved(x: TracedArray, moves: Sequence[Move], number: Callable[[Steps], Number], trace: Trace) -> TracedArray:
