@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -32,7 +32,7 @@ class Operation(Protocol):
         """Its name in program texts."""
 
     @property
-    def inferred(self) -> dict[int, Any]:
+    def inferred(self) -> Mapping[int, Any]:
         """What it was applied to, and its types then, by types of operands (see `INFERRED`)."""
 
     def infer(self, *types: ArrayType, **params: Any) -> Any:

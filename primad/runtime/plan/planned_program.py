@@ -8,8 +8,9 @@ of arguments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from primad.ir.array_types import ArrayType, TupleType
@@ -36,7 +37,7 @@ class PlannedOp:
 
     laws = Laws()
     programs = Programs(names=("by",))  # so nothing remembers the op when its program is gone
-    inferred: ClassVar[dict[int, Any]] = {}
+    inferred: ClassVar[Mapping[int, Any]] = MappingProxyType({})  # one of all these ops, which hold nothing in it
 
     def __init__(self, name: str, by: Executable, types: TupleType, kept_bytes: int) -> None:
         self.name = name
