@@ -136,6 +136,7 @@ PRODUCT = lowered(lambda x: np.tanh(x) @ x, square(5))
 INVERSE = node_of(lowered(np.linalg.inv, square(8)), "solve_triangular")
 SMOOTH = lowered(lambda x: np.roll(x, 1) + np.roll(x, -1) * x, np.ones(300))
 LINE = lowered(lambda x: np.sin(x) * x, np.ones(50))
+IN_REGISTERS = lowered(lambda x: np.sin(x) * x, np.ones(20))
 CHAIN = lowered(lambda x: np.exp(np.sin(x)), np.ones(50))
 
 
@@ -290,7 +291,7 @@ LIMITS = {
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
     ),
     "bytes of one step of a loop that ends by itself": Limit(
-        lambda: ENDING.type.nbytes + form_of(ENDING).of.program.cost().bytes,
+        lambda: form_of(ENDING).of.program.cost().bytes,
         lambda: compiled_program.work_of([ENDING]) is not None,
         True,
         "runtime.plan.compiled_program.WORTHWHILE_BYTES",
@@ -364,10 +365,13 @@ LIMITS = {
         lambda: 9 * length_of(MEMBER.program), lambda: not reason(STACK), True, "native.emit.op_table.BUDGET.alone"
     ),
     "instructions of a body": Limit(
-        lambda: length_of(LINE),
-        lambda: short_length(LINE) is not None,
+        lambda: length_of(IN_REGISTERS),
+        lambda: short_length(IN_REGISTERS) is not None,
         True,
         "native.emit.op_table.BUDGET.instructions",
+    ),
+    "elements that most instructions are of": Limit(
+        lambda: 50, lambda: short_length(LINE) is not None, True, "native.emit.op_table.BUDGET.in_registers"
     ),
     "elements of a matrix that is written out": Limit(
         lambda: 8, lambda: is_small(CHOLESKY), True, "native.lapack.unrolled_matrices.BUDGET.products"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy import optimize, sparse
 
 import primad
 import primad.scipy.optimize as mirror
+from primad.recording.traced_array import TracedArray
 from primad.recording.scipy_names import RECORDED
 
 T = np.linspace(0.0, 1.0, 8)
@@ -242,6 +244,39 @@ def test_scipys_own_name_it(name: str) -> None:
     """Also those that are written in Python, whose steps would be differentiated to their tolerance only."""
     with pytest.raises(primad.TracingError, match=f"call primad.scipy.optimize.{name}, "):
         primad.grad(SCIPYS_OWN[name])(2.0)
+
+
+@pytest.mark.parametrize("solver", ["bisect", "brenth", "brentq", "ridder"])
+@pytest.mark.parametrize("function", [
+    lambda x, a: x**2 - a,
+    lambda x, a: np.exp(a - x) - 1,
+    lambda x, a: a * x,
+    lambda x, a: -a,
+    lambda x, a: np.sin(a),
+    lambda x, a: a[()],
+    lambda x, a: np.add(x, a, dtype=float),
+    lambda x, a: a.reshape(1).sum(),
+    lambda x, a: (a * x).sum() - a.shape[0:0].__len__(),
+    lambda x, a: np.where(x > a, x, a) - abs(a),
+])  # fmt: skip
+def test_a_call_beside_a_pending_exception_ends_in_that_exception(
+    solver: str, function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SciPy's compiled solvers call on after a result was refused, and Python finds no inherited attribute then.
+
+    What is in its cache of attributes it does find: so refusals empty that.
+    """
+    refuse = TracedArray.__bool__
+
+    def refuse_with_cold_cache(self: TracedArray) -> bool:
+        try:
+            return refuse(self)
+        finally:
+            sys._clear_type_cache()
+
+    monkeypatch.setattr(TracedArray, "__bool__", refuse_with_cold_cache)
+    with pytest.raises(primad.TracingError, match="needs the numbers of a traced array|in Python is asked for"):
+        primad.grad(lambda a: getattr(optimize, solver)(function, 0.0, 9.0, args=(a,)))(2.0)
 
 
 @pytest.mark.parametrize("call", [

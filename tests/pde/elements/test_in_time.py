@@ -199,7 +199,7 @@ def test_equations_of_fourth_order_are_systems_with_one_without_a_rate() -> None
     problem = pde.Problem(split, LINE * pde.Time(0, 0.05), conditions, unknowns="c m", network=NET)
     elements = pde.Elements(problem, 1 / 12, 2, frames=4, tolerance=1e-7)
     states = elements.states()["c"]
-    whole = elements.spaces[0].inside.integrals(elements.weights)
+    whole = elements.inside[0].spaces[0].integrals(elements.inside[0].weights)
     assert states @ whole == pytest.approx(np.full(5, states[0] @ whole), rel=1e-9)
     whole_problem = pde.Problem(
         lambda c: c.t - (3 * c**2 - 1) * c.xx - 6 * c * c.x**2 + 0.01 * c.xxxx,
