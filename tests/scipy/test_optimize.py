@@ -13,8 +13,8 @@ from scipy import optimize, sparse
 
 import primad
 import primad.scipy.optimize as mirror
-from primad.recording.traced_array import TracedArray
 from primad.recording.scipy_names import RECORDED
+from primad.recording.traced_array import TracedArray
 
 T = np.linspace(0.0, 1.0, 8)
 Y = 2 * np.exp(-3 * T) + 0.1 * np.cos(9 * T)
@@ -275,7 +275,7 @@ def test_a_call_beside_a_pending_exception_ends_in_that_exception(
             sys._clear_type_cache()
 
     monkeypatch.setattr(TracedArray, "__bool__", refuse_with_cold_cache)
-    with pytest.raises(primad.TracingError, match="needs the numbers of a traced array|in Python is asked for"):
+    with pytest.raises(primad.TracingError, match=r"needs the numbers of a traced array|in Python is asked for"):
         primad.grad(lambda a: getattr(optimize, solver)(function, 0.0, 9.0, args=(a,)))(2.0)
 
 

@@ -45,6 +45,8 @@ def rolled(program: Program) -> Program:
     known = Sequences(program)
     apart = with_repeated_ops(program, known.arrays)
     found = None if apart is None else _rolled(apart)
+    if found is not None and len(found.nodes) >= len(program.nodes):
+        found = None
     if found is None or not is_short(found.nodes):
         other = _rolled(program, known=known)
         if found is None or (other is not None and len(other.nodes) <= len(found.nodes)):

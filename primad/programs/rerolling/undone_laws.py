@@ -208,7 +208,8 @@ class _Shared:
     def taken(self) -> Taken:
         """Return what takes which instance of what is shared, if each step computes it.
 
-        What nothing else takes than what is computed again is computed again with it.
+        What nothing else takes than what is computed again is computed again with it. Nothing is, where there would be
+        as many ops again: a result that each step takes twice of the one before, which is shared on purpose, doubles.
         """
         chosen = self._by_chance()
         if not chosen:
@@ -218,7 +219,7 @@ class _Shared:
         waiting = sorted({-self._arrays.place(x) for x, _ in chosen})
         times: dict[Node, int] = {}
         found: Taken = {}
-        while waiting:  # from the last on: what takes a node is known before it
+        while waiting and len(found) <= len(nodes):  # from the last on: what takes a node is known before it
             at = -heappop(waiting)
             x = nodes[at]
             if x in times:
@@ -237,7 +238,7 @@ class _Shared:
             for i in map(self._arrays.place, x.inputs) if times.get(x, 1) > 1 else ():
                 if not self._given[i]:
                     heappush(waiting, -i)
-        return found
+        return {} if waiting else found
 
     def _by_chance(self) -> set[tuple[Node, Any]]:
         """Return what several ops of a kind and line take, where most of those take results of their own."""

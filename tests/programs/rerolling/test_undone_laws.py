@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 import primad
 from primad.ir.node_arrays import NodeArrays
 from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling.repeated_runs import Sequences
 from primad.programs.rerolling.rerolled_loops import rolled
 from primad.programs.rerolling.undone_laws import with_neutral_ops, with_repeated_ops
 from tests.programs.rerolling.test_rerolled_loops import check, scans, unrolled
@@ -183,3 +184,43 @@ def test_random_steps(draws: st.DataObject) -> None:
     got, wanted = primad.grad(loss, (0, 1))(*arguments), unrolled(primad.grad(loss, (0, 1)))(*arguments)
     for x, y in zip(got, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
+
+
+def newton(x: Any) -> Any:
+    """Of two unknowns, whose matrices take each of them several times."""
+    for _ in range(7):
+        a, b, d = 3 * x[0] ** 2 + x[1], x[0] * x[1] + 1.0, x[1] ** 2 + 2.0
+        r, s = x[0] ** 3 + x[1] * x[0] - 2.0, x[0] * x[1] ** 2 - x[0]
+        x = np.stack([x[0] - (d * r - b * s) / (a * d - b * b), x[1] - (a * s - b * r) / (a * d - b * b)])
+    return x[0]
+
+
+def doubled(x: Any) -> Any:
+    y = x[0]
+    for _ in range(15):
+        y = np.sin(y) * np.cos(y) + y
+    return y
+
+
+def fibonacci(x: Any) -> Any:
+    before, now = x[0], x[1]
+    for _ in range(25):
+        before, now = now, 0.5 * (now * before + np.sin(before))
+    return now
+
+
+def halved(x: Any) -> Any:
+    row = [x[k % 2] + k for k in range(16)]
+    while len(row) > 1:
+        row = [np.tanh(a * b) + a for a, b in zip(row[::2], row[1::2], strict=True)]
+    return row[0]
+
+
+@pytest.mark.parametrize("f", [newton, doubled, fibonacci, halved])
+@pytest.mark.parametrize("derived", [lambda f: f, primad.grad, lambda f: primad.grad(lambda x: primad.grad(f)(x) @ x)])
+def test_what_is_shared_on_purpose_is_not_computed_again_and_again(f: Any, derived: Any) -> None:
+    """A result that each step takes twice of the one before would be computed as often as there are paths to it."""
+    program = primad.trace(derived(f))(np.array([0.7, 0.4]))
+    again = with_repeated_ops(program, Sequences(program).arrays)
+    assert again is None or len(again.nodes) < 4 * len(program.nodes)
+    assert len(rolled(program).nodes) <= len(program.nodes)
