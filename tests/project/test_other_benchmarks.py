@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import primad
 from tests.benchmarks.geodesics.__main__ import table as geodesics_table
 from tests.benchmarks.mosaic import hexahedra
 from tests.benchmarks.mosaic.__main__ import tables as mosaic_tables
+from tests.benchmarks.operators.families import FAMILIES, TRAINED, arrays, parabola, sine, solutions
 from tests.benchmarks.scikit_fem.__main__ import table as elements_table
 from tests.benchmarks.scikit_fem.serve import SIZES, by_primad
 
@@ -108,3 +112,29 @@ def test_the_problem_beside_scikit_fem_is_the_one_that_is_stated(monkeypatch: py
         {"poisson P2": {"scikit-fem": told, "primad": {**told, "values": [1.0, 2.002]}}}
     ).splitlines()
     assert lines[-1] == "| poisson P2 | 8 | primad | 10 ms | 200 ms | 1 ms | 1.0e-03 |"
+
+
+@pytest.mark.parametrize(("families", "factor"), [(FAMILIES, sine), (TRAINED, parabola)])
+def test_the_plate_is_held_by_the_factor_of_the_published_runs(families: Any, factor: Any) -> None:
+    """Short runs, whose times are published, had sines, and the long ones, whose errors are, x(1 - x) y(1 - y)."""
+    x, y = at = np.array([[0.3, 0.5, 0.0, 0.7], [0.8, 0.1, 0.4, 1.0]])
+    written = np.sin(np.pi * x) * np.sin(np.pi * y) if factor is sine else x * (1 - x) * y * (1 - y)
+    parameters, codes = arrays("plate", 1, "float64")["parameters"], np.random.default_rng(1).normal(size=(3, 128))
+    free = solutions(np, replace(families["plate"], transform=None), parameters, codes, at.T)
+    assert np.all(np.abs(free) > 1e-3)
+    np.testing.assert_allclose(solutions(np, families["plate"], parameters, codes, at.T), free * written, atol=1e-12)
+
+
+def test_operators_whose_errors_are_told_are_trained_with_that_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the module that trains lengthens it
+    training = import_module("tests.benchmarks.operators.trained")
+    taken: list[Any] = []
+
+    def seen(family: Any) -> Any:
+        taken.append(family.transform.__name__)
+        raise LookupError
+
+    monkeypatch.setattr(training.forms, "adam_step", seen)
+    with pytest.raises(LookupError):
+        training.trained("plate", 0, 1)
+    assert taken == ["parabola"]

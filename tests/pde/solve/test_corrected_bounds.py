@@ -12,9 +12,12 @@ import primad
 import primad.numpy as pnp
 from primad import pde
 from primad.enclosures import IntervalArray, enclose
-from primad.errors import ProblemError
+from primad.errors import EnclosureError, ProblemError
+from primad.pde.solve.certified.box_budget import BoxBudget
 from primad.pde.solve.certified.corrections import MARGIN, Corrected, Correction, corrected
+from primad.pde.solve.certified.error_bounds import MOST, proven
 from primad.pde.solve.certified.error_equation import ErrorEquation
+from primad.pde.solve.certified.residual_bounds import FACTOR
 from tests.pde.solve.test_error_bounds import EVOLVING, LINE, POINTS, SMALL, ZERO, solved
 from tests.sweeps import chosen
 
@@ -93,15 +96,40 @@ def test_corrected_bounds_of_nonlinear_equations(name: str) -> None:
     assert np.all(wrong <= bound.at(at)) and bound.most < plain.most
 
 
-def test_any_correction_gives_a_true_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+WRONG = Correction(np.array([[0.0, 1.0]]), None, np.array([0.3, -0.2, 0.1]))
+"""Nothing of what is wrong in a solution: its residual is far larger with it."""
+
+
+def test_any_correction_gives_a_true_bound() -> None:
     """A wrong one makes it large, not false."""
     solution, exact = solved("Poisson", 8)
-    wrong_one = Correction(np.array([[0.0, 1.0]]), None, np.array([0.3, -0.2, 0.1]))
-    monkeypatch.setattr("primad.pde.solve.certified.error_bounds.corrected", lambda equation, waves: wrong_one)
-    bound = solution.certify_error(waves=3)
+    most, *_, bound = proven(solution, WRONG, FACTOR, BoxBudget(MOST, 2, lambda what, boxes: None), 1)
     at = solution.problem.domain.interior(POINTS).at
     wrong = np.abs(solution.at(at, "u") - exact(*at.T))
-    assert np.all(wrong <= bound.at(at)) and 0.01 < np.max(bound.at(at)) <= bound.most
+    assert np.all(wrong <= bound.at(at)) and 0.01 < np.max(bound.at(at)) <= most
+
+
+def test_a_correction_never_makes_a_bound_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is no good is not taken, nor one that boxes are lacking for; one without which no bound is proven is."""
+    solution, _ = solved("Poisson", 8)
+    plain, few = solution.certify_error(), solution.certify_error(most=4, factor=1e-6)
+    assert plain.finished and not few.finished
+    assert solution.certify_error(most=4, factor=1e-6, waves=16).boxes == few.boxes
+    assert solution.certify_error(waves=16).most < plain.most
+    known = proven
+
+    def without_bound(solution: Any, correction: Any, *rest: Any) -> Any:
+        if correction is None:
+            raise EnclosureError("errors grow")
+        return known(solution, correction, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("primad.pde.solve.certified.error_bounds.corrected", lambda equation, waves: WRONG)
+        assert solution.certify_error(waves=3).most == plain.most
+    monkeypatch.setattr("primad.pde.solve.certified.error_bounds.proven", without_bound)
+    assert solution.certify_error(waves=16).most < plain.most
+    with pytest.raises(EnclosureError, match="errors grow"):
+        solution.certify_error()
 
 
 def test_where_a_correction_is_worth_nothing_there_is_none() -> None:

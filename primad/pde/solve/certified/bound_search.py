@@ -131,7 +131,7 @@ class BoundSearch:
         times = np.linspace(begin, end, slabs + 1)
         weight = chosen_weight(equation, self.ends, times)
         boxes = [self._slab(*pair) for pair in pairwise(times)]
-        many = RESIDUALS * self.budget.most
+        many = self.budget.boxes + RESIDUALS * self.budget.left
         sources = []
         for i, box in enumerate(boxes):
             share = (many - self.budget.boxes) / ((slabs - i) * max(1, self.budget.left))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import EnclosureError, ProblemError
 from primad.pde.geometry.sampling import Array, as_rows
 from primad.pde.report.picture_grids import grid
 from primad.pde.report.plots import draw_size
-from primad.pde.solve.certified.bound_search import BoundSearch
-from primad.pde.solve.certified.box_budget import box_budget
+from primad.pde.solve.certified.bound_search import BoundSearch, Found
+from primad.pde.solve.certified.box_budget import BoxBudget, box_budget
 from primad.pde.solve.certified.comparison_bounds import Above
 from primad.pde.solve.certified.corrections import Corrected, corrected
 from primad.pde.solve.certified.error_equation import ErrorEquation
@@ -127,19 +127,44 @@ def certified_error(
     if waves < 0:
         raise ProblemError(f"certify_error: a correction has {waves!r} waves", fix="take 0 for none, or 12 to 24.")
     begun = time.monotonic()
-    equation = ErrorEquation(solution.problem, solution.params)
-    correction: Addition | None = corrected(equation, waves) if waves else None
+    wave = corrected(ErrorEquation(solution.problem, solution.params), waves) if waves else None
+    found, failed = list[Found](), list[EnclosureError]()
+    with box_budget(most, order, progress) as budget:
+        # Of two proven bounds the smaller one is taken. Terms cancel more where there is a correction, so it is no use
+        # where boxes run out without it; but an error may be small enough for a bound with it alone.
+        for correction in [None] if wave is None else [None, wave]:
+            try:
+                found.append(proven(solution, correction, factor, budget, slabs))
+            except EnclosureError as error:
+                failed.append(error)
+            if not budget.finished:
+                break
+    if not found:
+        raise failed[-1]
+    best = min(found, key=lambda proven: proven[0])
+    return CertifiedError(solution, *best, budget.finished, budget.boxes, time.monotonic() - begun)
+
+
+def proven(solution: Solution, correction: Addition | None, factor: float, budget: BoxBudget, slabs: int) -> Found:
+    """Return the largest error that is proven, and what it is made of, by way of û + w.
+
+    Args:
+        solution: û.
+        correction: w; None for 0.
+        factor: how far the residual's bound may be above values that are taken.
+        budget: of boxes.
+        slabs: pieces of time.
+    """
+    problem, params = solution.problem, solution.params
+    equation = ErrorEquation(problem, params, correction=correction)
     for column in equation.repeated:
-        before = ErrorEquation(solution.problem, solution.params, correction=correction)
-        seam = Seam(before.derivative, column, *map(float, solution.problem.domain.bounds[column]))
+        before = ErrorEquation(problem, params, correction=correction)
+        seam = Seam(before.derivative, column, *map(float, problem.domain.bounds[column]))
         correction = seam if correction is None else Together((correction, seam))
     if correction is not None:
-        equation = ErrorEquation(solution.problem, solution.params, correction=correction)
-    with box_budget(most, order, progress) as budget:
-        search = BoundSearch(equation, factor, budget)
-        above, residual, off, growth, bound = search.without_time() if equation.time is None else search.in_time(slabs)
-        if correction is not None:
-            above, bound = search.with_correction(above, correction), Corrected(bound, correction)
-    return CertifiedError(
-        solution, above, residual, off, growth, bound, budget.finished, budget.boxes, time.monotonic() - begun
-    )
+        equation = ErrorEquation(problem, params, correction=correction)
+    search = BoundSearch(equation, factor, budget)
+    above, residual, off, growth, bound = search.without_time() if equation.time is None else search.in_time(slabs)
+    if correction is not None:
+        above, bound = search.with_correction(above, correction), Corrected(bound, correction)
+    return above, residual, off, growth, bound
