@@ -267,7 +267,7 @@ class Solution(Answers):
             waves: how many cosines of each coordinate a correction has, 0 for none. It is chosen such that the residual
                 of the solution with it is small, and |u − û| ≤ |correction| + what is left: residuals that oscillate,
                 as those of networks do, make bounds tens of times as large as the error, which a correction takes away.
-                It needs more boxes; `order=3` suits it. The bound without it is proven first, and the smaller one taken.
+                It needs more boxes; `order=3` suits it. Of bounds without and with it the smaller one is taken.
 
         Returns:
             the bound: `most` of it, `at` points, and its picture, `plot`.
