@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,6 +54,11 @@ class Ensemble(Answers):
     """
 
     def __init__(self, members: Sequence[Answers], deviations: float = DEVIATIONS) -> None:
+        if not isinstance(members, Iterable):
+            raise TracingError(
+                f"the members of an ensemble are several solutions, got {type(members).__name__}",
+                fix="pass a list: pde.Ensemble([problem.solve(seed=seed) for seed in range(5)]).",
+            )
         self.members = tuple(members)
         if len(self.members) < 2:
             raise ProblemError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -215,10 +215,14 @@ class Problem:
 
     def latex(self) -> dict[str, list[str]]:
         """Return the equations in LaTeX, by name: lines, or nothing where an equation has no formula."""
+        return self.formulas(latex_of)
+
+    def formulas(self, form: Callable[..., list[str]]) -> dict[str, list[str]]:
+        """Return the equations as formulas, by name, in a form: `latex_of` or `mathml_of`."""
         numbers = {**self.statement.coefficients, **self.statement.constants}
         functions = *self.unknowns, *self.family.inputs
         return {
-            one.name: latex_of(one.given, one.function, self.domain, functions, numbers, self.complex)
+            one.name: form(one.given, one.function, self.domain, functions, numbers, self.complex)
             for one in self.statement.equations
         }
 

@@ -119,6 +119,11 @@ def save_vtk(
         inside = _inside(solution, at)
         kind, cells = _cells([len(line) for line in lines if len(line) > 1])
         cells = cells[np.all(inside[cells], axis=1)]
+        if not len(cells):
+            raise ProblemError(
+                f"save_vtk: none of the cells of the grid lies in {solution.problem.domain!r} with all its corners",
+                fix="take more points along each coordinate: points=81.",
+            )
     used, cells = only_used(at, cells)
     columns = _real(_columns(solution, used, names))
     place = np.zeros((len(used), 3))

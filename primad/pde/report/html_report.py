@@ -97,13 +97,14 @@ def _settings(solution: Solution) -> list[str]:
 
 def _pictures(solution: Solution, exact: Mapping[str, Callable[..., Any]]) -> list[tuple[str, Callable[[], Any]]]:
     problem, found = solution.problem, list[tuple[str, Callable[[], Any]]]()
-    for name in problem.unknowns:
+    chosen = not solution.inputs or solution.functions is not None  # a family has pictures of each function alone
+    for name in problem.unknowns if chosen else ():
         found.append((name, partial(plots.plot, solution, name)))
         if name in exact:
             wanted: dict[str, Any] = {name: exact[name]}
             found.append((f"error of {name}", partial(plots.plot_error, solution, **wanted)))
     for term, labels in problem.labels.items():
-        if problem.terms[term].kind == "equation":
+        if problem.terms[term].kind == "equation" and chosen:
             found += [(f"residual of {one}", partial(plots.plot_residual, solution, one)) for one in labels]
     if len(solution.history):
         found.append(("losses", lambda: run_plots.plot_losses(solution)))

@@ -35,13 +35,11 @@ def table(rows: Iterable[tuple[Any, ...]], head: tuple[str, ...] = ()) -> str:
 
 def equations(problem: Problem) -> list[str]:
     """Return the equations of a problem, where they hold, and the networks."""
-    numbers = {**problem.statement.coefficients, **problem.statement.constants}
-    parts = []
+    parts, shown = [], problem.formulas(mathml_of)
     for one in problem.statement.equations:
-        found = mathml_of(one.given, one.function, problem.domain, problem.unknowns, numbers, problem.complex)
         if len(problem.statement.equations) > 1:
             parts.append(f"<p>{escape(one.name)}</p>")
-        parts += found or [f"<pre>{escape(getattr(one.function, '__doc__', '') or one.name)}</pre>"]
+        parts += shown[one.name] or [f"<pre>{escape(getattr(one.function, '__doc__', '') or one.name)}</pre>"]
     networks = [(" ".join(group.names), brief(group.network)) for group in problem.groups]
     constants = [(name, np.asarray(value).tolist()) for name, value in problem.statement.constants.items()]
     parts.append(table([("domain", repr(problem.domain)), *networks, *constants]))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError
+from primad.errors import ProblemError, TracingError
 from primad.nn.saving import load, told
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Time, clock, time_of
@@ -357,6 +357,7 @@ def march(
         raise ProblemError(
             "march: times are where windows begin and end, increasing", fix="pass np.linspace(0, 1, 11)."
         )
+    _check_statement(problem, start)
     windows = _Windows(problem, start, times, nodes)
     for number in range(len(times) - 1):
         window = windows.next()
@@ -368,6 +369,22 @@ def march(
         if solution.reason in ENDING:
             break
     return windows.marched()
+
+
+def _check_statement(problem: Any, start: Any) -> None:
+    """Raise unless a march has a function that makes the problem of a window, and what begins by name."""
+    if not callable(problem):
+        raise TracingError(
+            f"march: the problem is a function that returns that of a window, got {type(problem).__name__}",
+            why="Each window has a time and a start of its own.",
+            fix="write march(lambda time, start: pde.Problem(…, pde.Interval(0, 1) * time, [pde.Initial(**start), …]), "
+            "{'u': lambda x: …}, times).",
+        )
+    if not isinstance(start, Mapping):
+        raise TracingError(
+            f"march: the start has a function for each unknown by name, got {type(start).__name__}",
+            fix="pass a dict: {'u': lambda x: …}.",
+        )
 
 
 def _continued(window: Problem, solution: Solution, name: str, end: float, nodes: int) -> Function:

@@ -109,6 +109,7 @@ def test_what_is_no_ensemble_is_told(members) -> None:
         ([], "of 0 solutions"),
         ([first], "of 1 solution\n"),
         ([first, 3.0], "got float"),
+        (first, "several solutions, got Solution"),
         ([first, solved(poisson(1, pde.Interval(0, 2)))], "other bounds"),
         ([first, solved(poisson(1, unknowns="v"))], "other unknowns"),
         ([first, solved(poisson(1, pde.Box(x=(0, 1), y=(0, 1))))], "other coordinates"),

@@ -174,6 +174,14 @@ def test_a_solution_of_one_function_is_one_as_any_other(solved, tmp_path):
     assert "<table" in solved._repr_html_() and "v" in solved.problem.latex()["equation"][0]
 
 
+def test_pages_show_a_family_and_one_of_its_functions(solved, tmp_path):
+    """Input functions are in its formulas; pictures of the solution are those of one function."""
+    assert "<mi>v</mi>" in solved.problem._repr_html_()
+    for solution, captions in ((solved, ["losses"]), (solved.given(v=np.cos), ["u", "residual of equation", "losses"])):
+        page = solution.report(tmp_path / "run.html").read_text(encoding="utf-8")
+        assert re.findall("<figcaption>(.*?)</figcaption>", page) == captions and "<mi>v</mi>" in page
+
+
 # -- searches ----------------------------------------------------------------------------------------------------------
 
 

@@ -133,7 +133,7 @@ def test_solutions_on_grids_are_exported_alike() -> None:
     np.testing.assert_allclose(columns["u"], columns["x"] * (1 - columns["x"]), atol=1e-12)
 
 
-def test_slips_are_told(plate: pde.Solution) -> None:
+def test_slips_are_told(plate: pde.Solution, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match="no coordinate 'z'"):
         plate.table(points={"z": 3})
     with pytest.raises(ProblemError, match="no number of points along x"):
@@ -144,3 +144,5 @@ def test_slips_are_told(plate: pde.Solution) -> None:
         plate.table(points={"x": [9.0], "y": 3})
     with pytest.raises(ProblemError, match="outside of the domain"):
         plate.table(points=[[1.0, 0.5]])
+    with pytest.raises(ProblemError, match="none of the cells"):
+        plate.save_vtk(tmp_path / "none.vtk", points={"x": [0.1, 1.0], "y": [0.5]})

@@ -5,7 +5,7 @@ import pytest
 
 import primad
 from primad import pde
-from primad.errors import ProblemError
+from primad.errors import ProblemError, TracingError
 from primad.pde.report import picture_grids
 from primad.pde.report.spectral_interpolation import ChebyshevBasis, TrigonometricBasis, near, through
 from tests.sweeps import chosen
@@ -157,6 +157,11 @@ def test_functions_through_values_are_the_functions(names):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ProblemError, match="increasing"):
         pde.march(window, START, [0.0, 0.0])
+
+    with pytest.raises(TracingError, match="returns that of a window, got Problem"):
+        pde.march(window(pde.Time(0, 1), START), START, [0.0, 1.0])
+    with pytest.raises(TracingError, match="by name, got function"):
+        pde.march(window, lambda x: x, [0.0, 1.0])
 
     def many(time, initial):
         conditions = [pde.Free("u", on=["boundary"]), pde.Initial(**initial)]
