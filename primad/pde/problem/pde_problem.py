@@ -185,7 +185,7 @@ class Problem:
             if one.surprise is not None:
                 warn(
                     f"{one.condition.what} cannot hold by construction: for {one.name}{one.surprise} {one.why}; "
-                    "it is fitted at points (pass hard=False to say that this is meant)"
+                    "it is fitted at points (give that condition hard=False to say that this is meant)"
                     + ("" if one.surprise else ROUNDED)
                 )
         return groups, fitted

@@ -16,6 +16,10 @@ from primad.pde.geometry.sampling import most_points
 
 __all__ = ["Settings"]
 
+METHODS = ("network", "elements", "volumes", "differences", "spectral")
+"""What `solve` takes for `method`."""
+ACRONYMS = {"PINN": "network", "FEM": "elements", "FVM": "volumes", "FDM": "differences"}
+"""What others call them."""
 Optimizer = Any
 """Of `primad.optimize`."""
 
@@ -173,11 +177,14 @@ def unnamed_setting(value: Any) -> ProblemError:
 
 
 def unknown_method(method: Any) -> ProblemError:
-    """Return the error for a method that `solve` has none of: it may be meant for an optimiser."""
+    """Return the error for a method that `solve` has none of: it may be a slip, or meant for an optimiser."""
+    name = str(method)
+    meant = ACRONYMS.get(name.upper())
+    near = f'write method="{meant}".' if meant else suggestion(name.lower(), METHODS)
     return ProblemError(
         f"solve: there is no method {method!r}",
-        why='There are "network", "elements", "volumes", "differences" and "spectral".',
-        fix=f"write {SETTINGS['method']} for another optimiser.",
+        why=f"There are {', '.join(METHODS)}.",
+        fix=near or f"write {SETTINGS['method']} for another optimiser.",
     )
 
 
