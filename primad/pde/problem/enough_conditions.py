@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from primad.errors import ProblemError, warn
+from primad.errors import ProblemError, TracingError, warn
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.problem.condition_checks import concerned
@@ -47,6 +47,26 @@ def check_posed(problem: Problem) -> None:
             _check_time(problem, name)
             _check_edges(problem, name)
             _check_constant(problem, name)
+
+
+def check_windows(problem: Any, start: Any) -> None:
+    """Raise unless a march has a function that makes the problem of a window, and what begins by name.
+
+    Raises:
+        TracingError: with what to write.
+    """
+    if not callable(problem):
+        raise TracingError(
+            f"march: the problem is a function that returns that of a window, got {type(problem).__name__}",
+            why="Each window has a time and a start of its own.",
+            fix="write march(lambda time, start: pde.Problem(…, pde.Interval(0, 1) * time, [pde.Initial(**start), …]), "
+            "{'u': lambda x: …}, times).",
+        )
+    if not isinstance(start, Mapping):
+        raise TracingError(
+            f"march: the start has a function for each unknown by name, got {type(start).__name__}",
+            fix="pass a dict: {'u': lambda x: …}.",
+        )
 
 
 def check_handed_on(problem: Problem) -> None:

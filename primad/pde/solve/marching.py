@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from primad.errors import ProblemError, TracingError
+from primad.errors import ProblemError
 from primad.nn.saving import load, told
 from primad.pde.geometry.domains import Domain
 from primad.pde.geometry.intervals import Time, clock, time_of
 from primad.pde.geometry.sampling import as_rows
-from primad.pde.problem.enough_conditions import check_handed_on
+from primad.pde.problem.enough_conditions import check_handed_on, check_windows
 from primad.pde.problem.pde_problem import Problem
 from primad.pde.report.spectral_interpolation import Basis, ChebyshevBasis, TrigonometricBasis, near, through
 from primad.pde.solve.history import History
@@ -37,7 +37,6 @@ FITTED = {1: 40, 2: 22, 3: 9}
 """Polynomials in one coordinate, likewise, where a domain is no box and values are fitted."""
 ACCURACY = 1e-14
 """Size of what is left out of a function through values, relative to the largest part."""
-
 ROUNDING = 1e-9
 """How far a time may be off the first and the last one, relative to the time between."""
 ENDING = ("interrupted", "diverged")
@@ -357,7 +356,7 @@ def march(
         raise ProblemError(
             "march: times are where windows begin and end, increasing", fix="pass np.linspace(0, 1, 11)."
         )
-    _check_statement(problem, start)
+    check_windows(problem, start)
     windows = _Windows(problem, start, times, nodes)
     for number in range(len(times) - 1):
         window = windows.next()
@@ -369,22 +368,6 @@ def march(
         if solution.reason in ENDING:
             break
     return windows.marched()
-
-
-def _check_statement(problem: Any, start: Any) -> None:
-    """Raise unless a march has a function that makes the problem of a window, and what begins by name."""
-    if not callable(problem):
-        raise TracingError(
-            f"march: the problem is a function that returns that of a window, got {type(problem).__name__}",
-            why="Each window has a time and a start of its own.",
-            fix="write march(lambda time, start: pde.Problem(…, pde.Interval(0, 1) * time, [pde.Initial(**start), …]), "
-            "{'u': lambda x: …}, times).",
-        )
-    if not isinstance(start, Mapping):
-        raise TracingError(
-            f"march: the start has a function for each unknown by name, got {type(start).__name__}",
-            fix="pass a dict: {'u': lambda x: …}.",
-        )
 
 
 def _continued(window: Problem, solution: Solution, name: str, end: float, nodes: int) -> Function:

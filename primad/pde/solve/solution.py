@@ -220,7 +220,7 @@ class Solution(Answers):
 
         Raises:
             EnclosureError: for an op of an equation that has no bounds.
-            ProblemError: if an equation has an integral, which is computed as a sum.
+            ProblemError: if an equation has an integral, which is computed as a sum, or an input function of a family.
 
         Example:
             >>> from primad import pde

@@ -182,6 +182,16 @@ def test_pages_show_a_family_and_one_of_its_functions(solved, tmp_path):
         assert re.findall("<figcaption>(.*?)</figcaption>", page) == captions and "<mi>v</mi>" in page
 
 
+def test_the_residual_of_one_function_is_certified_where_the_equation_does_not_ask_for_it():
+    start = pde.Condition(lambda u, v: u.value - v, on="initial")
+    inputs = pde.FourierSeries("x", terms=1, count=3, sensors=5)
+    network = pde.DeepONet(2, pde.MLP(3, 1), pde.MLP(3, 1))
+    heat = pde.Problem(lambda u: u.t - u.xx, PLANE, [pde.Periodic("x"), start], network=network, family={"v": inputs})
+    found = heat.solve(steps=1, points=10, progress=False)
+    proven = [found.given(v=v).certify(most=300, progress=False).residuals[0] for v in (1.0, -2.0)]
+    assert all(one.most >= one.sampled > 0 for one in proven) and proven[0].most != proven[1].most
+
+
 # -- searches ----------------------------------------------------------------------------------------------------------
 
 
@@ -233,6 +243,7 @@ def test_what_is_not_finite_is_told_with_its_point():
         (lambda s: s.plot("u"), "depends on v"),
         (lambda s: s.problem.solve(chunks=2), "this is a family"),
         (lambda s: s.certify(), "depends on v"),
+        (lambda s: s.given(v=np.cos).certify(), "'equation' asks for the input function v.*residuals"),
         (lambda s: pde.GaussianProcess("x", length=0), "positive number"),
         (lambda s: pde.GaussianProcess("x", sensors=2), "too few"),
         (lambda s: pde.GaussianProcess(0.2), "by name"),

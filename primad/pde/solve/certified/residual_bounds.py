@@ -12,6 +12,7 @@ import numpy as np
 from primad import numpy as pnp
 from primad.enclosures import IntervalArray, Range
 from primad.errors import ProblemError
+from primad.pde.problem.named_arguments import arguments
 from primad.pde.problem.terms import Row, Term
 from primad.pde.solve.certified.box_budget import BoxBudget, box_budget
 from primad.recording import tree
@@ -89,7 +90,7 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
 
     Raises:
         EnclosureError: for an op of an equation that has no bounds.
-        ProblemError: if an equation has an integral.
+        ProblemError: if an equation has an integral, or an input function of a family.
     """
     problem = solution.problem
     bounds = np.asarray(problem.domain.bounds, float)
@@ -102,6 +103,14 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
             fix="look at solution.residuals(), at points; an integral from the beginning to t may be an unknown of its "
             "own, with an equation w.t - u and pde.Initial(w=0).",
         )
+    for one in problem.statement.equations:
+        if functions := [name for name in arguments(one.function, one.name) if name in problem.family.inputs]:
+            raise ProblemError(
+                f"certify: {one.name!r} asks for the input function {functions[0]}",
+                why="Between its sensors that is a spline, whose pieces change inside of a box.",
+                fix="look at solution.residuals(), at points. Where input functions stand in conditions alone, as states "
+                "at the start do, equations are certified.",
+            )
     begun = time.monotonic()
     box = IntervalArray(bounds[:, 0], bounds[:, 1])
     found = []
