@@ -108,8 +108,8 @@ def certified(solution: Solution, inputs: Row, factor: float, order: int, most: 
             raise ProblemError(
                 f"certify: {one.name!r} asks for the input function {functions[0]}",
                 why="Between its sensors that is a spline, whose pieces change inside of a box.",
-                fix="look at solution.residuals(), at points. Where input functions stand in conditions alone, as states "
-                "at the start do, equations are certified.",
+                fix="look at solution.residuals(), at points. Where input functions stand in conditions alone, as "
+                "states at the start do, equations are certified.",
             )
     begun = time.monotonic()
     box = IntervalArray(bounds[:, 0], bounds[:, 1])
