@@ -88,3 +88,26 @@ def test_loops_are_looked_for_where_there_may_be_some(
     monkeypatch.setattr(rerolled_loops, "rolled", lambda program: (asked.append(program), program)[1])
     compacting.compact(program)
     assert bool(asked) is is_looked_at
+
+
+def test_long_chains_are_looked_for_loops_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ops that follow on each other nothing is asked what could be computed together, before their loops are found.
+
+    Sums are no such ops: a chain of them may be one.
+    """
+    asked: list[Program] = []
+    monkeypatch.setattr(compacting, "_levels_of", lambda program, *_: asked.append(program))
+
+    def chained(linear: bool) -> Program:
+        def run(x: Any) -> Any:
+            for _ in range(2 * FEWEST_NODES):
+                x = x + x[::-1] if linear else np.cos(x)
+            return x
+
+        return primad.trace(run)(np.ones(3))
+
+    for linear in (False, True):
+        program = chained(linear)
+        asked.clear()
+        compacting.compact(program)
+        assert (program in asked) == linear

@@ -296,6 +296,45 @@ def test_steps_that_cannot_take_more_than_they_need(step: Any, said: str) -> Non
     assert said in note and "float64[" in note, note
 
 
+def halved_one_by_one(v: Any) -> Any:
+    v, total = np.concatenate([v, v]), 0.0
+    for _ in range(12):
+        total = total + sum([0.5 * x for x in v]) * 0.1
+        v = np.sin(v[:-2]) - v[2:]
+    return total
+
+
+def joined_alone(v: Any) -> Any:
+    kept = [v]
+    for _ in range(30):
+        kept.append(np.concatenate([v[:1], kept[-1]]))
+    return sum([np.sum(np.sin(w)) for w in kept])
+
+
+def small_matrices(v: Any) -> Any:
+    a = np.outer(v, v)
+    for _ in range(COUNT - 2):
+        a = np.sin(a[1:, 1:]) * a[:-1, :-1]
+    return np.sum(a)
+
+
+def looked_up(v: Any) -> Any:
+    table = pnp.array(np.linspace(0.0, 1.0, 40))
+    for _ in range(COUNT - 2):
+        v = np.sin(v[1:]) * table[np.floor(3 * v[1:] + 5).astype(int)] + 0.1 * np.cos(v[1:])
+    return np.sum(v)
+
+
+STAY = [(halved_one_by_one, 1), (joined_alone, 0), (small_matrices, 0), (looked_up, 0)]
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("f", "loops"), STAY, ids=lambda f: getattr(f, "__name__", str(f)))
+def test_steps_that_had_better_stay(f: Any, loops: int) -> None:
+    """Parts that begin elsewhere in each, joined arrays only, few ops on matrices, and places."""
+    check(f, loops=loops)
+
+
 STEPS = [
     lambda v, c: np.sin(v) * c["scale"],
     lambda v, c: np.maximum(v, 0.9 * c["prefix"](len(v))),
