@@ -14,7 +14,7 @@ from primad.functional.derivatives.recorded_jacobians import SPARSE_FROM
 from primad.functional.derived_calls import Call
 from primad.implicit.equations import FOLD, Array, ImplicitEquation
 from primad.implicit.krylov_methods import LinearResidual
-from primad.implicit.solution_search import MOST_POLISHING, ROUNDED, returned
+from primad.implicit.solution_search import MOST_POLISHING, MOST_STEPS, ROUNDED, returned
 from primad.ir.program import ClosedProgram, Program
 from primad.programs.derived_programs import derived
 from primad.recording.traced_array import TracedArray
@@ -295,10 +295,89 @@ def _searched(of: ImplicitEquation, x0: Any, *given: Any) -> Any:
         is_sure = is_sure & np.isfinite(found)
         new = x - pnp.linalg.solve(matrix, found)
         after = values(new)[0]
-        is_better = pnp.linalg.norm(after) < 0.5 * pnp.linalg.norm(found)
+        rows = pnp.sum(abs(matrix), axis=1)
+        is_better = pnp.linalg.norm(after / rows) < 0.5 * pnp.linalg.norm(found / rows)
         goes_on = is_better & (count + 1 < MOST_POLISHING) & pnp.any(abs(after) > eps * near)
         is_doubtful = is_doubtful | ((count == 0) & ~pnp.all(is_sure))
         return pnp.where(is_better, new, x), pnp.where(is_better, after, found), count + 1, goes_on, is_doubtful
 
     start = (x, found, 0, ~pnp.all(is_exact), False)
     return while_loop(lambda state: state[3] | state[4], step, start, MOST_POLISHING)[0]
+
+
+# -- solutions within loops --------------------------------------------------------------------------------------------
+
+
+WITHIN_LOOPS = {"root": False, "fixed_point": False, "linear_solve": False, "minimize": True, "least_squares": True}
+"""Whose solutions Newton's steps find in loops, and whether the Jacobian, a Hessian, is to be positive definite on the
+way: that it is a minimum that is found."""
+
+
+def is_dense(of: ImplicitEquation) -> bool:
+    """Say whether an equation has so few unknowns that a program computes the Jacobian as a whole."""
+    x0 = of.operand_types[0]
+    return x0.size < SPARSE_FROM and x0.dtype in (np.float32, np.float64)
+
+
+def has_newtons_steps(of: ImplicitEquation) -> bool:
+    """Say whether Newton's steps may find the solution of an equation without a solver of the user's."""
+    return of.solver is None and of.name in WITHIN_LOOPS and is_dense(of)
+
+
+def newtons_steps(of: ImplicitEquation) -> Program:
+    """Return the program (x0, a) -> the solution by Newton's steps; it fails where these do not lead to one at once."""
+    types, is_minimum = of.operand_types, WITHIN_LOOPS[of.name]
+
+    def made() -> Program:
+        return program_of(types, lambda x0, *given: [_by_newton(of, x0, given, is_minimum)])
+
+    found: Program = derived("Newton's steps", of.of, (of.tolerance, is_minimum), made)
+    return found
+
+
+def _by_newton(of: ImplicitEquation, x0: Any, given: Sequence[Any], is_minimum: bool) -> Any:
+    """Take Newton's steps, shorter ones where the residual would grow, until the next one would be a rounding error.
+
+    Residuals are compared in units of the rows of the Jacobian at the start. Its determinant keeps its sign on the way:
+    where it changes there is another solution near, and which is found would be chance. Where that is so, and where the
+    residual does not say that this is a solution, the loop does not end, and fails.
+    """
+    eps = float(np.finfo(x0.dtype).eps)
+    tolerance = max(of.tolerance, ROUNDED * eps)
+
+    def step(state: Any) -> Any:
+        x, move, norm, size, share, first, rows, sign, _ = state
+        is_first = size == np.inf
+        new = x - share * move
+        found, matrix = _residual(of, [new, *given]), _columns(of, [new, *given]).T
+        after = pnp.linalg.solve(matrix, found)
+        first = pnp.where(is_first, abs(found), first)
+        rows = pnp.where(is_first, pnp.sum(abs(matrix), axis=1), rows)
+        own = _direction(matrix, is_minimum)
+        sign = pnp.where(is_first | (own == sign), own, 0)
+        scale = pnp.maximum(pnp.max(abs(new)), pnp.max(abs(x0)))
+        square, length = pnp.sum(pnp.square(found / rows)), pnp.max(abs(after))
+        goes = is_first | (square <= norm)
+        ratio = pnp.where(is_first, 1, length / size)  # which is squared from step to step
+        is_rounded = length * pnp.square(ratio) <= eps * pnp.max(abs(new))
+        terms, near = abs(matrix) @ abs(new), abs(matrix) @ pnp.maximum(abs(new), abs(x0))
+        left = abs(found) / pnp.minimum(pnp.maximum(terms, pnp.max(first)), near)
+        left = pnp.where(found == 0, 0, left)
+        is_small = is_rounded & pnp.all(left <= np.sqrt(eps))
+        is_known = (sign != 0) & pnp.all(eps * first <= tolerance * near)
+        ends = goes & is_small & is_known & (length <= np.sqrt(eps) * scale)
+        share = pnp.where(goes, pnp.minimum(2 * share, 1), share / 2)
+        kept = [pnp.where(goes, *pair) for pair in ((new, x), (after, move), (square, norm), (length, size))]
+        return (*kept, share, first, rows, sign, ends)
+
+    zeros, (square, size, share, sign) = np.zeros_like(x0), np.array([np.inf, np.inf, 0.5, 0.0], x0.dtype)
+    start = (x0, zeros, square, size, share, zeros, zeros, sign, np.False_)
+    found = while_loop(lambda state: ~state[-1], step, start, MOST_STEPS)
+    return found[0] - found[1]
+
+
+def _direction(matrix: Any, is_minimum: bool) -> Any:
+    """Return the sign of the determinant of a matrix; of a Hessian 1 where it is positive definite."""
+    if is_minimum:
+        return pnp.sign(pnp.min(pnp.diagonal(pnp.linalg.cholesky(matrix))))
+    return pnp.linalg.slogdet(matrix)[0]

@@ -15,7 +15,14 @@ import numpy as np
 from primad import ops
 from primad.errors import PrimadError, ShapeError
 from primad.implicit.equations import Array, ImplicitEquation
-from primad.implicit.recorded_systems import DenseSystem, RecordedRoot, RecordedSystem
+from primad.implicit.recorded_systems import (
+    DenseSystem,
+    RecordedRoot,
+    RecordedSystem,
+    has_newtons_steps,
+    is_dense,
+    newtons_steps,
+)
 from primad.implicit.solution_search import solve
 from primad.ir.array_types import ArrayType, Linear, Zero
 from primad.ir.law_families import LEFT_OUT, SOLVERS
@@ -71,6 +78,13 @@ def _batched(op: Primitive) -> Callable[..., Any]:
     return batch
 
 
+def _inlined(program: Program, operands: Sequence[Any], batches: Batches) -> Any:
+    """Return the only result of a program that is mapped."""
+    for flags, size in batches:
+        program = batching.vmap(program, flags, size)
+    return inline(program, operands)[0]
+
+
 # -- the solution ------------------------------------------------------------------------------------------------------
 
 
@@ -101,10 +115,20 @@ def _apply(op: Primitive, operands: Sequence[Any], batches: Batches, **params: A
     return op(*operands, **params, **({"batches": batches} if batches else {}))
 
 
+def _many_solutions(within: bool, of: ImplicitEquation, batches: Batches = ()) -> Callable[..., Any] | None:
+    """Where solutions are found again and again, Newton's steps are part of the program."""
+    return _in_steps if (within or batches) and has_newtons_steps(of) else None
+
+
+def _in_steps(*operands: Any, of: ImplicitEquation, batches: Batches = ()) -> Any:
+    return _inlined(newtons_steps(of), operands, batches)
+
+
 solution: Primitive = Primitive(
     name="solution",
     kind="custom",
     numpy=lambda *arrays, of, batches=(): _one_by_one(lambda x, *given: solve(of, x, given), arrays, batches),
+    repeated=_many_solutions,
     infer=lambda *types, of, batches=(): _type(of, types, 0, batches),
     derivative=DerivativeRules(jvp=_push_solution),
     axes=Axes(batch=lambda *args, **params: _batched(solution)(*args, **params)),
@@ -178,12 +202,24 @@ def _pull_linear(
     return [ops.sum(found, axes=repeated) if repeated else found, *[None] * len(inputs)]
 
 
+def _many_systems(
+    within: bool, of: ImplicitEquation, transposed: bool, batches: Batches = ()
+) -> Callable[..., Any] | None:
+    """Where systems at solutions are solved again and again, the Jacobian and its factors are part of the program."""
+    return _by_factors if (within or batches) and is_dense(of) else None
+
+
+def _by_factors(*operands: Any, of: ImplicitEquation, transposed: bool, batches: Batches = ()) -> Any:
+    return _inlined(DenseSystem(of).steps(transposed), operands, batches)
+
+
 linear_solution: Primitive = Primitive(
     name="linear_solution",
     kind="custom",
     numpy=lambda *arrays, of, transposed, batches=(): _one_by_one(
         lambda *xs: _solved(*xs, of=of, transposed=transposed, batched=bool(batches)), arrays, batches
     ),
+    repeated=_many_systems,
     infer=lambda b, *types, of, transposed, batches=(): _type(of, [b, *types], 1, batches),
     derivative=DerivativeRules(
         jvp=lambda *args, **params: _push_linear(linear_solution, *args, **params),
@@ -201,13 +237,6 @@ linear_solution: Primitive = Primitive(
 def _of_first(count: int, batches: Batches) -> Batches:
     """Return how the first operands are mapped."""
     return tuple([(flags[:count], size) for flags, size in batches])
-
-
-def _inlined(program: Program, operands: Sequence[Any], batches: Batches) -> Any:
-    """Return the only result of a program that is mapped."""
-    for flags, size in batches:
-        program = batching.vmap(program, flags, size)
-    return inline(program, operands)[0]
 
 
 def _steps(*operands: Any, of: RecordedSystem | DenseSystem, transposed: bool, batches: Batches = ()) -> Any:

@@ -250,7 +250,12 @@ def _by_newton(of: ImplicitEquation, x: Array, given: Sequence[Array], tangents:
 
 
 def _polished(of: ImplicitEquation, x: Array, found: Array, tangents: Tangents, given: Sequence[Array]) -> Array:
-    """Take Newton's steps as long as each makes the residual less than a half."""
+    """Take Newton's steps as long as each makes the residual less than a half: in units of the rows of the Jacobian.
+
+    Else rounding errors of a large row would hide the others.
+    """
+    rows = abs(tangents.matrix(x)) @ np.ones_like(x)
+    rows[rows == 0] = 1
     for _ in range(MOST_POLISHING):
         if not np.any(found):
             return x
@@ -259,7 +264,7 @@ def _polished(of: ImplicitEquation, x: Array, found: Array, tangents: Tangents, 
         except np.linalg.LinAlgError:
             return x
         after = of.residual(new, given)
-        if not _norm(after) < 0.5 * _norm(found):
+        if not _norm(after / rows) < 0.5 * _norm(found / rows):
             return x
         x, found = new, after
     return x

@@ -36,10 +36,10 @@ def root(function: Function, x0: Any, *args: Any, solver: Any = None, tolerance:
         args: arrays and trees that the function depends on.
         solver: (function of x, x0) -> x, or SciPy's result: any code; it is given arrays, and called when the value is
             needed. Make it once, at the top of a module: plans are found again by the object. By default SciPy's
-            hybrid method with the exact Jacobian, and Newton's of many unknowns. One of fewer than 200 unknowns that is
-            written with NumPy and `primad.while_loop` is recorded instead: its steps are part of the program, and
-            what they find is taken where the residual is 1e-10 of its terms. A solver that differentiates, as
-            those of `primad.optimize`, may call the function with traced arrays.
+            hybrid method with the exact Jacobian, and Newton's of many unknowns, or in loops. One of fewer than 200
+            unknowns that is written with NumPy and `primad.while_loop` is recorded instead: its steps are part of the
+            program, and what they find is taken where the residual is 1e-10 of its terms. A solver that differentiates,
+            as those of `primad.optimize`, may call the function with traced arrays.
         tolerance: how large the residual may be at the solution, as a share of the terms that it is a sum of.
 
     Returns:

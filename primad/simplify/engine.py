@@ -13,7 +13,7 @@ from primad.transforms.lowering import lower
 _TRANSFORMS = (ops.fft, ops.rfft, ops.irfft)
 
 
-def simplify(program: Program) -> Program:
+def simplify(program: Program, many: bool = False, compiled: bool = False) -> Program:
     """Return an equal program of primitives that costs less.
 
     Constructor laws apply to every node as it is built; what is left to do is to lower composites, whose definitions
@@ -25,6 +25,11 @@ def simplify(program: Program) -> Program:
     Derivative composites sum over their directions as they are lowered (`primad.simplify.collapse`). Laws that hold bit
     for bit or in exact arithmetic are applied, finite ones only to zeros that differentiation itself put there.
 
+    Args:
+        program: any program.
+        many: as `lower` has it.
+        compiled: as `lower` has it.
+
     Example:
         >>> import primad
         >>> program = primad.trace(lambda x: (x + x) * 1.0)(primad.ArrayType((), float))
@@ -34,7 +39,7 @@ def simplify(program: Program) -> Program:
           return a
         }
     """
-    lowered = lower(program)
+    lowered = lower(program, many, compiled)
     if not lowered.ops.isdisjoint(_TRANSFORMS):
         from primad.simplify.transformed_sums import transform_terms  # loads where there is something to do
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from primad.errors import ProgramError, TracingError
 from primad.ir.array_types import ArrayType
-from primad.ir.node import Leaf, Node, Params, Trace
+from primad.ir.law_families import LEFT_OUT, SOLVERS
+from primad.ir.node import Leaf, Node, Params, Trace, params_key
 from primad.ir.program import ClosedProgram, Program, carry_lines
 from primad.ir.replay import newest, rebuild, replay
 from primad.ops.record.primitive import Primitive, as_tuple, one_or_all, packed, result_of
@@ -20,7 +22,7 @@ SHORT_STEP = 3000
 to be one function on single elements. Chosen: more take longer to compile than loops take to run."""
 
 
-def lower(program: Program) -> Program:
+def lower(program: Program, many: bool = False, compiled: bool = False) -> Program:
     """Return the program with composite ops replaced by their definitions: what a plan runs.
 
     No derivative of it may be asked for any more, since rules of their own are gone: see `expand`. Composites that hold
@@ -29,6 +31,8 @@ def lower(program: Program) -> Program:
 
     Args:
         program: any program.
+        many: whether what runs many times has the definition that it has there, which may fail (see `repeated`).
+        compiled: whether the program will be one native function: what it has twice counts then as well.
 
     Raises:
         ProgramError: if a definition refers to itself.
@@ -47,27 +51,91 @@ def lower(program: Program) -> Program:
             f"lower and simplify take a Program, got {type(program).__name__}",
             fix="record the function first: primad.trace(f)(*example_arguments).",
         )
-    return _lowered(program, {})
-
-
-def _lowered(program: Program, new: dict[Any, Program]) -> Program:
-    """Lower a program and what it calls, each called program once: `new` has those that are lowered, by their keys."""
     program = _replace(program, _composites)
-    chosen = set()
+    return _lowered(program, {}, many, within=many and runs_many(program, twice=compiled))
+
+
+def _lowered(program: Program, new: dict[Any, Program], many: bool, within: bool) -> Program:
+    """Lower a program and what it calls, each called program once.
+
+    Args:
+        program: any program.
+        new: those that are lowered, by their keys and whether they are within a loop.
+        many: as `lower` has it.
+        within: whether this one is.
+    """
+    program = _replace(program, _composites)
+    if many:
+        program = _without_repeated(program, within)
+    chosen: dict[Node, Program] = {}
     for node in calls(program):
+        inside = within or is_loop(node)
         for of in node.op.held(node.params):
-            if of.key not in new:
-                new[of.key] = _lowered(of.hoisted, new)
-            if new[of.key] is not of.hoisted:
-                chosen.add(node)
+            if (of.key, inside) not in new:
+                new[of.key, inside] = _lowered(of.hoisted, new, many, inside)
+            if new[of.key, inside] is not of.hoisted:
+                chosen[node] = new[of.key, inside]
 
     def again(node: Node, operands: Sequence[TracedArray]) -> Any:
-        (name,), (of,) = node.op.programs.names, node.op.held(node.params)
-        params = {**dict(node.params), name: ClosedProgram(new[of.key])}
+        (name,) = node.op.programs.names
+        params = {**dict(node.params), name: ClosedProgram(chosen[node])}
         trace = newest([operand.node for operand in operands], node.trace)
-        return node.op(*operands, *[TracedArray(rebuild(x, {}, trace)) for x in new[of.key].sources], **params)
+        return node.op(*operands, *[TracedArray(rebuild(x, {}, trace)) for x in chosen[node].sources], **params)
 
     return _with(program, chosen, again) if chosen else program
+
+
+def runs_many(program: Program, twice: bool) -> bool:
+    """Say whether a program has what has another definition where it runs many times, and has it in a loop, or mapped.
+
+    Args:
+        program: the program.
+        twice: whether the same, applied twice, counts too: not systems at solutions, of which several have the factors
+            of one. They are linear.
+    """
+    if all(op.repeated is None for op in program.ops):
+        return False
+    nodes = [node for node in program.nodes if not isinstance(node.op, Leaf)]
+    inside = [
+        x for node in nodes if is_loop(node) for of in node.op.held(node.params) for x in applications(of.program)
+    ]
+    if any(repeated(node, within=False) for node in nodes) or any(repeated(node, within=True) for node in inside):
+        return True
+    if not twice:
+        return False
+    alike = [(node.op, params_key(node.params)) for node in nodes if not node.op.derivative.linear_operands]
+    return any(count > 1 and op.repeated is not None for (op, _), count in Counter(alike).items())
+
+
+def is_loop(node: Node) -> bool:
+    """Say whether what an op holds is applied again and again: branches are loops of one step."""
+    form = node.op.programs.loop
+    return form is not None and form(node).length > 1
+
+
+def repeated(node: Node, within: bool) -> Callable[..., Any] | None:
+    """Return the definition that an application has where it runs many times; None where it has none there.
+
+    Args:
+        node: the application.
+        within: whether it is within a loop.
+    """
+    if isinstance(node.op, Leaf) or node.op.repeated is None or SOLVERS in LEFT_OUT.get():
+        return None
+    found: Callable[..., Any] | None = node.op.repeated(within, **dict(node.params))
+    return found
+
+
+def _without_repeated(program: Program, within: bool) -> Program:
+    """Replace what has another definition where it runs many times by that one, and lower what that holds."""
+    while any(op.repeated is not None for op in program.ops):
+        found = {node: repeated(node, within) for node in program.nodes}
+        chosen = {node: definition for node, definition in found.items() if definition is not None}
+        if not chosen:
+            break
+        program = _with(program, chosen, lambda node, operands: chosen[node](*operands, **dict(node.params)))  # noqa: B023
+        program = _replace(program, _composites)
+    return program
 
 
 def without_calls(program: Program) -> Program:

@@ -363,3 +363,15 @@ def test_solvers_of_fixed_points_get_whole_trees(solver: Any) -> None:
     of_p = np.cos(p) / 2 / (1 + 0.4 * np.sin(p))
     np.testing.assert_allclose(slope[0], 2 * of_p, rtol=1e-8)
     np.testing.assert_allclose(slope[1], np.full(2, 0.5 / 0.36), rtol=1e-8)
+
+
+def test_rows_of_all_units_are_solved_to_the_last_digits() -> None:
+    """Rounding errors of a row of 1e8 are larger than all of a row of 1e-6: SciPy's method stops at 1e-3 there."""
+
+    def residual(z: Any) -> Any:
+        return np.stack([1e8 * (z[0] - 0.3) + z[1], 1e-6 * (z[1] ** 3 + z[1] - 0.07)])
+
+    exact = implicit.root(lambda z: z**3 + z - 0.07, 0.7)
+    for solver in (None, lambda f, x: x + np.array([1e-9, 1e-4]) - np.array([0.7, 0.7 - exact])):
+        found = implicit.root(residual, np.array([1.0, 0.7]), solver=solver)
+        np.testing.assert_allclose(found[1], exact, rtol=1e-14)

@@ -13,6 +13,8 @@ derivative, what it does with axes, the programs that it holds, its laws, its ro
 - `lower(*inputs, **params)`: for composites, the definition in terms of other ops.
 - `tries`: of a composite, that its definition may fail where there is a solution: a program that has it is then
   computed again without the family `SOLVERS` (`primad.ir.law_families`), where the definition is another.
+- `repeated(within, **params)`: the definition that an application has where it runs many times, if it has one there: in
+  a loop (`within`), or mapped. It may fail as that of one that tries.
 - `static_operands`: operands whose literal values rules look at (exponents): programs that differ in them are others.
 - `domain`: the values for which it is defined, if its definition raises an error for others (see `DomainOfDefinition`).
 - `complex`: what it does with complex numbers: refuses them, or computes with them by the rules it has, because they
@@ -67,6 +69,7 @@ class Primitive(Struct, frozen=True, eq=False, kw_only=True, dict=True):
     meaning: Callable[..., Any] | None = None
     lower: Callable[..., Any] | None = None
     tries: bool = False
+    repeated: Callable[..., Callable[..., Any] | None] | None = None
     static_operands: tuple[int, ...] = ()
     domain: DomainOfDefinition | None = None
     derivative: DerivativeRules = DerivativeRules()

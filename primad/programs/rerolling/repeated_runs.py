@@ -27,6 +27,7 @@ from primad.programs.rerolling.first_steps import begun
 from primad.programs.rerolling.last_step import LastStep
 from primad.programs.rerolling.node_sequences import NodeSequence, is_gathered, is_joined
 from primad.system.machine import ASSUMED, CORE
+from primad.transforms.lowering import repeated
 
 FEWEST_NODES = loop_sizes.FEWEST_NODES
 """Nodes of a run, below which it stays as it is."""
@@ -191,9 +192,10 @@ def _gathered_of(ops: Sequence[Node]) -> set[Node]:
     return {node.inputs[0] for node in ops if is_gathered(node) and node.inputs[0].index < first}
 
 
-def moves_much(node: Node) -> bool:
+def takes_long(node: Node) -> bool:
     """Say whether an op moves a long array, and computes little with it: not element by element, nor to sum it up.
 
+    Or whether Python calls it in each step of a run, and it is part of the native code of a loop, as solutions are.
     The gradient of a loop takes one product for all its steps' products of a matrix and a vector. Shifted arrays that
     no second cache holds go out to memory and come back for each op, where one function for all steps is too long:
     sixteen steps of a heat equation with a product take three to seven times as long one by one, others as long.
@@ -201,6 +203,8 @@ def moves_much(node: Node) -> bool:
     op = node.op
     if isinstance(op, Leaf) or op.axes.pointwise or op.memory.views or not isinstance(node.type, ArrayType):
         return False
+    if repeated(node, within=True) is not None:
+        return True
     if op.kind == "linear":
         return op.indexing.running is None and node.type.nbytes >= ASSUMED[2].size
     longest = max(map(_held_bytes, node.inputs), default=0)
@@ -220,7 +224,7 @@ def _held_bytes(node: Node) -> int:
 
 def is_short(nodes: Sequence[Node]) -> bool:
     """Say whether nodes are too few for a run among them to be worth a loop."""
-    return len(nodes) < FEWEST_NODES and not any(map(moves_much, nodes))
+    return len(nodes) < FEWEST_NODES and not any(map(takes_long, nodes))
 
 
 def period_of(
@@ -287,7 +291,7 @@ def _longest_of(sequence: NodeSequence, ops: Sequence[Node], of_loops: bool) -> 
                 continue  # a loop of views computes nothing
             start, end = extent(sequence, middle, lag)
             steps = (end - start) // lag
-            short = steps * lag < FEWEST_NODES and not any(map(moves_much, nodes[start : start + lag]))
+            short = steps * lag < FEWEST_NODES and not any(map(takes_long, nodes[start : start + lag]))
             if short and of_loops:
                 short = not any(node.op.programs.called for node in nodes[start : start + lag])
             if steps > FEWEST_STEPS and not short and end - start > best[1] - best[0]:

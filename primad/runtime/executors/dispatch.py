@@ -100,7 +100,7 @@ def prepare(program: Program, options: Options = PLAIN, executor: Executor = NAT
 
     if options.donated:  # what was given may be gone when the first way fails
         return other()
-    return SecondWay(executor.prepare(simplify(program), options), other)
+    return SecondWay(executor.prepare(simplify(program, many=True), options), other)
 
 
 def _without_trying(program: Program, options: Options, executor: Executor) -> Executable:
@@ -188,8 +188,9 @@ def prepared_for_calls(
 
 
 def _function(program: Program, signature: Signature | None, options: Options, executor: Executor) -> Executable | None:
-    made = executor.as_function(simplify(program), signature, options)
-    if made is None or not tries(program):
+    has_other = tries(program)
+    made = executor.as_function(simplify(program, many=has_other, compiled=True), signature, options)
+    if made is None or not has_other:
         return made
     return SecondWay(made, lambda: _without_trying(program, options, executor))
 

@@ -14,6 +14,7 @@ from primad.ir.node import Leaf
 from primad.ir.program import ClosedProgram, Program
 from primad.ir.signature import Signature
 from primad.system.process import CollectorOff
+from primad.transforms.lowering import repeated, runs_many
 
 if TYPE_CHECKING:
     from primad.runtime.cost_model import Machine, Prediction
@@ -106,15 +107,20 @@ class Executable(ABC):
 
 
 def tries(program: Program) -> bool:
-    """Say whether a program, or one that it holds, has an op that tries (see `primad.ops.record.primitive`)."""
+    """Say whether a program, or one that it holds, has an op that tries (see `primad.ops.record.primitive`).
+
+    What is held may run many times: where it is mapped, too.
+    """
     waiting = [program]
     seen: set[ClosedProgram] = set()
     for each in waiting:
-        applied = [op for op in each.ops if not isinstance(op, Leaf)]
-        if any(op.tries for op in applied):
+        if any(op.tries for op in each.ops):
             return True
-        if any(op.holds_program for op in applied):
+        if any(op.holds_program or op.repeated is not None for op in each.ops):
             nodes = [node for node in each.nodes if not isinstance(node.op, Leaf)]
+            within = each is not program or runs_many(each, twice=True)
+            if any(repeated(node, within) is not None for node in nodes):
+                return True
             new = {of for node in nodes for of in node.op.held(node.params)} - seen
             seen.update(new)
             waiting += [of.program for of in new]
