@@ -67,6 +67,12 @@ OVERFLOWING = 1e300
 SMALL = 1e-6
 """Step of these differences, by the size of the unknowns. Chosen: rounding and curvature then leave five digits."""
 
+OF_ITSELF, OF_ROUNDING, OF_LARGEST = 1e-6, 1e4, 1e-13
+"""How far an element may be from JAX's: by parts of itself, of what it differs by beside the point, and of the largest
+one. Chosen: what two ways to add leave is far below, and a wrong derivative is of the size of the element."""
+
+KINDS = ("value", "gradient", "product")
+
 Function = Callable[..., Any]
 
 
@@ -210,11 +216,14 @@ def steps(module: str) -> Iterator[dict[str, Any]]:
         return
     found |= {"first": (first, own_first), "why": f"comparing and timing both: {ENDED}"}
     yield found
-    why = different(wanted, got)
+    beside = [[[np.asarray(each) for each in of_jax(shaken(x, turn))] for x in points] for turn in range(2)]
+    why = different(wanted, got) or astray(wanted, got, beside)
     if why.startswith("WRONG gradient") and is_slope(function, points[1], got[1][1], wanted[1][1]):
         why = DROPPED
-    if why.startswith("WRONG") and not different(wanted, got, within(wanted, function, points)):
-        why = CANCELS
+    if why.startswith("WRONG"):
+        other = uncompiled(function, points)
+        if not (different(wanted, got, within(wanted, other)) or astray(wanted, got, [*beside, other])):
+            why = CANCELS
     on_device = [jax.numpy.asarray(each) for each in points]
     calls = paired(
         lambda: [jax.block_until_ready(of_jax(each)) for each in on_device],
@@ -321,9 +330,32 @@ def different(wanted: Sequence[Any], got: Sequence[Any], most: float = 1e-8) -> 
     return ""
 
 
-def within(wanted: Sequence[Any], function: Function, points: Sequence[Any]) -> float:
+def shaken(x: Any, turn: int) -> Any:
+    """Return a point beside one, from which what is computed differs by little more than rounding."""
+    return x + 1e-15 * (1.0 + np.abs(x)) * np.cos(np.arange(x.size) + turn)
+
+
+def astray(wanted: Sequence[Any], got: Sequence[Any], others: Sequence[Sequence[Any]]) -> str:
+    """Say what has an element that is not JAX's, however small beside the largest one.
+
+    Args:
+        wanted: JAX's results at points.
+        got: primad's.
+        others: JAX's beside the points, or computed otherwise, whose distance is that of rounding.
+    """
+    largest = sizes(wanted)
+    for x, y, *rest in zip(wanted, got, *others, strict=True):
+        for what, a, b, size, *around in zip(KINDS, x, y, largest, *rest, strict=False):
+            apart = [np.abs(np.where(_numbers(a) & _numbers(each), a - each, 0.0)) for each in (b, *around)]
+            allowed = OF_ITSELF * np.abs(a) + OF_ROUNDING * np.max(apart[1:], axis=0) + OF_LARGEST * size
+            if np.any(apart[0] > allowed):
+                return f"WRONG {what}, in a small element: relative difference {np.max(apart[0] / allowed):.1e} allowed"
+    return ""
+
+
+def within(wanted: Sequence[Any], other: Sequence[Any]) -> float:
     """Return the relative difference from JAX's results that their own rounding explains."""
-    return min(MOST_APART, ALIKE * apart(wanted, uncompiled(function, points)))
+    return min(MOST_APART, ALIKE * apart(wanted, other))
 
 
 def apart(results: Sequence[Any], others: Sequence[Any]) -> float:
@@ -346,7 +378,7 @@ def sizes(wanted: Sequence[Any]) -> list[float]:
 def errors(wanted: Any, got: Any, largest: Sequence[float]) -> dict[str, float]:
     """Return by which parts of these value, gradient and product differ; infinity where one of two is no number."""
     found = {}
-    for what, x, y, size in zip(("value", "gradient", "product"), wanted, got, largest, strict=False):
+    for what, x, y, size in zip(KINDS, wanted, got, largest, strict=False):
         y, finite = np.asarray(y), _numbers(x)
         error = np.max(np.abs(x[finite] - y[finite]), initial=0.0) / size
         found[what] = float(error) if np.array_equal(finite, _numbers(y)) else np.inf
