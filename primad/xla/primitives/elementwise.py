@@ -216,13 +216,19 @@ def _polygamma(n: Any, x: Any) -> Any:
     return special.polygamma(int(np.unique(n)[0]), x)
 
 
+def _abs(x: Any) -> Any:
+    """Return |x|, whose slope at 0 is 1, as in JAX: |x| log(1 + |x|), which is smooth, has its second derivative so."""
+    is_real = isinstance(x, TracedArray) and x.dtype.kind == "f"
+    return pnp.abs(x) + pnp.where(x == 0, x, np.zeros((), x.dtype)) if is_real else pnp.abs(x)
+
+
 def without_params(function: Function) -> Function:
     """Return a function that ignores params, which say how a device computes and not what."""
     return lambda *operands, **_: function(*operands)
 
 
 _NUMPY = {
-    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "add_any": "add", "and": "bitwise_and",
+    "acos": "arccos", "acosh": "arccosh", "add": "add", "add_any": "add", "and": "bitwise_and",
     "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "cbrt": "cbrt",
     "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "eq": "equal", "exp": "exp", "exp2": "exp2",
     "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater", "imag": "imag",
@@ -241,6 +247,7 @@ _SPECIAL = {
 ELEMENTWISE: dict[str, Function] = {
     **{name: without_params(getattr(pnp, own)) for name, own in _NUMPY.items()},
     **{name: without_params(getattr(special, own)) for name, own in _SPECIAL.items()},
+    "abs": without_params(_abs),
     "Frexp": without_params(pnp.frexp),
     "Ldexp": without_params(pnp.ldexp),
     "bitcast_convert_type": _bitcast,

@@ -126,7 +126,24 @@ def _fronted(x: Any, indexed: Sequence[int]) -> Any:
 def _at(x: Any, places: tuple[Any, ...]) -> Any:
     """Return x[places], of which any may be traced."""
     traced = next((place for place in places if isinstance(place, TracedArray)), None)
-    return (x if traced is None else as_traced(x, traced))[places]
+    return x[_basic(places) or places] if traced is None else as_traced(x, traced)[places]
+
+
+def _basic(places: tuple[Any, ...]) -> tuple[slice | int, ...] | None:
+    """Return integers and one slice that say what known indices along one axis do, None where none say it."""
+    if any(isinstance(place, TracedArray) for place in places):
+        return None
+    along = np.broadcast_arrays(*places)
+    if not along or along[0].ndim != 1 or not along[0].size:
+        return None
+    found: list[slice | int] = [int(each[0]) for each in along]
+    steps = [np.unique(np.diff(each)) for each in along]
+    moving = [axis for axis, step in enumerate(steps) if step.any()] or [0][: along[0].size == 1]
+    if len(moving) != 1 or steps[moving[0]].size > 1 or np.min(steps[moving[0]], initial=1) < 1:
+        return None
+    place = along[moving[0]]
+    found[moving[0]] = slice(int(place[0]), int(place[-1]) + 1, int(np.max(steps[moving[0]], initial=1)))
+    return tuple(found)
 
 
 def _taken(x: Any, windows: Windows) -> Any:
