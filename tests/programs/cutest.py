@@ -105,10 +105,10 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     first, each = ratios(good, "first"), ratios(good, "each")
     whys = Counter(kind_of(line["why"]) for line in found if line["why"])
     return [
-        f"Of {PROBLEMS:,} problems that sif2jax has files of, {LISTED} of them in its list, {len(found)} were run, "
+        f"Of {PROBLEMS:,} problems that sif2jax has files of, {LISTED} of them in its list, {len(found):,} were run, "
         f"in a random order, with up to "
         f"{max(line.get('unknowns', 0) for line in found):,} unknowns; "
-        f"JAX computes {len(asked)} of them, and {len(good)} have the same results on primad. "
+        f"JAX computes {len(asked):,} of them, and {len(good):,} have the same results on primad. "
         f"First calls take {np.median(first):.2f} of JAX's time (median), {np.sum(first >= 1)} of them more than it; "
         f"each call takes {np.median(each):.2f} of it, and {np.sum(each >= 1)} take more.",
         *[f"{why} ({count})" for why, count in whys.most_common()],
@@ -118,6 +118,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
 def kind_of(why: str) -> str:
     """Return the reason without what it says of one problem only."""
     cut = why.split(" Fix:")[0].split("relative difference")[0].split(" in /")[0]
+    cut = re.sub(r"(abstract class|such file|requires) .*", r"\1", cut)
     return why if why == ENDED else re.sub(r"'/[^']*/", "'", cut)[:160].strip()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import primad
-from tests.programs.outside import problems
+from tests.programs.outside import agreement, problems
 from tests.sweeps import chosen
 
 WANTED = [
@@ -25,7 +25,7 @@ ROUNDED[0][1] = WANTED[0][1][::-1].copy()
 
 
 def _said(got: Any) -> str:
-    return problems.different(WANTED, got) or problems.astray(WANTED, got, [ROUNDED])
+    return agreement.different(WANTED, got) or agreement.astray(WANTED, got, [ROUNDED])
 
 
 def _with(kind: int, point: int, change: Callable[[Any], Any]) -> Any:
@@ -52,7 +52,7 @@ def test_rounding_is_no_difference() -> None:
     beside = [[WANTED[1][0], np.array([1e6, 1.0, 0.0]), np.array([0.0, 3e-13, 0.0])]]
     for slip, seen in (0.0, False), (6e-9, True):
         got = [[WANTED[1][0], np.array([1e6, 1.0, 1e-9]), np.array([-2e-12, 3e-12, 1e-12 + slip])]]
-        assert bool(problems.different(wanted, got) or problems.astray(wanted, got, [beside])) == seen
+        assert bool(agreement.different(wanted, got) or agreement.astray(wanted, got, [beside])) == seen
 
 
 SLIPS: dict[str, Callable[[float], float]] = {
@@ -109,3 +109,20 @@ def test_wrong_derivative_of_a_problem(wrong: str, monkeypatch: pytest.MonkeyPat
     with jax.enable_x64(True):
         *_, last = problems.steps("")
     assert last["why"].startswith("WRONG") if wrong else not last["why"]
+
+
+@pytest.mark.parametrize("wrong", chosen(["", "value_and_grad"], {"value_and_grad"}))
+def test_where_jax_has_no_number(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN of JAX's is told apart from a difference only where differences agree with what primad has there."""
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'primad[jax]'")
+    powers = np.array([0.0, 1.0, 2.0])
+    objective = lambda y, args: jax.numpy.sum(3.0 * y + y**powers)  # noqa: E731
+    problem = SimpleNamespace(y0=np.zeros(3), args=None, objective=objective)
+    monkeypatch.setattr(problems, "load", lambda name: problem)
+    monkeypatch.setattr(problems, "ROUNDS", 1)
+    right = primad.value_and_grad
+    if wrong:
+        monkeypatch.setattr(primad, wrong, lambda f: lambda x: (right(f)(x)[0], right(f)(x)[1] * np.array([1.5, 1, 1])))
+    with jax.enable_x64(True):
+        *_, last = problems.steps("")
+    assert last["why"].startswith("WRONG") if wrong else last["why"] == problems.NO_NUMBER

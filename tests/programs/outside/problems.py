@@ -30,6 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.programs.outside.agreement import astray, different, filled, within
+
 FEW = 200
 """Unknowns up to which Hessians are multiplied too."""
 
@@ -55,23 +57,11 @@ DROPPED = "JAX's gradient is not that of its values, and primad's is (at clamped
 CANCELS = "JAX's results differ as much from those that it computes operation by operation (terms cancel)"
 """Why results differ where JAX's compiled functions differ from the same ones without its compiler."""
 
-ALIKE = 10.0
-"""How many times as far apart is as much: roundings are of one size, but none of two is another one's bound."""
-
-MOST_APART = 1e-3
-"""Relative difference that is an error whatever JAX's own results are. Chosen: rounding leaves three digits."""
-
-OVERFLOWING = 1e300
-"""Size from which numbers count as infinite. Chosen: far from every result that is one, and near the largest number."""
+NO_NUMBER = "JAX's derivative is no number where its values have one, which primad's is"
+"""Why results differ where JAX has NaN only, and differences of its own values or gradients agree with primad's."""
 
 SMALL = 1e-6
 """Step of these differences, by the size of the unknowns. Chosen: rounding and curvature then leave five digits."""
-
-OF_ITSELF, OF_ROUNDING, OF_LARGEST = 1e-6, 1e4, 1e-13
-"""How far an element may be from JAX's: by parts of itself, of what it differs by beside the point, and of the largest
-one. Chosen: what two ways to add leave is far below, and a wrong derivative is of the size of the element."""
-
-KINDS = ("value", "gradient", "product")
 
 Function = Callable[..., Any]
 
@@ -218,6 +208,10 @@ def steps(module: str) -> Iterator[dict[str, Any]]:
     yield found
     beside = [[[np.asarray(each) for each in of_jax(shaken(x, turn))] for x in points] for turn in range(2)]
     why = different(wanted, got) or astray(wanted, got, beside)
+    if why.startswith("WRONG"):
+        every = filled(wanted, got)
+        rest = different(every, got) or astray(every, got, beside)
+        why = NO_NUMBER if not rest and has_slopes(function, points, wanted, got) else why
     if why.startswith("WRONG gradient") and is_slope(function, points[1], got[1][1], wanted[1][1]):
         why = DROPPED
     if why.startswith("WRONG"):
@@ -239,14 +233,35 @@ def _small(x: Any) -> Any:
 
 
 def is_slope(function: Function, x: Any, gradient: Any, other: Any) -> bool:
-    """Say whether differences of a function in JAX agree with one gradient far better than with another one."""
+    """Say whether differences of a function in JAX agree with one gradient far better than with another one.
+
+    Where that one has no numbers they are to agree along these unknowns.
+    """
     import jax
 
     apart = np.asarray(gradient) - np.asarray(other)
-    along = apart / np.linalg.norm(apart)
-    step, value = SMALL * max(1.0, float(np.max(np.abs(x)))), jax.jit(function)
+    none = np.isnan(apart)
+    if not apart.any():
+        return False
+    along = none * np.where(x, np.abs(x), 1.0) if none.any() else apart / np.linalg.norm(apart)
+    step = SMALL * (1.0 if none.any() else max(1.0, float(np.max(np.abs(x)))))
+    value = jax.jit(function)
     slope = float(value(x + step * along) - value(x - step * along)) / (2.0 * step)
-    return abs(slope - float(gradient @ along)) < 1e-3 * abs(slope - float(other @ along))
+    least = max(abs(slope), SMALL * float(np.max(np.abs(gradient))))
+    size = least if none.any() else abs(slope - float(other @ along))
+    return abs(slope - float(gradient @ along)) < 1e-3 * size
+
+
+def has_slopes(function: Function, points: Sequence[Any], wanted: Sequence[Any], got: Sequence[Any]) -> bool:
+    """Say whether differences agree with the gradients and products that JAX has no numbers for."""
+    import jax
+
+    for x, of_jax, of_primad in zip(points, wanted, got, strict=True):
+        slopes = (function, lambda y, x=x: jax.jvp(function, (y,), (0.5 * x + 1.0,))[1])
+        for each, other, gradient in zip(slopes, of_jax[1:], of_primad[1:], strict=False):
+            if np.isnan(other).any() and not is_slope(each, x, gradient, other):
+                return False
+    return True
 
 
 def lagrangian(problem: Any) -> tuple[Function, Any]:
@@ -320,74 +335,9 @@ def _seconds(call: Function, count: int) -> float:
     return (time.process_time() - start) / count
 
 
-def different(wanted: Sequence[Any], got: Sequence[Any], most: float = 1e-8) -> str:
-    """Say what differs at the first point at which something does, by more than that part of its largest number."""
-    largest = sizes(wanted)
-    for x, y in zip(wanted, got, strict=True):
-        for what, error in errors(x, y, largest).items():
-            if error > most:
-                return f"WRONG {what}: relative difference {error:.1e}"
-    return ""
-
-
 def shaken(x: Any, turn: int) -> Any:
     """Return a point beside one, from which what is computed differs by little more than rounding."""
     return x + 1e-15 * (1.0 + np.abs(x)) * np.cos(np.arange(x.size) + turn)
-
-
-def astray(wanted: Sequence[Any], got: Sequence[Any], others: Sequence[Sequence[Any]]) -> str:
-    """Say what has an element that is not JAX's, however small beside the largest one.
-
-    Args:
-        wanted: JAX's results at points.
-        got: primad's.
-        others: JAX's beside the points, or computed otherwise, whose distance is that of rounding.
-    """
-    largest = sizes(wanted)
-    for x, y, *rest in zip(wanted, got, *others, strict=True):
-        for what, a, b, size, *around in zip(KINDS, x, y, largest, *rest, strict=False):
-            apart = [np.abs(np.where(_numbers(a) & _numbers(each), a - each, 0.0)) for each in (b, *around)]
-            allowed = OF_ITSELF * np.abs(a) + OF_ROUNDING * np.max(apart[1:], axis=0) + OF_LARGEST * size
-            if np.any(apart[0] > allowed):
-                return f"WRONG {what}, in a small element: relative difference {np.max(apart[0] / allowed):.1e} allowed"
-    return ""
-
-
-def within(wanted: Sequence[Any], other: Sequence[Any]) -> float:
-    """Return the relative difference from JAX's results that their own rounding explains."""
-    return min(MOST_APART, ALIKE * apart(wanted, other))
-
-
-def apart(results: Sequence[Any], others: Sequence[Any]) -> float:
-    """Return the largest relative difference of results at points from others."""
-    largest = sizes(results)
-    return max(max(errors(x, y, largest).values()) for x, y in zip(results, others, strict=True))
-
-
-def sizes(wanted: Sequence[Any]) -> list[float]:
-    """Return the largest number of value, gradient and product at any point: at one a gradient may be rounding only.
-
-    So may a product at each, as that of a homogeneous function along its argument: it counts as large as a millionth of
-    the gradient.
-    """
-    kinds = zip(*wanted, strict=True)
-    found = [max(float(np.max(np.abs(x[_numbers(x)]), initial=1e-300)) for x in kind) for kind in kinds]
-    return [*found[:2], *[max(each, 1e-6 * found[1]) for each in found[2:]]]
-
-
-def errors(wanted: Any, got: Any, largest: Sequence[float]) -> dict[str, float]:
-    """Return by which parts of these value, gradient and product differ; infinity where one of two is no number."""
-    found = {}
-    for what, x, y, size in zip(KINDS, wanted, got, largest, strict=False):
-        y, finite = np.asarray(y), _numbers(x)
-        error = np.max(np.abs(x[finite] - y[finite]), initial=0.0) / size
-        found[what] = float(error) if np.array_equal(finite, _numbers(y)) else np.inf
-    return found
-
-
-def _numbers(x: Any) -> Any:
-    """Say which elements are numbers, and not so large that the order of operations decides whether they overflow."""
-    return np.abs(x) < OVERFLOWING
 
 
 def _said(error: Exception) -> str:
