@@ -1,5 +1,6 @@
 """What is made when it is first wanted, wanted by several threads at once."""
 
+import ast
 import gc
 import os
 import subprocess
@@ -12,8 +13,9 @@ import pytest
 
 import primad
 from primad.native.llvm import compiler as native
-from primad.system.deferred import Deferred
+from primad.system.deferred import Deferred, distinct
 from primad.system.process import MadeOnce, made_once
+from tests.sources import PACKAGE, trees
 
 THREADS = 8
 
@@ -252,3 +254,15 @@ def test_a_function_that_scipy_does_not_have_is_said() -> None:
     for ask in (lambda f: f(1.0), lambda f: f.ntypes, lambda f: f.function):
         with pytest.raises(ImportError, match=r"has no scipy\.special\.of_the_future: pip install"):
             ask(Deferred("of_the_future"))
+
+
+def test_what_is_distinct_is_found_without_masked_arrays():
+    """`np.unique` of an array alone loads `numpy.ma`, in the middle of a first call."""
+    for numbers in ([], [3], [2, 2], [[5, -1, 5], [0, -1, 7]]):
+        wanted, found = np.unique(np.array(numbers, np.int32)), distinct(np.array(numbers, np.int32))
+        assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+    others = {"pde", "scipy", "compat", "xla"}  # which take longer, or load it in any case
+    for path, tree in trees("np.unique"):
+        for call in ast.walk(tree) if path.relative_to(PACKAGE).parts[0] not in others else ():
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "np.unique":
+                assert len(call.args) + len(call.keywords) > 1, f"{path}, line {call.lineno}: take `distinct`"

@@ -14,6 +14,7 @@ from primad.numpy.promotion import expand
 from primad.numpy.shapes.indexing import getitem
 from primad.numpy.shapes.shaping import concatenate, reshape, transpose
 from primad.recording.traced_array import TracedArray
+from primad.system.deferred import distinct
 
 Numbers = np.ndarray[Any, Any]
 MOST_PARTS = 4096
@@ -38,7 +39,7 @@ def assembled(
     shape, order = places.shape, None
     row, at, of = numbers.reshape(-1), places.reshape(-1), owner.reshape(-1)
     follows = (of[1:] == of[:-1]) & ((of[1:] < 0) | (np.diff(at) == 1))
-    few = 2 * len(np.unique(of))
+    few = 2 * len(distinct(of))
     if np.count_nonzero(~follows) > few:  # they do not stand in a row, nor nearly
         boxes = _JoinedBoxes(pieces, starts, len(shape) * few)
         joined: TracedArray | None = boxes.joined(places, owner, numbers)

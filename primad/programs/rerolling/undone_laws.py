@@ -27,6 +27,7 @@ from primad.programs.loop_sizes import FEWEST_STEPS
 from primad.programs.rerolling.moved_parts import start_and_step
 from primad.programs.rerolling.node_sequences import is_joined
 from primad.programs.rerolling.runs_in_rows import LONGEST_STEPS
+from primad.system.deferred import distinct
 from primad.transforms.dimensions import axis_map
 from primad.transforms.lowering import expand, finish, rewritten
 
@@ -202,7 +203,7 @@ class _Shared:
         self._given = leaves[arrays.roots(views)]  # leaves and views of them, which steps take in any case
         user = np.repeat(np.arange(arrays.own), arrays.count)
         computed = ~self._given[arrays.operands]
-        pair = np.unique(user[computed] * len(arrays.nodes) + arrays.operands[computed])
+        pair = distinct(user[computed] * len(arrays.nodes) + arrays.operands[computed])
         self._user, self._taken = np.divmod(pair, len(arrays.nodes))
 
     def taken(self) -> Taken:
@@ -251,7 +252,9 @@ class _Shared:
         some = [each for each, x in last.items() if 2 * own[each] > every[each] and not self._needs_much(x)]
         if not some:
             return set()
-        uses = np.flatnonzero(few[which] & np.isin(kinds, some))
+        wanted = np.zeros(len(self._arrays.like), bool)
+        wanted[some] = True
+        uses = np.flatnonzero(few[which] & wanted[kinds])
         pairs = zip(self._user[uses].tolist(), self._taken[uses].tolist(), strict=True)
         counted = Counter([(nodes[x], (nodes[i].op, self._lines.get(nodes[i]))) for i, x in pairs])
         single = Counter([key for _, key in counted])

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from primad.programs.sparsity.listed_places import Listed
 from primad.programs.sparsity.paths import AffinePlace, Paths
+from primad.system.deferred import distinct
 
 MOST_COLORS = 1024
 """Colours, above which each column has its own. Chosen: more directions than that take as long to run as all of them
@@ -99,7 +100,7 @@ def _by_chance(places: Sequence[AffinePlace | Listed], size: int, wanted: Wanted
             meet = colors[first] == colors[second]
             if not meet.any():
                 return ColumnColors(count, colors)
-            again = np.unique(np.where(rng.integers(0, 2, np.count_nonzero(meet)) == 0, first[meet], second[meet]))
+            again = distinct(np.where(rng.integers(0, 2, np.count_nonzero(meet)) == 0, first[meet], second[meet]))
             colors[again] = rng.integers(0, count, len(again), np.int32)
         count *= 2
     return None

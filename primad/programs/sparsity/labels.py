@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from primad.system.deferred import distinct
+
 Array = np.ndarray[Any, Any]
 
 FEW = 8
@@ -152,7 +154,7 @@ def collected(pairs: Iterable[tuple[Array, Array, Sets | None]], count: int, siz
         there = label > 0
         row, number = row[there], label[there] - 1
         if sets is not None:
-            once = np.unique(row.astype(np.int64) * len(sets.counts) + number)
+            once = distinct(row.astype(np.int64) * len(sets.counts) + number)
             row, number = sets.largest(*np.divmod(once, max(1, len(sets.counts))))
         counts = np.ones_like(number) if sets is None else sets.counts[number]
         room -= int(counts.sum(dtype=np.int64))
@@ -262,10 +264,10 @@ def widened(parts: Iterable[Reached], shape: Sequence[int]) -> Reached:
     """Return that each element of an array is reached by all that reaches any element of others."""
     found = [np.zeros(0, np.int32)]
     for labels in (x for part in parts for x in part):
-        numbers = np.unique(labels.places)
+        numbers = distinct(labels.places)
         numbers = numbers[numbers > 0] - 1
-        found.append(numbers if labels.sets is None else np.unique(labels.sets.of(numbers)))
-    elements = np.unique(np.concatenate(found))
+        found.append(numbers if labels.sets is None else distinct(labels.sets.of(numbers)))
+    elements = distinct(np.concatenate(found))
     if not len(elements):
         return ()
     return (

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from primad.system.deferred import distinct
+
 if TYPE_CHECKING:
     from primad.native.loops.graph_walk import Array, Neighbours
 
@@ -47,7 +49,7 @@ def grid_colors(members: Neighbours, count: int, most: int) -> Array | None:
     if sizes[longest] > MOST_POINTS:
         return None
     group = vertices[starts[longest] : starts[longest + 1]].astype(np.int64)
-    apart = np.unique(np.abs(group[:, None] - group))
+    apart = distinct(np.abs(group[:, None] - group))
     widths = apart[(apart > 1) & (apart < count)][:MOST_WIDTHS].tolist()
     groups, looked_at = np.repeat(np.arange(len(sizes)), sizes), _sampled(starts, vertices)
     few, failed = _members_of(looked_at, groups, vertices), 0
