@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from primad.ir.array_types import TupleType
 from primad.ir.node import Leaf, Node, params_key
 from primad.ir.program import Program
 
@@ -97,6 +99,18 @@ class NodeArrays:
         begin = self.first[nodes] - (np.cumsum(count) - count)
         found: Places = self.operands[np.repeat(begin, count) + np.arange(count.sum())]
         return found
+
+    @cached_property
+    def views(self) -> np.ndarray[Any, Any]:
+        """Which of the nodes show elements of an array; those of older traces do not count."""
+        found = self.of_kinds(lambda x: bool(x.op.memory.views) and not isinstance(x.inputs[0].type, TupleType))
+        found[self.own :] = False
+        return found
+
+    @cached_property
+    def shown(self) -> Places:
+        """Where the array stands whose elements each node shows; of one that is no view it is the node."""
+        return self.roots(self.views)
 
     def roots(self, views: np.ndarray[Any, Any]) -> Places:
         """Return where one comes to from each node as long as there is a view of something.

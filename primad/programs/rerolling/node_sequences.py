@@ -36,7 +36,8 @@ class NodeSequence:
         mixed: whether values from outside of one type are rows of one array whatever they are.
 
     Attributes:
-        nodes, changing: the nodes, and the same.
+        nodes, changing, arrays, own: the nodes, and the same.
+        at: for each node of the program where it stands among these; -1 for others.
         kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
         count: how many operands each has.
         operands: where these were made, a negative number for one from outside; those of all nodes in a row.
@@ -53,19 +54,20 @@ class NodeSequence:
     ) -> None:
         self.nodes: Sequence[Node] = [arrays.nodes[i] for i in own.tolist()]
         self.changing, self._far, self._mixed = changing, 0, mixed
-        self._arrays, self._own, self._left = arrays, own, {} if left is None else left
+        self.arrays, self.own, self._left = arrays, own, {} if left is None else left
         self.kinds = (_forms_of(arrays) if changing else arrays.kinds)[own]
         self.count = arrays.count[own]
         self.first = np.cumsum(self.count) - self.count
-        self._at = np.full(len(arrays.nodes), -1)
-        self._at[own] = np.arange(len(own))
-        self._place = self._at.data
+        self.at = np.full(len(arrays.nodes), -1)
+        self.at[own] = np.arange(len(own))
+        self._place = self.at.data
         flat = arrays.operands_of(own)
-        self.operands = self._at[flat]
+        self.operands = self.at[flat]
         outside = np.flatnonzero(self.operands < 0)
         others, begin, which = np.unique(flat[outside], return_index=True, return_inverse=True)
         order = np.argsort(begin)  # of their first use
-        self._others: list[Node] = [arrays.nodes[i] for i in others[order].tolist()]
+        self._others_at = others[order]
+        self._others: list[Node] = [arrays.nodes[i] for i in self._others_at.tolist()]
         number = np.empty_like(order)
         number[order] = np.arange(len(order))
         self.operands[outside] = -1 - number[which]
@@ -87,17 +89,17 @@ class NodeSequence:
 
     def place(self, node: Node) -> int:
         """Return where a node stands; -1 if it is from outside."""
-        at = self._arrays.place(node)
+        at = self.arrays.place(node)
         return self._place[at] if at >= 0 else -1
 
     def others(self, nodes: Sequence[Node], among: range) -> list[Node]:
         """Return those of some nodes of the program that stand at none of some places."""
-        at = self._at[self._arrays.places(nodes)]
+        at = self.at[self.arrays.places(nodes)]
         return [nodes[i] for i in np.flatnonzero((at < among.start) | (at >= among.stop)).tolist()]
 
     def reordered(self, nodes: Sequence[Node]) -> NodeSequence:
         """Return the nodes in another order."""
-        return NodeSequence(self._arrays, self._arrays.places(nodes), self.changing, self._left, self._mixed)
+        return NodeSequence(self.arrays, self.arrays.places(nodes), self.changing, self._left, self._mixed)
 
     def alike(self, x: Node, y: Node) -> bool:
         """Say whether two values from outside can be rows of one array, which a run before may leave."""
@@ -123,8 +125,20 @@ class NodeSequence:
     def _row_kinds(self) -> Places:
         """The same number for values from outside that are alike (see `alike`)."""
         kinds: dict[object, int] = {}
-        others = self._others
-        return np.array([kinds.setdefault(self._row_kind(x), len(kinds)) for x in others], np.int64)
+        arrays, at = self.arrays, self._others_at
+        if self._left or arrays.own < len(arrays.nodes):  # views of older traces are looked through too
+            return np.array([kinds.setdefault(self._row_kind(x), len(kinds)) for x in self._others], np.int64)
+        if self._mixed:
+            return np.array([kinds.setdefault(x.type, len(kinds)) for x in arrays.like], np.int64)[arrays.kinds[at]]
+        forms = [(x.op, _form(x.type) if self.changing else x.type) for x in arrays.like]
+        number = np.array([kinds.setdefault(form, len(kinds)) for form in forms], np.int64)[arrays.kinds[at]]
+        rows = np.flatnonzero(arrays.of_kinds(lambda x: x.op.indexing.takes_rows is not None)[at])
+        shown = at.copy()
+        shown[rows] = [arrays.place(x.inputs[0] if is_gathered(x) else x) for x in [self._others[i] for i in rows]]
+        source = 1 + arrays.shown[shown]
+        source[[x.op in (LITERAL, CAPTURED) for x in self._others]] = 0
+        found: Places = number * (1 + len(arrays.nodes)) + source
+        return found
 
     @cached_property
     def forms(self) -> Places:
@@ -144,7 +158,7 @@ class NodeSequence:
     @cached_property
     def _reads_numbers(self) -> Any:
         """Of each node, whether its rules look at a number that it takes."""
-        return self._arrays.of_kinds(lambda node: bool(node.op.static_operands))[self._own]
+        return self.arrays.of_kinds(lambda node: bool(node.op.static_operands))[self.own]
 
     def equal(self, at: Places, lag: int, anchor: Any = None) -> Any:
         """Say of nodes whether each does the same as the one that stands so many places before.

@@ -87,8 +87,7 @@ class Sequences:
     def __init__(self, program: Program, of_loops: bool = False, mixed: bool = False) -> None:
         self.arrays = arrays = NodeArrays(program)
         self._leaves = np.array([isinstance(node.op, Leaf) for node in arrays.like])[arrays.kinds]
-        self._views = arrays.of_kinds(_is_view)
-        self._views[arrays.own :] = False  # older traces' own are from outside
+        self._views = arrays.views
         self._order = np.flatnonzero(~self._leaves[: arrays.own])
         if program.trace.several:  # else the nodes of a program stand in the order in which they were made
             index = np.array([arrays.nodes[i].index for i in self._order.tolist()], np.int64)
@@ -107,7 +106,7 @@ class Sequences:
         index = np.fromiter([arrays.nodes[i].index for i in users.tolist()], np.int64)
         taken, index = arrays.operands_of(users), np.repeat(index, arrays.count[users])
         rows = self._views[taken]
-        root, index = arrays.roots(self._views)[taken[rows]], index[rows]
+        root, index = arrays.shown[taken[rows]], index[rows]
         roots, first, which = np.unique(root, return_index=True, return_inverse=True)
         later = np.bincount(which[index - index[first][which] > FEWEST_NODES // 2], minlength=len(roots))
         often = roots[later >= FEWEST_STEPS // 2].tolist()
@@ -162,11 +161,6 @@ class Sequences:
         self.ops = list(order)
         self._order = self.arrays.places(self.ops)
         self._known = {}
-
-
-def _is_view(node: Node) -> bool:
-    """Say whether a node shows elements of its operand, an array."""
-    return bool(node.op.memory.views) and not isinstance(node.inputs[0].type, TupleType)
 
 
 def _before_loops(ops: Sequence[Node]) -> dict[Node, int]:

@@ -60,7 +60,7 @@ def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[P
     lag, equal = _shortest(sequence)
     if len(equal) < FEWEST_STEPS:
         return []
-    place = {node: i for i, node in enumerate(ops)}
+    rows = _Rows(ops, sequence, lag)
     takers, taken = sequence.taken_from_afar(lag)
     nodes: list[Node] = []
     runs: list[tuple[int, int]] = []
@@ -69,8 +69,7 @@ def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[P
         start += max(0, -((start - done) // lag)) * lag
         if end - start < FEWEST_STEPS * lag:
             continue
-        between = ops[place[sequence.nodes[done]] : 1 + place[sequence.nodes[end - 1]]]
-        own, begin, steps = begun(sequence, between, range(done, end), start, end, lag, _is_alike)
+        own, begin, steps = rows.begun(done, start, end)
         inside = set(own[begin:])
         afar = taken[np.searchsorted(takers, start + lag) : np.searchsorted(takers, end)]
         alone = inside.isdisjoint([sequence.nodes[i] for i in afar.tolist()])
@@ -90,6 +89,61 @@ def _runs(ops: Sequence[Node], sequence: NodeSequence, of_loops: bool) -> list[P
         return []
     nodes += sequence.nodes[done:]
     return [Period(nodes, start, lag, steps) for start, steps in runs]
+
+
+class _Rows:
+    """Runs with the first steps that belong to each, which are looked for once of all that do the same.
+
+    Args:
+        ops: all nodes of the program, in order.
+        sequence: those among which the runs are.
+        lag: nodes of a step.
+    """
+
+    def __init__(self, ops: Sequence[Node], sequence: NodeSequence, lag: int) -> None:
+        self._ops, self._sequence, self._lag = ops, sequence, lag
+        self._order = sequence.arrays.places(ops)
+        self._rank = np.full(len(sequence.arrays.nodes), -1)
+        self._rank[self._order] = np.arange(len(ops))
+        kinds: dict[object, int] = {}
+        like = sequence.arrays.like
+        self._types = np.array([-1 - kinds.setdefault((node.op, node.type), len(kinds)) for node in like])
+        self._kinds = self._types.copy()  # views of others are none of the sequence's nodes whatever they show
+        self._kinds[sequence.kinds] = sequence.kinds
+        self._known: dict[Any, tuple[list[int], int, int]] = {}
+
+    def begun(self, done: int, start: int, end: int) -> tuple[list[Node], int, int]:
+        """Return a run with its first steps (see `begun`).
+
+        Args:
+            done: where the nodes begin among which these are.
+            start: where steps begin that are known to be equal.
+            end: where they end.
+        """
+        first, last = (int(self._rank[self._sequence.own[i]]) for i in (done, end - 1))
+        between = self._ops[first : last + 1]
+        key = start - done, *self._form(first, last + 1, done)
+        found = self._known.get(key)
+        if found is None:
+            own, begin, steps = begun(self._sequence, between, range(done, end), start, end, self._lag, _is_alike)
+            places = self._rank[self._sequence.arrays.places(own)] - first
+            self._known[key] = places.tolist(), begin, steps
+            return own, begin, steps
+        places, begin, steps = found
+        return [between[i] for i in places], begin, steps
+
+    def _form(self, first: int, stop: int, done: int) -> tuple[bytes, ...]:
+        """Return what is equal of nodes that do the same: their kinds, and which of their operands are one value."""
+        arrays, own = self._sequence.arrays, self._order[first:stop]
+        operands = arrays.operands_of(own)
+        inside = self._rank[operands] - first
+        outside = np.flatnonzero(inside < 0)
+        others = operands[outside]
+        _, before, which = np.unique(others, return_index=True, return_inverse=True)
+        inside[outside] = -1 - before[which]  # the place of the first that takes it
+        at = np.maximum(self._sequence.at[own] - done, -1)
+        kinds = self._kinds[arrays.kinds[own]], self._types[arrays.kinds[others]]
+        return tuple([each.tobytes() for each in (*kinds, inside, at)])
 
 
 def _with_last_step(

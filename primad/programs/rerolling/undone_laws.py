@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from primad.ir.array_types import TupleType
 from primad.ir.node import LITERAL, Neutral, Node, Trace
 from primad.ir.node_arrays import NodeArrays
 from primad.ir.program import Program
@@ -197,10 +196,8 @@ class _Shared:
     def __init__(self, program: Program, arrays: NodeArrays) -> None:
         self._lines, self._arrays = program.lines, arrays
         leaves = arrays.of_kinds(lambda _: False, nothing=True)
-        views = arrays.of_kinds(lambda x: bool(x.op.memory.views) and not isinstance(x.inputs[0].type, TupleType))
-        views[arrays.own :] = False
         leaves[arrays.own :] = True
-        self._given = leaves[arrays.roots(views)]  # leaves and views of them, which steps take in any case
+        self._given = leaves[arrays.shown]  # leaves and views of them, which steps take in any case
         user = np.repeat(np.arange(arrays.own), arrays.count)
         computed = ~self._given[arrays.operands]
         pair = distinct(user[computed] * len(arrays.nodes) + arrays.operands[computed])

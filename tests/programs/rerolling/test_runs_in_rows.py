@@ -10,7 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import primad
-from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling import repeated_runs, runs_in_rows
+from primad.programs.rerolling.first_steps import begun
+from primad.programs.rerolling.node_sequences import NodeSequence
+from primad.programs.rerolling.repeated_runs import Sequences
 from primad.programs.rerolling.rerolled_loops import rolled
 from tests.programs.rerolling.test_rerolled_loops import scans, unrolled
 
@@ -20,6 +23,110 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short loops count, and steps of outer ones are not guessed before those of inner ones."""
     monkeypatch.setattr(repeated_runs, "FEWEST_NODES", 40)
     monkeypatch.setattr(repeated_runs, "MOST_GUESSES", 4)
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """All that is told of rows at once is what is told of each; return which of them had been looked at before."""
+    again: list[bool] = []
+
+    def checked(self: Any, done: int, start: int, end: int) -> Any:
+        before = len(self._known)
+        found = whole(self, done, start, end)
+        places = [self._rank[self._sequence.own[i]] for i in (done, end - 1)]
+        between = self._ops[places[0] : places[1] + 1]
+        args = range(done, end), start, end, self._lag, runs_in_rows._is_alike
+        assert found == begun(self._sequence, between, *args)
+        again.append(len(self._known) == before)
+        return found
+
+    def alike(self: NodeSequence) -> Any:
+        numbers, kinds = of_all(self), [self._row_kind(x) for x in self._others]
+        pairs = {*zip(numbers.tolist(), kinds, strict=True)}
+        assert len(pairs) == len({number for number, _ in pairs}) == len(set(kinds))
+        return numbers
+
+    whole, of_all = runs_in_rows._Rows.begun, NodeSequence._row_kinds.func
+    monkeypatch.setattr(runs_in_rows._Rows, "begun", checked)
+    monkeypatch.setattr(NodeSequence, "_row_kinds", property(alike))
+    return again
+
+
+ROWS = [
+    (lambda x, y, z, n: np.sin(y[n]) - 2.0, True),
+    (lambda x, y, z, n: np.sin(x if n else y) + 1.0, True),
+    (lambda x, y, z, n: x * (x if n else y), False),
+    (lambda x, y, z, n: x[n : n + 2] * 3.0, False),
+    (lambda x, y, z, n: np.sin(x[n]) if n else np.cos(x[n]), False),
+    (lambda x, y, z, n: y[3] * (y[3] if n else z[0]), False),
+    (lambda x, y, z, n: np.cos(np.sin(x[n])) * (x[0] if n else z[n]), False),
+    (lambda x, y, z, n: np.sum(x if n else z), False),
+    (lambda x, y, z, n: (x if n else y)[:1] * 3.0, False),
+]
+"""What two rows compute, and whether all that is told of one is that of the other: y is a source of rows, z longer."""
+
+
+@pytest.mark.parametrize(("row", "same"), ROWS)
+def test_what_makes_rows_the_same(row: Any, same: bool) -> None:
+    """Rows take what they take in the same way: the same op or another, the same value or another, a row or none."""
+
+    def f(*given: Any) -> Any:
+        given = tuple([np.tanh(x) for x in given])
+        return *given, row(*given, 0), row(*given, 1)
+
+    program = primad.trace(f)(np.ones(5), np.ones(5), np.ones(6))
+    known = Sequences(program)
+    length, source = (len(known.ops) - 3) // 2, program.outputs[1]
+    sequence = known.of([source])
+    rows = runs_in_rows._Rows(known.ops, sequence, 1)
+    places = [sum(sequence.at[sequence.arrays.places(known.ops[:n])] >= 0) for n in (3, 3 + length)]
+    one, other = (rows._form(n, n + length, places[i]) for i, n in enumerate((3, 3 + length)))
+    assert (one == other) is same
+
+
+def test_rows_that_are_known_to_begin_elsewhere() -> None:
+    """Where steps are known to be equal is a part of what is told of a row."""
+
+    def f(x: Any) -> Any:
+        for _ in range(20):
+            x = np.sin(x * x)
+        return x
+
+    known = Sequences(primad.trace(f)(0.3))
+    sequence = known.of([])
+    rows = runs_in_rows._Rows(known.ops, sequence, 2)
+    for start in (8, 9):
+        assert rows.begun(0, start, 39) == begun(
+            sequence, known.ops[:39], range(39), start, 39, 2, runs_in_rows._is_alike
+        )
+    assert len(rows._known) == 2
+
+
+def test_views_of_an_outer_recording_are_rows_of_one_array(known: list[bool]) -> None:
+    """Which array a value shows is looked up in older traces too, which arrays of numbers do not hold."""
+
+    def outer(x: Any) -> Any:
+        rows = [x[n] for n in range(30)]
+
+        def inner(w: Any) -> Any:
+            for row in rows:
+                w = np.sin(w * row)
+            return w
+
+        sequence = Sequences(primad.trace(inner)(0.3)).of([])
+        others = zip(sequence._row_kinds, sequence._others, strict=True)
+        numbers = [number for number, other in others if other.inputs]
+        assert len(numbers) == 30 and len({*numbers}) == 1
+        return inner(x[0])
+
+    primad.trace(outer)(np.linspace(0.1, 1.0, 30))
+
+
+def test_rows_alike_are_looked_at_once(known: list[bool]) -> None:
+    """Each row but the first few is known by those before it, whatever numbers and rows of inputs it takes."""
+    rng = np.random.default_rng(0)
+    rolled(primad.trace(table)(rng.normal(size=14), rng.normal(size=28)))
+    assert len(known) >= 13 and sum(known) >= 10, known
 
 
 def table(x: Any, y: Any) -> Any:
