@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from primad.ir.array_types import TupleType
-from primad.ir.node import Leaf, Node, params_key
+from primad.ir.node import Leaf, Neutral, Node, params_key
 from primad.ir.program import Program
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -37,7 +37,7 @@ class NodeArrays:
         outside = program.captured
         self.nodes = [*program.nodes, *outside]
         self.own = len(program.nodes)
-        self._trace = program.trace
+        self._trace, self._neutral = program.trace, program.neutral
         self.like: list[Node] = []
         flat: list[Node] = []
         self.kinds = np.array(self._numbered_kinds(flat), np.int64)
@@ -98,6 +98,14 @@ class NodeArrays:
         count = self.count[nodes]
         begin = self.first[nodes] - (np.cumsum(count) - count)
         found: Places = self.operands[np.repeat(begin, count) + np.arange(count.sum())]
+        return found
+
+    @cached_property
+    def left_out(self) -> dict[Node, list[Neutral]]:
+        """The ops that laws left out while the program was recorded, by what they are."""
+        found: dict[Node, list[Neutral]] = {}
+        for each in self._neutral:
+            found.setdefault(each[-1], []).append(each)
         return found
 
     @cached_property

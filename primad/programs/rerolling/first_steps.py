@@ -50,6 +50,7 @@ class FirstSteps:
         self._stands: dict[int, Node] = {}  # for what would be at a place before the run
         self._places: dict[Node, set[int]] = {}  # those for which each value stands
         self._outside: set[Node] = set()  # what has to stay before it
+        self._found: list[Node] = []  # from the last on
         while self._take_from_before(range(start, start + length)):
             start += length
 
@@ -85,17 +86,41 @@ class FirstSteps:
         before = ops[: ops.index(self._nodes[self._start])]
         beside = self._sequence.others(ops[len(before) :], self._among)
         self._outside.update(x for node in beside for x in node.inputs)
-        found: list[Node] = []
         for node in reversed(before):
-            place = self._start - len(found) - 1
-            if self._belongs(node, place):
-                self._first[node] = place
-                found.append(node)
-            elif self._among.start <= self._sequence.place(node) < self._start:
+            if self._takes(node):
+                continue
+            if self._among.start <= self._sequence.place(node) < self._start:
                 break
-            else:
-                self._outside.update(node.inputs)
-        return found[::-1]
+            self._outside.update(node.inputs)
+        else:
+            while self._puts_back(self._start - len(self._found) - 1):
+                pass
+        return self._found[::-1]
+
+    def _takes(self, node: Node) -> bool:
+        """Say whether a node is the last of those before what is found, but for ops that laws left out, and note it."""
+        while not self._belongs(node, place := self._start - len(self._found) - 1):
+            if not self._puts_back(place):
+                return False
+        self._first[node] = place
+        self._found.append(node)
+        return True
+
+    def _puts_back(self, place: int) -> bool:
+        """Say whether a law left out, as x + 0 is x, an op that does what that of the last step does, and note it."""
+        x = self._stands.get(place)
+        if x is None:
+            return False
+        for _, op, operands, params, _ in self._sequence.left_out.get(x, ()):
+            made = Node(op, operands, params, x.type, x.trace, x.index)
+            del self._stands[place]
+            self._places[x].discard(place)
+            if self._belongs(made, place):
+                self._first[made] = place
+                self._found.append(made)
+                return True
+            self._stand(x, place)
+        return False
 
     def _belongs(self, node: Node, place: int) -> bool:
         """Say whether a node does at its place what the one of the last step does, and note what this asks for."""

@@ -91,6 +91,8 @@ class LoopOfRun:
     ) -> None:
         self.source, self.period, self.place = source, period, place
         self.first = range(period.start, period.start + period.length)
+        # the last but one: what laws left out of the first steps and of the last, nothing else takes
+        self.usual = range(period.end - 2 * period.length, period.end - period.length)
         # of a node of the step, and how many steps ago it was computed, what stands for that before the first step
         self.carried: dict[tuple[int, int], Node | None] = {}
         self.carry_of: dict[tuple[int, int], tuple[int, int]] = {}  # by the node of the step and its operand
@@ -228,7 +230,7 @@ class LoopOfRun:
         form += [
             (rows[each], rows[shown], each[0].op, params_key(each[0].params)) for each, shown in self.views.items()
         ]
-        for r, i in enumerate(self.first):
+        for r, i in enumerate(self.usual):
             node = self.period.nodes[i]
             form += [node.op, params_key(node.params), node.type]
             for k, x in enumerate(node.inputs):
@@ -248,7 +250,7 @@ class LoopOfRun:
         """Return what tells an operand from others if it is no row: carried, of the step, or a number; else None."""
         if operand in self.carry_of:
             return self.carry_of[operand]
-        if self.place.get(x, -1) >= self.period.start:
+        if self.place.get(x, -1) >= self.usual.start:
             return "own", self.place[x] - place
         return literal_key(literal_value(x), x.type) if x.op is LITERAL else None
 
@@ -330,26 +332,26 @@ class LoopOfRun:
         source = self.source
         own: list[Node] = []
 
-        def operand(i: int, k: int, x: Node) -> Node:
-            at, start = self.place.get(x, -1), self.period.start
-            if (i - start, k) in self.row_of:
-                each = self.row_of[i - start, k]
+        def operand(r: int, k: int, x: Node) -> Node:
+            at, start = self.place.get(x, -1), self.usual.start
+            if (r, k) in self.row_of:
+                each = self.row_of[r, k]
                 type = self.frames.type_of(each)
                 return row[each] if row[each].type == type else _filled(row[each], type)
-            if (i - start, k) in self.carry_of:
-                return carry[self.carry_of[i - start, k]]
+            if (r, k) in self.carry_of:
+                return carry[self.carry_of[r, k]]
             if at >= start:
                 return own[at - start]
             if x.op is not LITERAL:
                 given = mapping.get(x, x)
                 return body.build(given.op, given.inputs, given.params) if is_repeated(given) else given
-            steps = self.period.nodes[i : self.period.end : self.period.length]
+            steps = self.period.nodes[self.first[r] : self.period.end : self.period.length]
             return body.literal(literal_value(x), self.frames.type_of([node.inputs[k] for node in steps]))
 
-        for i in self.first:
+        for r, i in enumerate(self.usual):
             node = self.period.nodes[i]
-            operands = tuple([operand(i, k, x) for k, x in enumerate(node.inputs)])
-            made = self.frames.computed(i - self.period.start, operands, body, row)
+            operands = tuple([operand(r, k, x) for k, x in enumerate(node.inputs)])
+            made = self.frames.computed(r, operands, body, row)
             own.append(made)
             if node in source.lines:
                 body.lines.setdefault(made, source.lines[node])

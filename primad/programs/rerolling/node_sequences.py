@@ -38,6 +38,7 @@ class NodeSequence:
     Attributes:
         nodes, changing, arrays, own: the nodes, and the same.
         at: for each node of the program where it stands among these; -1 for others.
+        left_out: of nodes, the ops that laws left out while these were recorded in their place; of rows none are known.
         kinds: the same number for the same op of as many operands, with equal params and a result of the same type.
         count: how many operands each has.
         operands: where these were made, a negative number for one from outside; those of all nodes in a row.
@@ -55,6 +56,7 @@ class NodeSequence:
         self.nodes: Sequence[Node] = [arrays.nodes[i] for i in own.tolist()]
         self.changing, self._far, self._mixed = changing, 0, mixed
         self.arrays, self.own, self._left = arrays, own, {} if left is None else left
+        self.left_out = arrays.left_out
         self.kinds = (_forms_of(arrays) if changing else arrays.kinds)[own]
         self.count = arrays.count[own]
         self.first = np.cumsum(self.count) - self.count
@@ -75,7 +77,7 @@ class NodeSequence:
     def looking(self, far: int) -> NodeSequence:
         """Return the same nodes, where what is so many steps before may come from anywhere, as from the row above."""
         found = copy(self)
-        found._far = far
+        found._far, found.left_out = far, {}
         return found
 
     def taken(self, i: int) -> list[int]:

@@ -133,7 +133,7 @@ def _with_those_after(known: Sequences, run: Period) -> list[Period]:
 
 def _said(program: Program, period: Period) -> str:
     """Return how many steps a run has, and where it is written."""
-    line = nearest_line(program.lines, period.nodes[period.start])
+    line = nearest_line(program.lines, period.nodes[period.end - 2 * period.length])  # no op that was left out
     at = f" ({line})" if line else ""
     lengths = " on arrays of other lengths" if period.changing else ""
     steps = f"{several(period.steps, 'equal step')} of {several(period.length, 'op')}{lengths}"

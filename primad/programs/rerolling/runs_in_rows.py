@@ -126,8 +126,8 @@ class _Rows:
         found = self._known.get(key)
         if found is None:
             own, begin, steps = begun(self._sequence, between, range(done, end), start, end, self._lag, _is_alike)
-            places = self._rank[self._sequence.arrays.places(own)] - first
-            self._known[key] = places.tolist(), begin, steps
+            places = (self._rank[self._sequence.arrays.places(own)] - first).tolist()
+            self._known[key] = places, begin, steps
             return own, begin, steps
         places, begin, steps = found
         return [between[i] for i in places], begin, steps

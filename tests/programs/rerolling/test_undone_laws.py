@@ -63,6 +63,26 @@ def test_forces_that_begin_late() -> None:
     assert loop["length"] >= 55
 
 
+@pytest.mark.parametrize(
+    ("f", "steps"),
+    [
+        (lambda x, s: [x := x - 0.1 * (x**3 + x - s - 0.01 * n) for n in range(50)][-1], 50),
+        (lambda x, s: [s := (0.0 if n == 0 else s) + np.sin(x * (n + 1.0)) for n in range(50)][-1], 50),
+        (lambda x, s: [x := np.sin(s * x / (1.0 + n) + 0.1 * n) * (1.0 + 0.001 * n) for n in range(50)][-1], 50),
+        (lambda x, s: [x := np.cos(x - n) * 0.5 - (s if n else 0.0) for n in range(50)][-1], 49),
+        (lambda x, s: [x := np.cos(x * s) * 0.5 + x + (x if n else 0.0) for n in range(50)][-1], 49),
+    ],
+)
+def test_first_steps_of_which_laws_left_ops_out(f: Any, steps: int) -> None:
+    """The first of some numbers is 0 or 1, which leaves an op out: its step is in the loop, and nothing before it."""
+    found = rolled(primad.trace(f)(0.3, 0.7)).check()
+    (loop,) = scans(found)
+    assert loop["length"] == steps, found
+    for n in (0, 1):
+        got, wanted = primad.jit(primad.grad(f, n))(0.3, 0.7), unrolled(primad.grad(f, n))(0.3, 0.7)
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
 def test_ops_are_put_back_where_their_results_were_taken() -> None:
     """What is put back computes the same, as often as the function asked for it and something took it."""
 
