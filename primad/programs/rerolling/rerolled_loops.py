@@ -69,6 +69,8 @@ def _rolled(
         changing: whether it is known that no steps are equal but for lengths, and there is nothing more to be tried.
         known: its sequences, with rows of one array told from others; they are made if there are none.
     """
+    if is_short(program.nodes) and not changing:  # what its composites are may be long
+        return None
     notes: list[str] = []
     refused: dict[str, str] = {}
     nested = False  # whether there are many loops now, which may be steps of another one
