@@ -15,6 +15,7 @@ from primad import numpy as pnp
 from primad.pde.elements.lagrange import Nodes, directions, measures, quadrature, shapes, slopes
 from primad.pde.geometry.sampling import Array
 from primad.pde.geometry.triangulations import Triangulation
+from primad.recording.traced_array import is_traced
 
 
 class ElementSpace:
@@ -105,18 +106,24 @@ class PolynomialsAt:
 
         Args:
             rest: at all points, in a row, with the weights of the points.
-            flux: the same for each coordinate; none are zeros.
+            flux: the same for each coordinate; none are zeros, and so is the number 0.
         """
         table = (len(self._numbers), len(self._shapes))
-        own = pnp.reshape(rest, table) @ self._shapes
-        if flux:
-            through = [pnp.reshape(one, table) for one in flux]
-            if len(self._steps) == 1:
-                through = [np.sum(one, axis=1, keepdims=True) for one in through]
-            for corner in range(self._directions.shape[1]):
-                along = sum(self._directions[:, corner, axis, None] * one for axis, one in enumerate(through))
-                own = own + along @ self._steps[:, :, corner]
-        return pnp.add_at(np.zeros(self._count), self._numbers.ravel(), pnp.reshape(own, (-1,)))
+        found = [] if _is_nothing(rest) else [pnp.reshape(rest, table) @ self._shapes]
+        through = {axis: pnp.reshape(one, table) for axis, one in enumerate(flux) if not _is_nothing(one)}
+        if len(self._steps) == 1:
+            through = {axis: np.sum(one, axis=1, keepdims=True) for axis, one in through.items()}
+        for corner in range(self._directions.shape[1] if through else 0):
+            along = sum(self._directions[:, corner, axis, None] * one for axis, one in through.items())
+            found.append(along @ self._steps[:, :, corner])
+        if not found:
+            return np.zeros(self._count)
+        return pnp.add_at(np.zeros(self._count), self._numbers.ravel(), pnp.reshape(sum(found[1:], found[0]), (-1,)))
+
+
+def _is_nothing(values: Any) -> bool:
+    """Say whether values are known to be zeros."""
+    return not is_traced(values) and not np.any(values)
 
 
 def points_inside(mesh: Triangulation, cells: Array, exact: int) -> tuple[Array, Array]:

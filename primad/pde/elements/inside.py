@@ -73,5 +73,5 @@ class Inside:
         flux, rest = self.form.terms(self.state(values, rates, time), numbers)
         for k, (space, flows, e) in enumerate(zip(self.spaces, pairing.flows, pairing.equations, strict=True)):
             if space is not None:
-                through = [-self.weights * one for one in flux[e]] if flows else ()
+                through = [0.0 if isinstance(one, float) else -self.weights * one for one in flux[e]] if flows else ()
                 yield k, space.integrals(self.weights * rest[e], through)

@@ -13,7 +13,7 @@ from primad.pde.elements.weak_forms import Arrays, Numbers, State, WeakForm, uni
 from primad.pde.geometry.intervals import clock, space_of, time_of
 from primad.pde.geometry.sampling import Array
 from primad.pde.problem.box_statements import ELSEWHERE, refuse
-from primad.pde.problem.used_arguments import depends
+from primad.pde.problem.used_arguments import depends, fixed_results
 
 if TYPE_CHECKING:
     from primad.pde.problem.pde_problem import Problem
@@ -89,8 +89,26 @@ def weak_form_of(problem: Problem, functions: Sequence[Callable[..., Any]], name
         if term.kind == "boundary" and max(orders, default=0) > 1:
             _refuse(f"derivatives of order {max(orders)} in the {key}", "conditions on values and first derivatives")
     form = WeakForm(functions, problem.unknowns, problem.domain, seconds)
-    _check(form, name, {**problem.statement.constants, **problem.statement.coefficients})
+    numbers = {**problem.statement.constants, **problem.statement.coefficients}
+    _check(form, name, numbers)
+    form.uniform = _uniform(form, numbers)
     return form
+
+
+def _uniform(form: WeakForm, numbers: Numbers) -> list[list[float | None]]:
+    """Return the factors of second derivatives in equations, where they are numbers that depend on nothing."""
+    state = drawn(form)
+
+    def factors(*given: Any) -> tuple[Any, ...]:
+        at, time, u, slopes, rates, known = given
+        own = State(at, None if form.time is None else time, u, slopes, rates)
+        return tuple([one for row in form.second(own, known)[0] for one in row])
+
+    given = state._replace(time=np.float64(0.0 if state.time is None else state.time)), dict(numbers)
+    found = fixed_results(factors, (*given[0], given[1]))
+    numbers_of = [None if one is None or np.ptp(one) else float(np.ravel(one)[0]) for one in found]
+    count = len(numbers_of) // max(1, len(form.seconds))
+    return [numbers_of[i * count : (i + 1) * count] for i in range(len(form.seconds))]
 
 
 def _refuse(what: str, taken: str) -> None:

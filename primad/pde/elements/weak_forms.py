@@ -57,6 +57,9 @@ class WeakForm:
         names: of the unknowns.
         domain: whose coordinates there are.
         seconds: the second derivatives that equations ask for: which unknown, along which coordinates of space.
+
+    Attributes:
+        uniform: of each of `seconds` its factor in each equation, where it is a number that depends on nothing.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class WeakForm:
         self.functions, self.names, self.domain = tuple(functions), tuple(names), domain
         self.space, self.time = space_of(domain), time_of(domain)
         self.seconds = tuple(seconds)
+        self.uniform: Sequence[Sequence[float | None]] = [[None]] * len(self.seconds)
 
     def equations(self, known: Mapping[str, Any]) -> list[Any]:
         """Return what all equations say is zero, of what is known by name."""
@@ -107,18 +111,26 @@ class WeakForm:
         return pnp.stack([columns[name] for name in self.domain.names], axis=-1)
 
     def second(self, state: State, numbers: Numbers) -> tuple[list[list[Any]], list[Any]]:
-        """Return the factors of second derivatives, for each of `seconds` and each equation, and all b."""
+        """Return the factors of second derivatives, for each of `seconds` and each equation, and all b.
+
+        Factors that depend on nothing are numbers.
+        """
         nothing, units = units_of(len(self.seconds), np.shape(state.u[0]))
-        rest = None if units else self.evaluated(self.equations, state, (), numbers)
-        factors = []
-        for unit in units:
+        rest: Sequence[Any] | None = None
+        factors: list[list[Any]] = []
+        for known, unit in zip(self.uniform, units, strict=True):
+            if None not in known:
+                factors.append(list(known))
+                continue
             rest, slope = jvp(lambda c: self.evaluated(self.equations, state, c, numbers), (nothing,), (unit,))
-            factors.append(slope)
-        assert rest is not None
-        return factors, list(rest)
+            factors.append(list(slope))
+        return factors, list(self.evaluated(self.equations, state, nothing, numbers) if rest is None else rest)
 
     def terms(self, state: State, numbers: Numbers) -> tuple[list[list[Any]], list[Any]]:
-        """Return for each equation the flux A∇u along each coordinate, and what is integrated times v besides it."""
+        """Return for each equation the flux A∇u along each coordinate, and what is integrated times v besides it.
+
+        The number 0 stands for a flux that there is none of.
+        """
         factors, rest = self.second(state, numbers)
         axes = range(len(self.space))
         flux: list[list[Any]] = [[0.0 for _ in axes] for _ in rest]
@@ -127,7 +139,7 @@ class WeakForm:
             about = self._along(axis)
             for place, k, share, other in about:
                 for e, factor in enumerate(factors[place]):
-                    flux[e][axis] = flux[e][axis] + share * factor * state.slopes[k][other]
+                    flux[e][axis] = _plus(flux[e][axis], share * factor, state.slopes[k][other])
             changing = [(*one, e) for one in about for e in moving[one[0]]]
             if not changing:
                 continue
@@ -148,6 +160,8 @@ class WeakForm:
 
         Of all others ∇·A is zero. Written as a product with zero it would stay in all that is derived.
         """
+        if all(None not in known for known in self.uniform):
+            return [[] for _ in self.seconds]
         at, nothing = np.zeros(np.shape(state.at)), np.zeros(np.shape(state.u[0]))
 
         def own(at: Any, u: Any) -> Any:
@@ -175,11 +189,18 @@ class WeakForm:
         across: list[list[Any]] = [[np.zeros(np.shape(state.u[0])) for _ in self.names] for _ in rest]
         for axis in range(len(self.space)):
             for place, k, share, other in self._along(axis):
-                for e in range(len(rest)):
-                    one = share * factors[place][e] * normal[:, axis]
-                    flux[e] = flux[e] + one * state.slopes[k][other]
-                    across[e][k] = across[e][k] + one * normal[:, other]
+                for e, factor in enumerate(factors[place]):
+                    flux[e] = _plus(flux[e], share * factor, normal[:, axis] * state.slopes[k][other])
+                    across[e][k] = _plus(across[e][k], share * factor, normal[:, axis] * normal[:, other])
         return flux, across
+
+
+def _plus(total: Any, factor: Any, one: Any) -> Any:
+    """Return a sum with a further product, without what numbers among the factors leave out."""
+    one = (one if factor else 0.0) if isinstance(factor, float) and factor in (0.0, 1.0) else factor * one
+    if isinstance(one, float) and not one:
+        return total
+    return one if isinstance(total, float) and not total else total + one
 
 
 def units_of(count: int, shape: tuple[int, ...]) -> tuple[Arrays, list[Arrays]]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from primad.enclosures.op_bounds import JUMPS
+from primad.errors import TracingError
 from primad.ir.node import Node
 from primad.ir.walks import dependents
 from primad.ops.record.primitive import project
 from primad.recording import tree
 from primad.recording.tracing import trace
 from primad.transforms.lowering import lower, without_calls
+
+Array = np.ndarray[Any, Any]
 
 
 def depends(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> list[bool]:
@@ -27,6 +32,21 @@ def which_depend(function: Callable[..., Any], arguments: Sequence[Any]) -> list
     program = lower(without_calls(trace(function)(*arguments)))
     found = dependents(program.nodes, program.inputs)
     return [result in found or result in program.inputs for result in program.outputs]
+
+
+def fixed_results(function: Callable[..., Sequence[Any]], arguments: Sequence[Any]) -> list[Array | None]:
+    """Return what of a function's results depends on none of its arguments, and None for all others.
+
+    Of a function that asks for the value of an argument it is not known: all are None then.
+    """
+    try:
+        moving = which_depend(function, arguments)
+    except TracingError:
+        return [None for _ in function(*arguments)]
+    if all(moving):
+        return [None for _ in moving]
+    found = function(*arguments)
+    return [None if moves else np.asarray(one) for one, moves in zip(found, moving, strict=True)]
 
 
 def may_jump_with(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> bool:

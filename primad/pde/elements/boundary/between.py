@@ -98,7 +98,7 @@ class Between:
         residuals = [
             flux_residual(form, one, None, self.at, way * self.normal, elements.begin) for one, way in conditions
         ]
-        self._flux = BoundaryFlux(form, residuals, {}, self.at, self.normal, self._what)
+        self._flux = BoundaryFlux(form, residuals, {}, self.at, self.normal, self._what, elements.begin, known)
         self._on_slopes = self._rows_on_slopes()
         self._check_linear()
         self.ties = self._ties(conditions, facets) if not all(self._on_slopes) else []
@@ -159,7 +159,7 @@ class Between:
         elements, form = self._elements, self._elements.form
         normal = np.zeros(at.shape)
         residuals = [flux_residual(form, one, None, at, normal, elements.begin) for one, _ in conditions]
-        flux = BoundaryFlux(form, residuals, {}, at, normal, self._what)
+        flux = BoundaryFlux(form, residuals, {}, at, normal, self._what, elements.begin, self._known)
         cases = []
         for shift, numbers in self._cases():
             state = drawn_at(form, at, elements.begin, shift)

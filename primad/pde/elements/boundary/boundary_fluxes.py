@@ -17,7 +17,7 @@ from primad import numpy as pnp
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.elements.weak_forms import Numbers, Residual, State, WeakForm, units_of
 from primad.pde.geometry.sampling import Array
-from primad.pde.problem.used_arguments import which_depend
+from primad.pde.problem.used_arguments import fixed_results, which_depend
 
 
 class BoundaryFlux:
@@ -30,6 +30,8 @@ class BoundaryFlux:
         at: points of the part.
         normal: the outward normals.
         what: the conditions in words.
+        time: any time; None of a problem without it.
+        numbers: all coefficients and constants by name.
     """
 
     def __init__(
@@ -40,9 +42,12 @@ class BoundaryFlux:
         at: Array,
         normal: Array,
         what: str,
+        time: Any,
+        numbers: Numbers,
     ) -> None:
         self.form, self.residuals, self.equations = form, tuple(residuals), dict(equations)
         self.at, self.normal, self.what = at, normal, what
+        self._own = self._fixed_factors(time, numbers)
 
     def fluxes(self, u: Any, slopes: Any, rates: Any, time: Any, numbers: Numbers) -> list[Any]:
         """Return the fluxes of the equations, in their order.
@@ -81,6 +86,24 @@ class BoundaryFlux:
         found = nothing, nothing, 0.0 if time is None else np.float64(time), dict(numbers)
         return None if any(which_depend(fluxes, found)) else [np.asarray(one) for one in fluxes(*found)]
 
+    def _fixed_factors(self, time: Any, numbers: Numbers) -> list[list[Array]] | None:
+        """Return the factors of derivatives along the normal in what conditions say, if they depend on nothing."""
+        nothing = tuple([np.zeros(len(self.at)) for _ in self.form.names])
+        slopes = tuple([(one,) * len(self.form.space) for one in nothing])
+
+        def factors(*given: Any) -> tuple[Any, ...]:
+            time, u, slopes, rates, known = given
+            state = State(self.at, None if self.form.time is None else time, u, slopes, rates)
+            return tuple([one for row in self._conditions(state, known)[1] for one in row])
+
+        first = np.float64(0.0 if time is None else time)
+        found = fixed_results(factors, (first, nothing, slopes, nothing, dict(numbers)))
+        fixed = [one for one in found if one is not None]
+        count = len(nothing)
+        if len(fixed) < len(found):
+            return None
+        return [fixed[i : i + count] for i in range(0, len(fixed), count)]
+
     def given(self, state: State, numbers: Numbers) -> list[Any]:
         """Return what conditions say is zero."""
         curves, _ = units_of(len(self.form.seconds), np.shape(state.u[0]))
@@ -88,6 +111,11 @@ class BoundaryFlux:
 
     def conditions(self, state: State, numbers: Numbers) -> tuple[list[Any], list[list[Any]]]:
         """Return what conditions say is zero, and the factors in it of each unknown's derivative along the normal."""
+        if self._own is not None:
+            return self.given(state, numbers), [list(row) for row in self._own]
+        return self._conditions(state, numbers)
+
+    def _conditions(self, state: State, numbers: Numbers) -> tuple[list[Any], list[list[Any]]]:
         size, columns = len(self.form.space), []
         given: Sequence[Any] = ()
         for k in range(len(self.form.names)):

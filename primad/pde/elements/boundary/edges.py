@@ -63,20 +63,27 @@ class Edges:
     def __init__(self, elements: Elements, pieces: Sequence[BoundaryPiece], known: Numbers) -> None:
         self._elements = elements
         there = [piece for piece in pieces if piece.others and len(elements.facets.facets[piece.place])]
-        self._edges = [self._edge(piece, known) for piece in there]
+        alike: dict[Any, list[BoundaryPiece]] = {}
+        for piece in there:
+            others = tuple([(id(condition), k) for condition, k in piece.others])
+            alike.setdefault((id(piece.form), frozenset(piece.held), piece.absent, others), []).append(piece)
+        self._edges = [self._edge(one, known) for one in alike.values()]
 
-    def _edge(self, piece: BoundaryPiece, known: Numbers) -> Edge:
-        elements = self._elements
+    def _edge(self, pieces: Sequence[BoundaryPiece], known: Numbers) -> Edge:
+        """Return what parts of the boundary of which the same is said are together."""
+        elements, piece = self._elements, pieces[0]
         pairing, begin, mesh = elements.pairing, elements.begin, elements.facets
-        facets, opposite = mesh.facets[piece.place], mesh.opposite[piece.place]
+        facets, opposite, normals = [
+            np.concatenate([rows[one.place] for one in pieces]) for rows in (mesh.facets, mesh.opposite, mesh.normals)
+        ]
         form = piece.form
-        at, normal, weights = points_of_facets(elements.mesh.points[facets], mesh.normals[piece.place], elements.degree)
+        at, normal, weights = points_of_facets(elements.mesh.points[facets], normals, elements.degree)
         residuals = [flux_residual(form, condition, k, at, normal, begin) for condition, k in piece.others]
         unknowns = [
             k for k, flows in enumerate(pairing.flows) if flows and k not in piece.held and k not in piece.absent
         ]
         equations = {pairing.equations[k]: pairing.through[k] for k in unknowns}
-        fluxes = BoundaryFlux(form, residuals, equations, at, normal, piece.what)
+        fluxes = BoundaryFlux(form, residuals, equations, at, normal, piece.what, begin, known)
         tangential = checked_flux(fluxes, pairing, begin, known)
         fixed = None if tangential else fluxes.fixed(begin, known)
         spaces = [
