@@ -57,18 +57,18 @@ class Constants:
 
     def value(self, node: Node) -> Array | None:
         """Return the value of a node, if it is known."""
-        found = self._find(node)
+        found = self.find(node)
         return None if found is None else found.value
 
     def uses(self, node: Node) -> None:
         """Say that what is found depends on the value of a node."""
-        found = self._find(node)
+        found = self.find(node)
         if found is not None:
             self.contents |= found.of
 
     def uses_zeros(self, node: Node) -> None:
         """Say that what is found depends on where a value is zero: it holds as well where more elements are not."""
-        found = self._find(node)
+        found = self.find(node)
         if found is not None:
             (self.zeros if found.is_moved or np.all(found.value) else self.contents).update(found.of)
 
@@ -86,7 +86,7 @@ class Constants:
         return self._supports[node]
 
     def _support(self, node: Node, depth: int) -> Array | None:
-        known = self._find(node)
+        known = self.find(node)
         if known is not None:
             self.uses_zeros(node)
             return np.asarray(known.value != 0)
@@ -157,7 +157,7 @@ class Constants:
 
     def within(self, given: Mapping[Node, Node]) -> Constants:
         """Return the constants of a program that is called, by what its inputs are here."""
-        found = {own: self._find(x) for own, x in given.items()}
+        found = {own: self.find(x) for own, x in given.items()}
         inner = Constants({own: known for own, known in found.items() if known is not None})
         inner.contents, inner.zeros = self.contents, self.zeros
         return inner
@@ -165,12 +165,13 @@ class Constants:
     def within_row(self, given: Mapping[Node, Node], rows: Mapping[Node, Node], number: int | slice) -> Constants:
         """Return the constants of a step of a loop, which also takes a row of some values; or of some steps."""
         inner = self.within(given)
-        for own, known in [(own, self._find(x)) for own, x in rows.items()]:
+        for own, known in [(own, self.find(x)) for own, x in rows.items()]:
             if known is not None:
                 inner._found[own] = known._replace(value=known.value[number])
         return inner
 
-    def _find(self, node: Node) -> KnownValue | None:
+    def find(self, node: Node) -> KnownValue | None:
+        """Return what is known of a node."""
         stack = [node]
         while stack:
             top = stack[-1]

@@ -14,7 +14,7 @@ from primad.numpy.linalg.sparse_places import SparsePlaces, index_dtype, storabl
 from primad.programs.sparsity.coloring.entries import Entries, Reading, Sweep
 from primad.programs.sparsity.coloring.matrix_coloring import Costs, one_way_sweeps, sweeps
 from primad.programs.sparsity.coloring.substitution import Substitution
-from primad.programs.sparsity.direct.block_programs import blocks_of
+from primad.programs.sparsity.direct.block_programs import PointBlocks, blocks_of
 from primad.programs.sparsity.direct.entry_sums import MOST_EACH, EntrySums, sums_of
 from primad.programs.sparsity.direct.linear_parts import DirectionProgram
 from primad.programs.sparsity.direct.mirrored_blocks import half_of
@@ -33,6 +33,7 @@ class Found:
             there are both.
         costs: what products cost, where there is a choice.
         linear: the program of products, by which entries may be computed without them.
+        blocks: its blocks, if they are known, and which of their elements are added up, if all entries have some.
     """
 
     def __init__(
@@ -42,9 +43,14 @@ class Found:
         only: Way,
         costs: Costs,
         linear: DirectionProgram | None = None,
+        blocks: tuple[PointBlocks, EntrySums] | None = None,
     ) -> None:
         self.starts, self.columns, self.shape = entries
         self._symmetric, self._only, self._costs, self._linear = symmetric, only, costs, linear
+        if blocks is not None:
+            self._linear = None
+            self._sums["csr"] = blocks[1]
+            self.__dict__["blocks"] = ClosedProgram(blocks[0].program)
 
     @property
     def held(self) -> tuple[Any, ...]:

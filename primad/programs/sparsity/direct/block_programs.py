@@ -14,8 +14,10 @@ from primad.ir.node import Node, Trace
 from primad.ir.program import Program
 from primad.ir.replay import reapplied, replay
 from primad.ir.walks import dependents, needed_between
+from primad.programs.sparsity.constants import Constants
 from primad.programs.sparsity.direct.late_reshapes import with_late_reshapes
 from primad.programs.sparsity.direct.linear_parts import DirectionProgram, LinearParts, taken_apart
+from primad.programs.sparsity.direct.possible_pairs import PossiblePairs, possible_pairs
 from primad.programs.sparsity.labels import Array
 from primad.recording.traced_array import TracedArray
 from primad.recording.tracing import program_of
@@ -37,6 +39,7 @@ class PointBlocks(NamedTuple):
         size: how many elements they have.
         numbers, rows, columns: an element, and a place of the matrix where it belongs; elements may have several.
         weights: by which it is multiplied there.
+        narrow: whether none of these are elements that are zero whatever the numbers are that are not known.
     """
 
     program: Program
@@ -45,6 +48,7 @@ class PointBlocks(NamedTuple):
     rows: Array
     columns: Array
     weights: Array
+    narrow: bool
 
 
 class _Block(NamedTuple):
@@ -105,17 +109,21 @@ class _Seeded(NamedTuple):
         return program_of([x.type for x in of.inputs[:given]], blocks)
 
 
-def blocks_of(linear: DirectionProgram, most: int) -> PointBlocks | None:
+def blocks_of(linear: DirectionProgram, most: int, constants: Constants | None = None) -> PointBlocks | None:
     """Return the blocks of a program of products with a direction, in the way that costs least.
 
     Args:
         linear: the program.
         most: how many elements they may have.
+        constants: its values that are known, by which elements that are zero are left out where that is possible.
 
     Returns:
         None where there are none, or they have more elements.
     """
+    own = linear.along
     linear = with_late_reshapes(linear)
+    if constants is not None:
+        constants = constants.within(dict(zip(linear.along.inputs, own.inputs, strict=True)))
     for scaled in (False, True):
         ways = [(parts, pulled) for parts in taken_apart(linear, scaled) for pulled in (False, True)]
         found = [(x, parts, pulled) for parts, pulled in ways if (x := _seeded(parts, pulled, most))]
@@ -126,7 +134,7 @@ def blocks_of(linear: DirectionProgram, most: int) -> PointBlocks | None:
         seeded, parts, pulled = min(found, key=lambda way: way[0].work())
         targets = parts.targets()
         if targets is not None:
-            return _placed(parts, seeded, pulled, targets)
+            return _placed(parts, seeded, pulled, targets, constants)
     return None
 
 
@@ -236,8 +244,15 @@ def _by_seeds(
     return inline(vmap(alone, [*[False] * len(xs), True], block.seeds), [*xs, seeds])
 
 
-def _placed(parts: LinearParts, found: _Seeded, pulled: bool, targets: Sequence[tuple[Array, Array]]) -> PointBlocks:
+def _placed(
+    parts: LinearParts,
+    found: _Seeded,
+    pulled: bool,
+    targets: Sequence[tuple[Array, Array]],
+    constants: Constants | None,
+) -> PointBlocks:
     """Return the blocks with the places of the matrix where their elements belong."""
+    pairs = None if constants is None else _pairs(parts, constants)
     sources, numbers = [*parts.sources.values()], parts.results
     taken: list[list[tuple[Array, Array]]] = [[] for _ in range(1 + max(numbers))]
     for number, target in zip(numbers, targets, strict=True):
@@ -250,10 +265,14 @@ def _placed(parts: LinearParts, found: _Seeded, pulled: bool, targets: Sequence[
         here = np.ravel(block.places)
         there = np.tile(np.arange(len(here) // block.seeds), block.seeds)
         copy, result = (block.result, block.source) if pulled else (block.source, block.result)
-        columns = sources[copy][there if pulled else here]
+        own, at = (there, here) if pulled else (here, there)
+        inner = np.arange(len(here))
+        if pairs is not None:
+            inner = np.flatnonzero(pairs.are(result, at, copy, own))
+            own, at = own[inner], at[inner]
+        columns = sources[copy][own]
         for rows, weights in taken[result]:
-            at = here if pulled else there
-            pieces.append((begins[node] + np.arange(len(here)), rows[at], columns, weights[at]))
+            pieces.append((begins[node] + inner, rows[at], columns, weights[at]))
     elements, rows, columns, weights = [np.concatenate(each) for each in zip(*pieces, strict=True)]
     inside = (rows >= 0) & (columns >= 0)
     return PointBlocks(
@@ -263,4 +282,12 @@ def _placed(parts: LinearParts, found: _Seeded, pulled: bool, targets: Sequence[
         rows[inside],
         columns[inside],
         weights[inside],
+        pairs is not None,
     )
+
+
+def _pairs(parts: LinearParts, constants: Constants) -> PossiblePairs | None:
+    """Return which elements of the results may depend on which of the copies."""
+    between, given = parts.between, parts.of.along.inputs[:-1]
+    inner = constants.within(dict(zip(between.inputs, given, strict=False)))
+    return possible_pairs(between, len(between.inputs) - len(given), inner)

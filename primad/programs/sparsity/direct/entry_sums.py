@@ -243,18 +243,50 @@ def sums_of(
     else:
         entry = entry[kept]
     order = np.argsort(entry, kind="stable")
-    kept, entry = kept[order], entry[order]
+    counts = np.bincount(entry, minlength=len(wanted))
+    return _sums(blocks, kept[order], entry[order], counts) if counts.all() else None
+
+
+def entries_of(blocks: PointBlocks, shape: tuple[int, int]) -> tuple[Array, Array, EntrySums]:
+    """Return the entries that blocks have: starts of rows, columns, and which elements are added up for each.
+
+    Args:
+        blocks: the blocks, without what is known to be zero.
+        shape: of the matrix.
+    """
+    from scipy.sparse import coo_array  # loads when it is called
+
+    count = len(blocks.numbers)
+    order = np.arange(count)
+    for lines, length in zip((blocks.columns, blocks.rows), shape[::-1], strict=True):  # sorts in a time that is linear
+        apart = coo_array((np.ones(count, np.bool_), (lines[order], np.arange(count))), (length, count)).tocsr()
+        order = order[apart.indices]
+    rows, columns = blocks.rows[order], blocks.columns[order]
+    new = np.ones(count, np.bool_)
+    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    first = np.flatnonzero(new)
+    starts = np.searchsorted(rows[first], np.arange(shape[0] + 1))
+    sums = _sums(blocks, order, np.cumsum(new) - 1, np.diff(np.append(first, count)))
+    return starts, columns[first].astype(np.int32), sums
+
+
+def _sums(blocks: PointBlocks, kept: Array, entry: Array, counts: Array) -> EntrySums:
+    """Return the sums of elements.
+
+    Args:
+        blocks: whose elements they are.
+        kept: the elements, entry by entry.
+        entry: of each.
+        counts: how many each entry has.
+    """
     weights = blocks.weights[kept]
     plain = bool(np.all(weights == 1.0))
-    counts = np.bincount(entry, minlength=len(wanted))
-    if not counts.all():
-        return None
     most = max(1, int(counts.max(initial=0)))
-    index = np.int32 if max(blocks.size, len(wanted)) < 2**31 else np.int64
+    index = np.int32 if max(blocks.size, len(counts)) < 2**31 else np.int64
     if most > MOST_LISTED:
         return EntrySums(blocks.numbers[kept].astype(index), None if plain else weights, entry.astype(index))
     rank = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
-    places, factors = np.full((most, len(wanted)), blocks.size, index), np.ones((most, len(wanted)))
+    places, factors = np.full((most, len(counts)), blocks.size, index), np.ones((most, len(counts)))
     places[rank, entry], factors[rank, entry] = blocks.numbers[kept], weights
     return listed(places, None if plain else factors, blocks.program)
 

@@ -60,4 +60,5 @@ def _only(blocks: PointBlocks, kept: list[int], owner: Array, ends: Array) -> Po
         blocks.rows[stays],
         blocks.columns[stays],
         blocks.weights[stays],
+        blocks.narrow,
     )
