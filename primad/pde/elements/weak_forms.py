@@ -13,6 +13,7 @@ out as it is by `primad.pde.diffusion`, the terms with ∇k cancel.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,12 +119,17 @@ class WeakForm:
         nothing, units = units_of(len(self.seconds), np.shape(state.u[0]))
         rest: Sequence[Any] | None = None
         factors: list[list[Any]] = []
-        for known, unit in zip(self.uniform, units, strict=True):
+        for place, (known, unit) in enumerate(zip(self.uniform, units, strict=True)):
             if None not in known:
                 factors.append(list(known))
                 continue
-            rest, slope = jvp(lambda c: self.evaluated(self.equations, state, c, numbers), (nothing,), (unit,))
-            factors.append(list(slope))
+
+            def along(c: Any, place: int = place) -> Any:
+                curves = (*nothing[:place], c, *nothing[place + 1 :])  # so that others have no part in the factors
+                return self.evaluated(self.equations, state, curves, numbers)
+
+            rest, slope = jvp(along, (nothing[place],), (unit[place],))
+            factors.append([one if given is None else given for one, given in zip_longest(slope, known)])
         return factors, list(self.evaluated(self.equations, state, nothing, numbers) if rest is None else rest)
 
     def terms(self, state: State, numbers: Numbers) -> tuple[list[list[Any]], list[Any]]:
