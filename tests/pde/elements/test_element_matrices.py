@@ -138,3 +138,33 @@ def test_what_is_zero_or_fixed_is_in_no_equation() -> None:
     assert "solve" not in "".join(free)
     changing = ops([pde.Dirichlet(u=0, on=sides)], lambda u, x: (3 + x) * u.xx + 2 * u.d("xy") + u.yy + 1)
     assert len(changing) > len(free)
+
+
+def test_parts_of_the_boundary_with_the_same_conditions_are_one() -> None:
+    """Three sides that are free are one part, and sides on which different things are said are not."""
+
+    def solved(conditions: list[Any]) -> tuple[int, Any]:
+        problem = pde.Problem(lambda u: pde.laplacian(u) - u, SQUARE, conditions, network=NET)
+        elements = pde.Elements(problem, 0.5, 2)
+        return len(elements.edges._edges), elements.values()
+
+    sides = ["x-", "x+", "y-", "y+"]
+    together, values = solved([pde.Robin(u=1, a=2, on=sides)])
+    apart, others = solved([pde.Robin(u=1, a=2, on=side) for side in sides])
+    assert (together, apart) == (1, 4)
+    np.testing.assert_allclose(values, others, rtol=1e-12)
+    count, unlike = solved([pde.Robin(u=1, a=2, on=sides[:2]), pde.Robin(u=2, a=2, on=sides[2:])])
+    assert count == 2
+    assert not np.allclose(values, unlike)
+
+
+def test_factors_are_numbers_where_they_depend_on_nothing() -> None:
+    """Those that a constant, a coordinate or an unknown is in are not."""
+
+    def factors(equation: Any) -> list[list[float | None]]:
+        problem = pde.Problem(equation, SQUARE, [pde.Dirichlet(u=0)], constants={"k": 1.0}, network=NET)
+        return [[*row] for row in pde.Elements(problem, 0.5).form.uniform]
+
+    assert factors(lambda u, k: 3 * u.xx + k * u.yy + 1) == [[3.0], [None]]
+    assert factors(lambda u, x, k: x * u.xx + 2 * u.yy + k) == [[None], [2.0]]
+    assert factors(lambda u, k: u.xx + u**2 * u.yy + k) == [[1.0], [None]]
