@@ -128,7 +128,8 @@ class WeakForm:
                 curves = (*nothing[:place], c, *nothing[place + 1 :])  # so that others have no part in the factors
                 return self.evaluated(self.equations, state, curves, numbers)
 
-            rest, slope = jvp(along, (nothing[place],), (unit[place],))
+            found, slope = jvp(along, (nothing[place],), (unit[place],))
+            rest = found
             factors.append([one if given is None else given for one, given in zip_longest(slope, known)])
         return factors, list(self.evaluated(self.equations, state, nothing, numbers) if rest is None else rest)
 
