@@ -188,6 +188,7 @@ def test_without_matplotlib_there_are_records_and_the_extra_is_named(folder, mon
     assert [path.name for path in folder.out.iterdir()] == ["first.json"]
 
 
+@pytest.mark.exhaustive
 def test_the_page_says_of_how_many_runs_its_figures_are(folder, monkeypatch):
     """One run of all is one, whatever fails or is missed; what was run at toy size only was not run."""
     script = runpy.run_path(str(DOCS / "gallery.py"))

@@ -25,7 +25,7 @@ from encoding import differences, encode
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "autograd.json").read_text())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("program", [*PROGRAMS, *autograd_rules.PROGRAMS])
 def test_same_as_autograd(program: Callable[[Any], Any]) -> None:
     found = json.loads(json.dumps(encode(program(system("primad.compat.autograd")))))
@@ -99,7 +99,7 @@ def chosen(rules: dict[int, Any], choices: Any) -> dict[int, Any]:
     return {i: rules[i] if choice == "right" else None for i, choice in enumerate(choices) if choice != "none"}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("pulls", CHOICES, ids="-".join)
 @pytest.mark.parametrize("pushes", CHOICES, ids="-".join)
 def test_rules_serve_their_mode_and_none_is_zero(pulls: Any, pushes: Any) -> None:

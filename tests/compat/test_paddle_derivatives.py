@@ -29,7 +29,7 @@ DIFFERENT = {
 """Operations where Paddle's derivatives stop short: how many orders and operands are compared, and why not more."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_as_paddle(name):
     function, values = OPERATIONS[name]
@@ -49,7 +49,7 @@ SLOWER = {"normalize": 6, "atan2": 7}
 """Operations whose eighth gradient is a program of 10⁵ nodes: how many orders are tried."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("name", "orders"),
     [
@@ -102,7 +102,7 @@ UNARY = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", UNARY)
 def test_eight_orders_agree_with_mpmath(name):
     x = paddle.to_tensor(0.4, "float64", stop_gradient=False)

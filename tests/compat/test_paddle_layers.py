@@ -25,6 +25,7 @@ def regression(optimizer_of, steps=5, model=None):
     return model, optimizer, float(loss)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["SGD", "Momentum", "Adam", "AdamW"])
 def test_training_goes_on_from_a_file(kind, tmp_path):
     def make(parameters):

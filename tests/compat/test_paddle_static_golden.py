@@ -33,7 +33,7 @@ def test_the_golden_file_has_every_case() -> None:
     assert not [name for name, found in GOLDEN.items() if "error" in found]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("text", cases.EXPRESSIONS)
 def test_expressions(text: str) -> None:
     expected = GOLDEN[f"expression {text}"]
@@ -61,6 +61,7 @@ OTHERWISE = {
 NAMED = [text for text in cases.EXPRESSIONS if "types" in GOLDEN[f"expression {text}"] and text not in OTHERWISE]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", NAMED)
 def test_names_of_operators_and_variables(text: str) -> None:
     expected = GOLDEN[f"expression {text}"]
@@ -109,6 +110,7 @@ def test_gradients(name: str) -> None:
         close(one, two, 1e-4)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", cases.OPTIMIZERS)
 def test_training(name: str) -> None:
     expected, found = GOLDEN[f"training {name}"], cases.training(paddle, name)
@@ -132,6 +134,7 @@ def test_layers(text: str) -> None:
     assert found == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", cases.UNKNOWN)
 def test_unknown_lengths(text: str) -> None:
     assert cases.unknown_lengths(paddle)[text] == GOLDEN["unknown_lengths"][text]

@@ -61,7 +61,7 @@ def exact(function: Any, *at: float) -> Any:
     return None if isinstance(value, mpmath.mpc) or not mpmath.isfinite(value) else value
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_special_boxes_hold_the_exact_values(name: str) -> None:
     op, rng = getattr(ops, name), np.random.default_rng(len(name))
@@ -77,6 +77,7 @@ def test_special_boxes_hold_the_exact_values(name: str) -> None:
                     assert mpmath.mpf(least) <= value <= mpmath.mpf(most), (low, high, at)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_special_boxes_of_two_hold_the_exact_values(name: str) -> None:
     op, rng = getattr(ops, name), np.random.default_rng(len(name))

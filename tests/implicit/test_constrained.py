@@ -63,7 +63,7 @@ def check_slopes(f: Callable[[Any], Any], tolerance: float = 1e-6) -> None:
     np.testing.assert_allclose(back, np.arange(1.0, len(slopes) + 1) @ slopes, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_of_minima_under_constraints(name: str) -> None:
     f = FUNCTIONS[name]
@@ -77,6 +77,7 @@ def test_derivatives_of_minima_under_constraints(name: str) -> None:
     np.testing.assert_allclose(rows[1], f(A + 0.1), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @thinned(3, name=list(CONSTRAINTS), method=["SLSQP", "trust-constr"], bounds=[None, [(0.0, 0.45), (None, None)]])
 @pytest.mark.filterwarnings("ignore:delta_grad")
 def test_scipys_minimize_with_constraints(name: str, method: str, bounds: Any) -> None:

@@ -124,6 +124,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(10, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_have_the_solution_and_its_derivatives(kind: str, place: str, way: str) -> None:
     form, name = kind.split(" ")
@@ -276,6 +277,7 @@ BENT: dict[str, tuple[Callable[..., Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @thinned(8, name=list(BENT), place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_of_equations_have_the_solution_and_its_derivatives(name: str, place: str, way: str) -> None:
     if way == "grad of grad" and place == "while":
@@ -358,6 +360,7 @@ def until(share: float) -> Callable[..., Any]:
     return lambda residual, x0: implicit.cg(residual, x0, rtol=share)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-6])
 def test_solvers_that_stop_early_have_derivatives_to_many_digits(share: float) -> None:
     """A residual of 1e-6 of b, which the tolerance allows, would be an error of 1e-2 of x here."""
@@ -370,6 +373,7 @@ def test_solvers_that_stop_early_have_derivatives_to_many_digits(share: float) -
             np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-8 * largest)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("solver", [implicit.cg, implicit.bicgstab, implicit.gmres])
 def test_what_is_infinite_is_not_solved_and_what_is_empty_is(solver: Any) -> None:
     def solve(b: Any) -> Any:

@@ -48,6 +48,7 @@ def test_scipys_steps(method: str) -> None:
     np.testing.assert_allclose(between.sol(0.4), turn(0.4) @ START, rtol=1e-7)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", OPTIONS)
 def test_derivatives_of_a_two_level_system(method: str) -> None:
     """The probability of the upper level, in the rate (twice) and in the state: ∂f/∂x − i ∂f/∂y."""

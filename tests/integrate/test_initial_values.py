@@ -47,7 +47,7 @@ def test_steps_and_values_are_scipys(method: str, span: tuple[float, float]) -> 
         np.testing.assert_allclose(at.y, wanted.sol(times), rtol=1e-6)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("method", ALL)
 def test_derivatives_in_values_parameters_and_times(method: str) -> None:
     """y = y₀ exp(−a t): both modes, two orders, stacks whose elements take other steps."""
@@ -164,7 +164,7 @@ hits_the_ground.terminal = True  # type: ignore[attr-defined]
 hits_the_ground.direction = -1  # type: ignore[attr-defined]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
 def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     """All, only the rising ones, no more than asked for; none is no error."""
@@ -182,7 +182,7 @@ def test_events_are_those_of_sine_and_cosine(method: str) -> None:
     assert found.t_events[2].shape == (0,) and found.status == 0 and found.t[-1] == 9.0
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(8))
 def test_a_path_ends_with_the_first_of_several_events_and_nothing_is_found_behind(seed: int) -> None:
     """Both ways in time, in long steps that have several events: sin t passes a level at two known times."""
@@ -366,6 +366,7 @@ def test_integrals_that_do_not_converge_are_errors() -> None:
 # -- in SciPy's words ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @thinned(3, kind=[list, tuple, np.stack], method=["RK45", "DOP853", "ROS23", "RODAS4", "RK4"])
 def test_slopes_and_values_are_lists_and_tuples_as_well(method: str, kind: Any) -> None:
     options: dict[str, Any] = {"steps": 200} if method == "RK4" else {"rtol": 1e-8, "atol": 1e-8}
@@ -408,6 +409,7 @@ def test_an_event_that_happens_again_is_not_lost_in_a_transform() -> None:
         assert primad.grad(lambda rate, most=most: first(rate, max_events=most))(1.0) == pytest.approx(-np.pi / 2, 1e-5)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, method=["RK45", "ROS23"], backwards=[False, True])
 def test_a_path_that_is_not_kept_has_the_same_values(
     method: str, backwards: bool, monkeypatch: pytest.MonkeyPatch
@@ -427,6 +429,7 @@ def test_a_path_that_is_not_kept_has_the_same_values(
         solve_ivp(oscillate, span, [1.0, 0.5], method, t_eval=times, rtol=1e-6, max_steps=len(steps.t) - 4)
 
 
+@pytest.mark.exhaustive
 def test_memory_of_a_path_that_is_not_kept_does_not_grow_with_time() -> None:
     peaks = []
     for stop in (0.5, 5.0):  # of hundreds and of thousands of steps, in pieces of 131

@@ -58,7 +58,7 @@ FORMS: dict[str, Case] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("solver", [solve_ivp, optimize.solve_ivp], ids=lambda f: f.__module__)
 def test_solve_ivp_takes_what_scipys_takes(solver: Any, name: str) -> None:
@@ -229,6 +229,7 @@ BEGINNINGS = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(2, method=["RK45", "RODAS4", "RK4"], form=list(SLOPES))
 def test_slopes_starts_and_times_may_be_written_in_any_way(method: str, form: str) -> None:
     """Outside of transforms, under `grad` and under `jit`, times traced in lists too."""
@@ -265,7 +266,7 @@ def test_a_number_is_the_slope_of_one_unknown_and_an_array_is_taken_as_arguments
     )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "transform",
     [lambda f: f, primad.jit, primad.grad, primad.value_and_grad, lambda f: lambda x: primad.jvp(f, (x,), (1.0,))],
@@ -303,6 +304,7 @@ def test_an_event_is_a_change_of_sign(before: float, after: float) -> None:
         assert events.Event(lambda t, y: y[0], 1, direction).happens(before, after) == happens
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [{}, {"method": "RODAS4"}, {"method": "RK4", "steps": 20}])
 def test_traced_values_of_32_bits_are_integrated_as_plain_ones_are(options: dict[str, Any]) -> None:
     y0 = np.array([1.0, 0.5], np.float32)

@@ -24,6 +24,7 @@ def end(rate: Any) -> Any:
     return np.sum(integrate.solve_ivp(slope, (0.0, 0.03), start, "ROS23", t_eval=[0.03], rtol=1e-4).y[:, -1] ** 2)
 
 
+@pytest.mark.exhaustive
 def test_sparse_steps_are_the_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     factored = []
     kept = sparse_systems.MatrixFactors

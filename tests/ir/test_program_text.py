@@ -100,6 +100,7 @@ def round_trip(program: primad.Program) -> primad.Program:
     return read
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_round_trip(name: str) -> None:
     f, args = FUNCTIONS[name]

@@ -71,7 +71,7 @@ def test_momentum_follows_a_schedule_like_pytorch() -> None:
 RULES = [nn.SGD(0.1, 0.02), nn.Momentum(0.1, 0.8, True), nn.Adam(0.05), nn.AdamW(0.05), nn.Adam(raw_epsilon=True)]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_complex_parameters_step_along_the_conjugate(rule: Any, dtype: str) -> None:

@@ -80,6 +80,7 @@ def nan_free(x: Any, copy: bool) -> Any:
     return np.isnan(y) * 10.0 + found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name: str) -> None:
     function, x = VALUES[name]
@@ -167,6 +168,7 @@ def test_sparse_arrays_at_their_ends() -> None:
                 primad.trace(refused)(x)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("x", [np.array(0.5), np.array(2), np.array(0.5 + 1.0j)])
 def test_numbers_are_taken_where_numpy_takes_them(x: Any) -> None:
     """No function that NumPy has of a number refuses a recorded one for having no axes."""

@@ -166,7 +166,7 @@ def with_option(name: str, case: Callable[..., Any], option: str, value: Any) ->
     return lambda *args: case(WithOption(name, **{option: value}), *args)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_option_is_dropped(name: str) -> None:
     wrong = []
@@ -201,6 +201,7 @@ def test_nothing_is_written_elsewhere(name: str) -> None:
 PLAIN = [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None]
 
 
+@pytest.mark.one_in(2)
 @thinned(3, ufunc=PLAIN, casting=["no", "safe", "unsafe"])
 def test_ufuncs_compute_in_the_dtype_asked_for(ufunc: np.ufunc, casting: str) -> None:
     """With `dtype=` and `casting=` they take what NumPy takes, and no more, where primad has the dtypes."""
@@ -233,6 +234,7 @@ RANKS = {np.matmul: (2, 2), np.vecdot: (1, 1), np.matvec: (2, 1), np.vecmat: (1,
 """How many axes of each operand are those of its matrix or vector; of matmul's, fewer where it has no more."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ufunc", RANKS)
 def test_products_take_any_axes_of_operands_and_of_the_result(ufunc: np.ufunc) -> None:
     """All axes of all operands of one to three axes, and results whose axes are put anywhere."""
@@ -384,6 +386,7 @@ def test_every_dtype_is_rounded_to_every_number_of_decimals(dtype: str, decimals
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [0, 3, 16, 19, 24, 40, -5, None])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_bits_are_cut_or_filled_up_to_any_count(count: int | None, axis: int | None) -> None:

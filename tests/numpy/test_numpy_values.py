@@ -222,7 +222,7 @@ def value_under_vjp(function: Callable[..., Any], arrays: Any) -> Any:
     return primad.vjp(function, arrays)[0]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     cases = arguments(ufunc)
@@ -231,7 +231,7 @@ def test_ufunc_in_every_dtype(ufunc: np.ufunc, part: int) -> None:
     compare([*map(of_ufunc(ufunc), cases)], compiled)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(3, ufunc=[u for u in NUMPY_UFUNCS if u.nin == 2], part=range(3))
 def test_ufunc_of_python_numbers(ufunc: np.ufunc, part: int) -> None:
     """Every number beside every dtype, a third of the pairs at a time."""
@@ -251,7 +251,7 @@ CANCELLING = (np.logaddexp, np.logaddexp2)
 """Sums of an operand and a function, here and in NumPy: where they nearly cancel, what counts is the operand's size."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_native_code(ufunc: np.ufunc, part: int) -> None:
@@ -285,7 +285,7 @@ OPERATORS: dict[Callable[..., Any], str] = {
 """Python's operators, and the ufunc whose exceptions are theirs."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda function: function.__name__)
 def test_operator(function: Any) -> None:
     exceptions = EXCEPTIONS.get(OPERATORS[function], ("", lambda *_: False))[1]
@@ -394,7 +394,7 @@ def drawn(rng: np.random.Generator, name: str, dtype: np.dtype[Any], shape: tupl
     return np.asarray(rng.choice(choice, shape))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @thinned(2, name=functions(), part=range(2))
 def test_function_in_every_dtype(name: str, part: int) -> None:

@@ -164,13 +164,13 @@ ROWS: dict[str, tuple[Function, float, tuple[float, ...]]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ROWS)
 def test_row(name: str) -> None:
     check(*ROWS[name])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ROWS)
 def test_row_under_jit_and_vmap(name: str) -> None:
     f, x, expected = ROWS[name]
@@ -210,6 +210,7 @@ def test_power_at_zero_in_both_arguments(transform: Any) -> None:
     assert math.isnan(exponent(-2.0, 2.0))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [2.0, 3.0, 4.0])
 @pytest.mark.parametrize("word", ["rrrrr", "fffff", "rfrfr", "frfrf"])
 def test_power_at_zero_to_order_five_with_a_traced_exponent(n: float, word: str) -> None:
@@ -605,7 +606,7 @@ UNSELECTED: dict[str, Function] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", UNSELECTED)
 def test_unselected_branch(name: str) -> None:
     x = np.array([1.0, -1.0])

@@ -38,6 +38,7 @@ def in_tree(p: Any) -> Any:
 TREE = {"a": np.array(0.3 + 0.1j), "b": np.array([1.0, 2.0]), "c": np.zeros(2, np.complex64)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", [*METHODS, "LBFGS", "NewtonCG", "SelfScaledBroyden"])
 def test_methods_of_minimize(method: str) -> None:
     options = {"maxiter": 4000} if method in BY_VALUES else {}

@@ -154,6 +154,7 @@ def quartic(p: Any, shift: Any = 0.0, power: str = "four") -> Any:
     return np.sum((x - 1.0) ** 2) + 2 * (y[0] - x[0]) ** 2 + np.sum((y - 1.0) ** 4) + np.sum((y - 1.0) ** 2)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_minimize_by_every_method(method: str | None) -> None:
     start = {"x": np.array([0.5, 0.7]), "y": np.array([[0.6, 1.2]])[0]}
@@ -212,6 +213,7 @@ def test_least_squares_and_root() -> None:
         np.testing.assert_allclose([two.x["a"], two.x["b"]], [np.log(2) ** 0.5, np.log(2)], rtol=1e-5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "BDF", "LSODA"])
 def test_solve_ivp_by_every_method(method: str) -> None:
     """Robertson's reactions, which are stiff, for a short while; keys may come in any order."""

@@ -284,6 +284,7 @@ tell(value=found.value, gradient=bits(primad.distribute(primad.grad(loss))(param
 )
 
 
+@pytest.mark.exhaustive
 def test_machines_that_are_not_alike_take_what_is_the_same_from_the_first():
     part = [*PYTHON, UNLIKE]
     found = subprocess.run(

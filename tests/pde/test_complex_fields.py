@@ -72,6 +72,7 @@ def problem(equation: Any, domain: Any, conditions: Any, **more: Any) -> pde.Pro
     return pde.Problem(equation, domain, conditions, **{"unknowns": "h", "network": network, **more})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(CASES, ["by construction", "radiation", "a residual on the boundary"]))
 def test_problems(name: str) -> None:
     equation, domain, conditions, exact = CASES[name]
@@ -114,6 +115,7 @@ def test_the_loss_is_that_of_the_parts() -> None:
         assert np.allclose(layer["weights"], other["weights"], rtol=1e-10)
 
 
+@pytest.mark.exhaustive
 def test_data_and_a_coefficient() -> None:
     rng = np.random.default_rng(0)
     x, t = rng.uniform(-3, 3, 60), rng.uniform(0, 0.4, 60)

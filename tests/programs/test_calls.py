@@ -95,6 +95,7 @@ def test_planning_grows_with_the_distinct_code(fresh: list[Program]) -> None:
     assert len(fresh) == planned
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("size", "most"), [(3, 7), (1100, 2)])  # residuals joined, and apart
 def test_what_is_derived_of_a_call_is_found_again(
     fresh: list[Program], monkeypatch: pytest.MonkeyPatch, size: int, most: int
@@ -163,6 +164,7 @@ def test_derivatives_through_calls_are_those_in_place() -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @thinned(3, seed=range(8))
 def test_calls_of_random_programs(seed: int) -> None:
     """A program and a call of it have the same values, derivatives of orders 1 and 2, and stacks."""
@@ -233,6 +235,7 @@ def test_tiles_run_through_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert called(planned(step, 60_000).program)
 
 
+@pytest.mark.exhaustive
 def test_explain_names_what_is_called() -> None:
     """The step's pieces by name, as often as the program and what it calls call them, with their part of the work."""
     step = primad.jit(plain_step)
@@ -444,6 +447,7 @@ def test_what_happens_along_an_axis_is_seen_through_calls() -> None:
     np.testing.assert_allclose(primad.derivative(repeated)(x), primad.jvp(repeated, (x,), (np.ones(5),))[1], rtol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, size=[2, 200], instructions=[BUDGET.instructions, -1])
 def test_calls_in_bodies_of_loops_are_native(size: int, instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, in each other and in loops of loops, with the values and derivatives of the steps."""

@@ -90,7 +90,7 @@ def run(program):
     prepare(program).run([np.full(t.shape, 0.3, t.dtype) if t.is_float else np.ones(t.shape, t.dtype) for t in types])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, chain=[powers, turns], name=list(HOLDING))
 def test_ops_that_hold_programs(name, chain):
     case = HOLDING[name]

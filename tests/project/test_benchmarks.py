@@ -48,6 +48,7 @@ def rows(tmp_path_factory):
     return json.loads(file.read_text())
 
 
+@pytest.mark.exhaustive
 def test_rows_without_peers(rows):
     assert [row["workload"] for row in rows] == ["small-network", "logdet-20", "start-import"]
     for row in rows:
@@ -111,6 +112,7 @@ def test_the_page_says_first_how_many_programs_are_ahead(rows):
     assert line in page(timed, "2000-01-01") and standing(rows) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", SIMULATIONS)
 def test_simulations_have_gradients_by_scan_and_by_loops(kind):
     """Each is differentiable where it is timed, and its derivative along a direction is that of differences."""
@@ -221,6 +223,7 @@ METHODS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("function", ["tanh", "sin"])
 def test_the_counted_formulas_compute_what_they_say(name, function):

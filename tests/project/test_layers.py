@@ -263,6 +263,7 @@ for name in {IMPORTED}:
     return {line.split()[0]: {*line.split()[1:]} for line in done.stdout.splitlines()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("package", IMPORTED)
 def test_a_package_is_imported_without_what_it_may_need(package: str) -> None:
     assert not HEAVY & brought()[package], f"import {package} loads {sorted(HEAVY & brought()[package])}"
@@ -309,6 +310,7 @@ ASKS_NO_OP = [path for path in FILES if layer_of(module_of(path)) in ("programs"
 """What applies or describes ops, but leaves what to do with them to their records and to laws."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", ASKS_NO_OP, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_node_is_asked_for_its_op(path: Path) -> None:
     """No op of a node is compared with a record or a name: how an op is consumed is a law of what it consumes."""

@@ -221,6 +221,7 @@ def test_ends(n=5):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no forks")
 def test_slips_are_planted_and_caught_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tests that pass where nothing is planted, also by one that does not end; what is copied stays as it is."""

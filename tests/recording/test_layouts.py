@@ -93,7 +93,7 @@ def test_layouts_make_no_difference(data):
         same(found, expected)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_large_arrays_of_any_layout(layout, dtype):

@@ -365,7 +365,7 @@ MISTAKES: dict[str, Mistake] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_the_whole_message_of_a_mistake_and_its_way_out(name: str) -> None:
     wrong, message, right = MISTAKES[name]
@@ -577,7 +577,7 @@ def foreign(call: Callable[..., Any], *arrays: Any) -> str:
         return "" if same(found, plain) else f"{found!r} and not {plain!r}"
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_function_of_numpy_is_right_or_refused_by_primad(form: str) -> None:
     wrong = {

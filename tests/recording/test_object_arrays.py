@@ -63,7 +63,7 @@ WORK: dict[str, Form] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WORK)
 def test_plain_numpy_gives_what_primads_names_give(name: str) -> None:
     form = WORK[name]

@@ -55,7 +55,7 @@ def call(op: Any, x: Any, y: Any) -> Any:
     return np.where(np.asarray([True]), x, y) if op is np.where else op(x, y)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("left", OPERANDS)
 @pytest.mark.parametrize("right", OPERANDS)
 def test_promotion(left: str, right: str) -> None:
@@ -63,7 +63,7 @@ def test_promotion(left: str, right: str) -> None:
     _promoted(left, right, "reference")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(5, left=list(OPERANDS), right=list(OPERANDS))
 def test_promotion_in_native_code(left: str, right: str) -> None:
     _promoted(left, right, "native")
@@ -156,6 +156,7 @@ METHODS: dict[str, Any] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", METHODS)
 def test_method(name: str) -> None:
     f = METHODS[name]

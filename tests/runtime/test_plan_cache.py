@@ -76,7 +76,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", SHAPES)
 def test_plans_beyond_the_bound_are_freed(kind, monkeypatch):
     """Weak references say so: of plans, of the kernels in them, and so of LLVM's engines."""

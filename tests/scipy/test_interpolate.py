@@ -63,7 +63,7 @@ CUBIC = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CUBIC)
 def test_functions_of_one_variable(name: str) -> None:
@@ -109,7 +109,7 @@ KINDS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes(name: str, axis: int) -> None:
@@ -168,7 +168,7 @@ GRIDS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids(name: str) -> None:
     options = GRIDS[name]

@@ -22,7 +22,7 @@ KERNELS = {
 SMOOTH = [name for name in KERNELS if name.startswith(("multi", "inverse", "gauss"))]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_values_are_scipys_with_every_option(kernel: str) -> None:
     """Of any degree from the least one on, smoothed or not, of several values and complex ones."""
@@ -44,7 +44,7 @@ def test_values_are_scipys_with_every_option(kernel: str) -> None:
         np.testing.assert_allclose(at_points, expected, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_derivatives_in_all_that_may_be_traced(kernel: str) -> None:
     def value(x: Any, y: Any, d: Any, smoothing: Any, epsilon: Any) -> Any:

@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives_are_right(name: str) -> None:
     function, arrays = CASES[name]
@@ -151,7 +151,7 @@ def test_values_and_derivatives_are_right(name: str) -> None:
     primad.check_grads(bounded, arrays, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_single_precision_stays(name: str) -> None:
     function, arrays = CASES[name]
@@ -162,7 +162,7 @@ def test_single_precision_stays(name: str) -> None:
     assert {x.dtype for x in found if x.dtype.kind == "f"} == {np.dtype(np.float32)}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", mirror.__all__)
 def test_arrays_with_a_mutable_face_are_taken_by_name(name: str) -> None:
     """As by position: for the first call of each function in the cases above, with every array given by its name."""
@@ -332,7 +332,7 @@ def test_every_function_is_in_the_grid() -> None:
     assert set(GRID) == OURS
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [name for name, calls in GRID.items() if calls])
 def test_traced_arrays_give_what_scipy_gives(name: str) -> None:
     agreed = 0
@@ -360,7 +360,7 @@ def complex_(x: Any) -> Any:
     return x + 0.3j * np.cos(1.0 + 1.7 * np.arange(x.size).reshape(x.shape))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [name for name, calls in GRID.items() if calls])
 def test_traced_complex_arrays_give_what_scipy_gives(name: str) -> None:
     """A transposed matrix is the adjoint one wherever SciPy says so."""
@@ -389,7 +389,7 @@ def test_riccatis_equations_of_complex_matrices(name: str) -> None:
     np.testing.assert_allclose(found, (moved[0] - moved[1]) / 2e-5, rtol=1e-6, atol=1e-6 * np.max(np.abs(found)))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", ["cosm", "tanm", "sinhm", "signm", "polar", "orthogonal_procrustes", "subspace_angles"]
 )

@@ -66,7 +66,7 @@ POINTS = np.array([[0.3, 4.2, 2.3, -0.4, 5.3, 7.4, -6.8], [3.7, 1.1, 0.2, 2.2, -
 INNER = np.array([[0.3, 4.2, 2.1, 4.9], [3.7, 1.1, 0.2, 2.2]])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.one_in(3)
 @thinned(6, order=range(6), mode=MODES)
 def test_coordinates(order: int, mode: str) -> None:
@@ -89,6 +89,7 @@ def test_coordinates(order: int, mode: str) -> None:
         check_mirror(unfiltered, mirror, ndimage, IMAGE, rtol=1e-10)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_short_images(mode: str) -> None:
     """One and two elements, at and beyond the ends; whole multiples of the period are ends too."""
@@ -128,7 +129,7 @@ MOVES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_turned_and_zoomed(name: str) -> None:
     call, args = MOVES[name]

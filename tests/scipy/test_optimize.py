@@ -70,6 +70,7 @@ SQUARE_ROOTS: dict[str, Callable[[Any], Any]] = {
 """Ways to the square root of a number."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SQUARE_ROOTS)
 def test_square_roots_have_their_derivatives(name: str) -> None:
     f = SQUARE_ROOTS[name]
@@ -142,6 +143,7 @@ def test_fits_by_every_loss_move_with_the_data(options: Any) -> None:
     np.testing.assert_allclose(slope, differences, rtol=1e-2, atol=1e-6)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [
     {}, {"sigma": SIGMA}, {"sigma": COVARIANCE}, {"sigma": SIGMA, "absolute_sigma": True}, {"method": "trf"},
     {"bounds": ([0, 0], [1.9, 10])}, {"p0": [1, 2]}, {"bounds": optimize.Bounds([0, 0], [3, 10])},
@@ -196,6 +198,7 @@ def test_linear_programs_move_with_all_their_numbers() -> None:
     np.testing.assert_allclose(many, [-5, -10], rtol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("ask", "says"), [
     (lambda b: mirror.linprog(C, np.vstack([A, A[:1] + A[1:]]), np.append(b, b.sum())).fun, "degenerate"),
     (lambda b: mirror.linprog([-1.0, -2.0], A, b).fun, "degenerate"),

@@ -57,7 +57,7 @@ FILTERS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters(name: str) -> None:
     call, args = FILTERS[name]
@@ -130,7 +130,7 @@ CONVOLUTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name: str) -> None:
     call, args = CONVOLUTIONS[name]
@@ -221,7 +221,7 @@ SPECTRA: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore:NOLA condition failed")
 @pytest.mark.parametrize("name", SPECTRA)
 def test_spectra(name: str) -> None:
@@ -264,6 +264,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(2, name=list(DESIGNS), band=["low", "high", "band", "stop"])
 def test_designs(name: str, band: str) -> None:
     """Each design in two bands, each band of three designs: a band is made of what a design is for low frequencies."""

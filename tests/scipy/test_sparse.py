@@ -59,7 +59,7 @@ def drawn(rows: int, columns: int, format: str, seed: int) -> Any:
     return sparse.coo_array((twice[2], (twice[0], twice[1])), (rows, columns)).asformat(format)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("formats", [("csr", "csc"), ("csc", "csr"), ("coo", "coo"), ("dia", "csr")])
 @pytest.mark.parametrize("shape", [(4, 5, 3), (1, 6, 1), (3, 1, 4), (0, 3, 2), (3, 0, 2), (5, 5, 5)])
 def test_products_of_sparse_arrays(shape: tuple[int, int, int], formats: tuple[str, str]) -> None:
@@ -224,6 +224,7 @@ def _rows(m: Any, diagonal: Any) -> Any:
     return m.diags_array(diagonal[:2], shape=(2, N))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "dia"])
 def test_arrays_that_are_made_of_others(name: str, format: str) -> None:

@@ -92,7 +92,7 @@ def scipys(name: str, method: str, x: Any, q: Any, p: Any, family: Any = None) -
     return getattr(theirs, method)(*arguments.get(method, (x,)), *p)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +147,7 @@ BELOW_ALL_NUMBERS = [
 """Distributions, tails that are below 1e-308, points, and shapes."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", BELOW_ALL_NUMBERS, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_logarithms_of_tails_that_are_no_numbers_have_derivatives(case: tuple[Any, ...]) -> None:
     """By definition they are the density over the tail, with a sign, and so are differences of the values."""
@@ -188,7 +188,7 @@ def test_logarithms_of_tails_of_counts_are_sums(name: str, method: str, k: int, 
     np.testing.assert_allclose(found, primad.value_and_grad(summed)(shapes[-1]), rtol=1e-9)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("c", [-1e-9, 0.0, 1e-9, 0.04])
 @pytest.mark.parametrize("name", ["genextreme", "genpareto"])
 def test_shapes_near_zero_have_the_derivatives_of_the_limit(name: str, c: float) -> None:
@@ -237,7 +237,7 @@ def exactly(name: str, a: Any) -> Any:
     return mass[name]()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", FAR)
 def test_tails_far_out_are_right_to_relative_precision(name: str) -> None:
     f, at = FAR[name]
@@ -295,7 +295,7 @@ def test_what_is_not_recorded_says_so() -> None:
         primad.grad(lambda x: stats.gamma.pdf(x))(1.0)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_that_no_distribution_has_give_scipys_nan(name: str) -> None:
@@ -336,7 +336,7 @@ VECTORS: list[tuple[str, str, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", range(len(VECTORS)))
 def test_distributions_of_vectors(case: int) -> None:
     """Values are SciPy's; derivatives in the last argument, or of a normal one in its points, are of order 2."""

@@ -29,7 +29,7 @@ def placed(name: str) -> list[float]:
     return [*SHAPES.get(name, ()), 0.0 if name in WHOLE or not scale else 0.1, *scale]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_draws_have_scipys_distribution_and_move_at_fixed_probability(name: str) -> None:
     """By Kolmogorov and Smirnov's test, and dx/dθ = −(∂F/∂θ)/f at draws, with differences of SciPy's cdf for ∂F/∂θ."""
@@ -149,7 +149,7 @@ INTEGRATED = [name for name in CONTINUOUS if getattr(stats, name).integrated]
 FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, name).functions)]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @thinned(3, name=["gamma", "norm", *FEW])
@@ -210,7 +210,7 @@ def test_means_of_functions_and_their_derivatives() -> None:
         primad.grad(lambda a: stats.yulesimon.expect(lambda k: k, (a,)))(1.0)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [name for name in NAMES if getattr(stats, name).discrete and name != "yulesimon"])
 def test_sums_over_whole_numbers_are_scipys(name: str) -> None:
     ours, theirs, p = getattr(stats, name), getattr(scipy.stats, name), SHAPES[name]

@@ -54,7 +54,7 @@ def integral(density: Any, z: Any, upper: bool, low: float, high: float) -> Any:
     return most[:, 0] + np.log(np.sum(np.exp(terms - most), axis=1)) + math.log(STEP)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_logarithms_of_tails_are_those_of_integrals(name: str) -> None:
@@ -135,7 +135,7 @@ TERMS = 100_000
 """Of a sum over whole numbers."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_logarithms_of_tails_of_whole_numbers_are_those_of_sums(name: str) -> None:
     """Also where the tail itself is no number; slopes in the parameters are means of those of terms."""

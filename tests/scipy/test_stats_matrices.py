@@ -54,6 +54,7 @@ def test_values_are_scipys(case: int) -> None:
     primad.check_grads(lambda last: getattr(ours, method)(*given[:-1], symmetric(last)), (given[-1],), order=1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["multivariate_t", *WISHARTS])
 def test_densities_are_differentiable_in_all_arguments(name: str) -> None:
     given = (PAIRS, LOC, SHAPE, 3.5) if name == "multivariate_t" else (MATRIX, 3.5, SHAPE)
@@ -83,6 +84,7 @@ def test_many_degrees_of_freedom(df: float) -> None:
     np.testing.assert_allclose(slope, -x)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["multivariate_t", *WISHARTS])
 def test_draws_have_their_moments(name: str) -> None:
     """So do their derivatives, which are those of every draw."""

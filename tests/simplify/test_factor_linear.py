@@ -67,6 +67,7 @@ SUMS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("sum", SUMS)
 @pytest.mark.parametrize("name", LINEAR)

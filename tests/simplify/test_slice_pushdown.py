@@ -161,7 +161,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("taken", TAKEN)
 @pytest.mark.parametrize("made", MADE)
 def test_an_index_out_of_range_is_never_lost(made, taken):
@@ -202,6 +202,7 @@ def test_random_programs_keep_the_error_of_an_index_out_of_range(start):
                     Plan(lower(each)).run([*map(np.asarray, leaves), *recorded.source_values])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs(start):
     """Values and derivatives are those of the program from which everything is read."""

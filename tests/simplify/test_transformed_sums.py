@@ -63,7 +63,7 @@ def derived(loss: Callable[..., Any], shape: tuple[int, ...]) -> primad.Program:
     return primad.trace(lambda x, k: gradient(x, k))(*types)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_of_misfits_take_so_many_transforms(name: str) -> None:
     loss, shape, before, after = GRADIENTS[name]

@@ -143,7 +143,7 @@ def three_orders(expression: Any) -> list[Callable[..., Any]]:
     return [f, primad.grad(f), primad.grad(primad.grad(f))]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("function", SINGLE, ids=lambda function: function.__name__)
 def test_derivatives_are_right_at_zero_and_beside_it(function: Any) -> None:
     real = sympy.Symbol("x", real=True)
@@ -412,7 +412,7 @@ EQUATIONS: dict[str, tuple[Any, Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_residuals_are_those_written_by_hand(name: str, params: Any) -> None:
     equation, by_hand = EQUATIONS[name]

@@ -47,6 +47,7 @@ def outputs() -> list[str]:
     return [json.loads(line) for line in ran.stdout.splitlines() if line.startswith('"')]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("cell", "where"), [(2, "Cell In[2], line 3"), (3, "Cell In[4], line 1"), (5, "Cell In[5], line 3")]
 )

@@ -98,7 +98,7 @@ def test_higher_order_functions(outer: str, inner: str) -> None:
 DEPTH_3 = ["grad", "jvp", "jacfwd", "jacrev", "vmap of grad", "jit of grad"]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("a", "b", "c"), list(itertools.product(DEPTH_3, repeat=3)))
 def test_three_nested_derivatives(a: str, b: str, c: str) -> None:
     # d/dx (x · d/dy (x·y · d/dz (x·y·z²)))

@@ -59,6 +59,7 @@ def test_a_wrong_rule_is_found_and_replays() -> None:
         force_setattr(sin, "derivative", original)
 
 
+@pytest.mark.exhaustive
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(CASES["sin"].op, Primitive)
     assert verify_command(["sin", "mul"]) == 0

@@ -172,7 +172,7 @@ def close(found: Any, wanted: Any, dtype: Any) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=0, atol=atol)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, name=list(FUNCTIONS), part=range(2))
 def test_all_that_a_matrix_is_asked_is_that_of_the_dense_one(name: str, part: int, no_small_matrices: None) -> None:
     """At a small size, with what large ones do."""
@@ -216,7 +216,7 @@ def checks(matrix: Any, found: dict[str, Any]) -> None:
         close(found["an entry of the transpose"], columns[4][m - 3], matrix.dtype)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if FUNCTIONS[name].directions])
 def test_nothing_of_the_size_of_the_matrix_is_made(name: str, little_memory: None) -> None:
     """Each access runs in a memory in which not even a mask of all entries fits."""

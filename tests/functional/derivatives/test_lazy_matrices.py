@@ -211,7 +211,7 @@ ruled.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
 SHAPES = ((), (1,), (3,), (12,))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("results", SHAPES, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_pullback_is_enough_for_all_that_a_matrix_is_asked(shape: Any, results: Any) -> None:
@@ -424,7 +424,7 @@ def test_a_whole_that_does_not_fit_is_refused_before_it_is_computed(monkeypatch:
         np.asarray(lazy)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("ask", [np.asarray, lambda m: 2 * m, np.linalg.norm, lambda m: np.asarray(m.T)])
 @pytest.mark.parametrize("name", ["H", "J"])
 def test_a_whole_that_does_not_fit_names_parts_that_do(name: str, ask: Callable[[Any], Any]) -> None:

@@ -195,7 +195,7 @@ def equal(x: Any, y: Any) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", CASES)
 def test_in_a_spawned_process(case: str, elsewhere: dict[str, Any]) -> None:
     make, use = CASES[case]
@@ -212,6 +212,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(3, case=list(CASES), way=list(COPIES))
 def test_here_and_copied(case: str, way: str) -> None:
     make, use = CASES[case]
@@ -219,7 +220,7 @@ def test_here_and_copied(case: str, way: str) -> None:
     equal(use(COPIES[way](make())), expected)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", CASES)
 def test_pickles_name_only_what_imports_find(case: str) -> None:
     """No code is in them, and what they call is primad's constructors, NumPy's, and what looks names up."""
@@ -314,7 +315,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_pickled_says_why_and_the_way_out(case: str) -> None:
     make, message = REFUSED[case]

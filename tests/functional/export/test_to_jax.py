@@ -63,6 +63,7 @@ def same(found, wanted, tolerance=1e-12):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, seed=range(12))
 def test_random_programs_and_their_gradients(seed):
     program = draw_program(Seeded(seed))
@@ -73,7 +74,7 @@ def test_random_programs_and_their_gradients(seed):
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"{derived}")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("dtype", [float, complex, np.int64, np.float32, np.complex64, bool])
 def test_calls_of_python_are_exact_where_jax_is_not_in_its_mode_of_64_bits(dtype):
     x = (np.arange(3) + 1 / 3 + (2j / 7 if dtype in (complex, np.complex64) else 0)).astype(dtype)
@@ -85,7 +86,7 @@ def test_calls_of_python_are_exact_where_jax_is_not_in_its_mode_of_64_bits(dtype
     assert found.dtype == dtype and np.array_equal(found, x + x) and np.array_equal(mapped[:, 0], x + x)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "name", ["eigh", "svd", "gaps", "slopes", "spread", "cofactors", "cofactors_along", "pinv", "lstsq"]
 )
@@ -377,6 +378,7 @@ print("same")
 """
 
 
+@pytest.mark.exhaustive
 def test_points_shared_by_two_processes():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

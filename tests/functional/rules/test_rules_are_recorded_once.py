@@ -164,7 +164,7 @@ def cases() -> Iterator[tuple[str, Callable[[Any], Any], Callable[[float], Any]]
 CHANGES = list(cases())
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("slope", "change"), [each[1:] for each in CHANGES], ids=[each[0] for each in CHANGES])
 def test_each_change_is_seen(kind: str, slope: Any, change: Any) -> None:

@@ -348,21 +348,21 @@ def check(rng: random.Random, flavours: Any, reverse: bool) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * scale, err_msg=name)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("flavour", FORWARD_AND_REVERSE)
 @pytest.mark.parametrize("seed", range(8))
 def test_rules_in_both_modes(flavour: str, seed: int) -> None:
     check(random.Random(f"{flavour} {seed}"), (flavour, flavour, *FORWARD_AND_REVERSE), reverse=False)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", [113, 120, 123, 132, 134, 142])
 def test_functions_with_a_rule_for_each_mode(seed: int) -> None:
     """These push a pullback's derivative forward, along all of its operands or some."""
     check(random.Random(f"two rules {seed}"), ("two rules", "two rules", *FORWARD_AND_REVERSE), reverse=False)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(24, 34))
 def test_rules_in_reverse_mode(seed: int) -> None:
     check(random.Random(f"reverse {seed}"), ("custom_vjp", "custom_vjp", *FORWARD_AND_REVERSE), reverse=True)
@@ -429,7 +429,7 @@ def composites() -> list[str]:
     return [name for name, found in kinds.items() if "f" in found]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", composites())
 def test_composites_in_marked_functions_under_vmap(name: str) -> None:
     """The definition of a composite may bring in numbers, which the program of a stack then closes over."""

@@ -239,6 +239,7 @@ def test_random_programs_and_their_gradients(seed: int, dtype: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
 
 
+@pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 @pytest.mark.parametrize(("shape", "axes"), [((2,), (0,)), ((3, 8), (1,)), ((64, 3), (0,)), ((4, 3, 32), (2, 0))])
@@ -338,6 +339,7 @@ LOOPED: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.parametrize("name", LOOPED)
 def test_every_kind_of_step_is_part_of_a_loop(name: str) -> None:

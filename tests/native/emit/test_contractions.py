@@ -76,6 +76,7 @@ def expected(labels, operands, dtype):
     return np.einsum(labels, *[x.astype(np.float64) for x in operands])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @thinned(3, labels=LABELS, order=["C", "F", "wide"], dtype=FLOATS)
 def test_sums_are_added_to_memory(labels, order, dtype):
@@ -92,7 +93,7 @@ def test_sums_are_added_to_memory(labels, order, dtype):
         assert_close(surrounding, wanted, dtype, terms=120)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.usefixtures("width")
 @thinned(
     6,

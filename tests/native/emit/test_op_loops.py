@@ -65,6 +65,7 @@ def test_what_records_call_cheap_is_what_is_written_as_arithmetic_or_as_a_view()
         assert op.work.cheap == plain, op
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
@@ -84,6 +85,7 @@ def test_rows_of_any_length(data: Any, at_end: bool) -> None:
     check(f, x, y, r, s, c, d, at_end=at_end, exact=True)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
@@ -102,6 +104,7 @@ def test_columns_that_lie_in_turn(data: Any, at_end: bool) -> None:
     check(f, x, y, at_end=at_end, exact=True)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
@@ -122,6 +125,7 @@ def test_rows_are_added_in_order(data: Any, at_end: bool) -> None:
     check(f, x, indices, at_end=at_end, exact=True)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("any_width")
 @drawn
@@ -160,6 +164,7 @@ def test_no_loop_goes_across_memory() -> None:
     assert layout.view(scaled).strides == (1, 6)
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bool"])
@@ -242,7 +247,7 @@ def seen(choose: Drawn, x: Any) -> Any:
 # -- every op ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
@@ -259,7 +264,7 @@ def test_every_op_is_as_its_definition_says(name: str) -> None:
             agree(program, trial.values, bool(seed % 2))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @needs_llvm
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
@@ -309,7 +314,7 @@ def test_largest_and_smallest_elements(data: st.DataObject, at_end: bool) -> Non
     check(f, x, at_end=at_end, exact=True)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])

@@ -80,6 +80,7 @@ DECAYING = {"tanh": mpmath.tanh, "sech2": lambda x: mpmath.sech(x) ** 2, "logist
 """Functions that are made of the exponential of numbers below zero, beside exact ones."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sorted(DECAYING))
 def test_functions_of_decay_are_within_three_ulp(name: str, monkeypatch: Any) -> None:
     """And they have the same bits for all widths of vectors, at their limits too."""
@@ -101,7 +102,7 @@ def test_functions_of_decay_are_within_three_ulp(name: str, monkeypatch: Any) ->
         np.testing.assert_array_equal(np.signbit(y), np.signbit(np.where(np.isnan(x), y, x)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"atan2"}))
 def test_functions_are_within_three_ulp(name: str, dtype: Any, monkeypatch: Any) -> None:
@@ -117,7 +118,7 @@ def test_functions_are_within_three_ulp(name: str, dtype: Any, monkeypatch: Any)
     assert worst[0] <= 3, worst
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("exponent", [n for n in range(-5, 10) if n])
@@ -141,6 +142,7 @@ def test_powers_with_whole_exponents_are_within_four_ulp(exponent: int, dtype: A
         np.testing.assert_array_equal(1 / found[len(x) :], 1 / special[1])  # which shows the signs of zeros
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_angles_of_points_are_within_three_ulp(dtype: Any) -> None:
@@ -217,7 +219,7 @@ def test_special_values_are_numpys(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(np.signbit(got[known]), np.signbit(want[known]))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.usefixtures("any_width")
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"atan2"}))
 def test_an_element_has_the_same_bits_wherever_it_stands(name: str) -> None:
@@ -252,7 +254,7 @@ PROCESSORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("triple", "cpu", "width"), PROCESSORS, ids=str)
 def test_text_compiles_for_other_processors(triple: str, cpu: str, width: int, monkeypatch: Any) -> None:
     """Random programs, and each function: what cannot be run here is at least what LLVM takes."""

@@ -155,7 +155,7 @@ def found_natively(function: Any, arguments: list[Array], at_end: bool) -> tuple
         return run_natively(program, arguments, at_end), REFERENCE.prepare(program, PLAIN).run(arguments)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("op", HOLDS, ids=lambda op: op.name)

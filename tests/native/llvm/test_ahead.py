@@ -22,7 +22,7 @@ if child:
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("native", ["1", "0"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_processes_end_as_they_do_without(name, native, tmp_path):

@@ -43,6 +43,7 @@ def test_stacks_of_while_loops_end_each_for_itself() -> None:
     np.testing.assert_allclose(found, [primad.grad(falling)(one) for one in x], rtol=1e-9)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("width")
 @thinned(2, width=WIDTHS, seed=range(12))
 def test_stacks_of_random_loops_agree_with_the_interpreter(seed: int) -> None:
@@ -94,7 +95,7 @@ def test_members_of_a_stack_of_loops_end_each_for_itself(monkeypatch: pytest.Mon
     np.testing.assert_allclose(np.swapaxes(results[0], 0, 1)[:9], wanted, rtol=1e-12)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("size", [1, 5, 40])
 def test_stacks_of_loops_are_parts_of_loops(size: int) -> None:

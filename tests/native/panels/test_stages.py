@@ -109,6 +109,7 @@ def loss(rate, steps):
     return of
 
 
+@pytest.mark.one_in(2)
 @thinned(3, rate=list(RATES), shift=list(SHIFTS))
 def test_stages_have_the_bits_of_whole_arrays(rate, shift, monkeypatch):
     """Of values that are handed on, and of sums but for the last digits; few texts, however many rows there are."""
@@ -187,7 +188,7 @@ KINDS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_operands_of_all_kinds(kind, monkeypatch):
     """Truth values, integers, arrays of one axis and of one row, values from the other half of a grid."""

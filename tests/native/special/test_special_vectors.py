@@ -183,7 +183,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(ENTRIES))
 def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, monkeypatch: Any) -> None:
@@ -222,6 +222,7 @@ def test_functions_are_as_right_as_the_page_says(name: str) -> None:
     assert not worse.any(), table.at[worse]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("module", [fits, bessel_fits], ids=["fits", "bessel_fits"])
 def test_polynomials_are_of_what_they_stand_for(module: Any) -> None:
     wanted = WANTED[module.__name__.rpartition(".")[2]]

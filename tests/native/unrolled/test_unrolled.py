@@ -55,7 +55,7 @@ def _is_exact(program: Any) -> bool:
     return not functions and not ROUNDED & {node.op for node in program.nodes}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])
@@ -179,6 +179,7 @@ def test_a_table_that_is_not_small_is_read_where_it_lies() -> None:
 SINGULAR = np.array([[2.0, 0, 0], [1, 0, 0], [1, 1, 1]])
 
 
+@pytest.mark.one_in(2)
 @needs_llvm
 @pytest.mark.parametrize(
     "function",

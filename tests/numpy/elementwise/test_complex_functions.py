@@ -48,7 +48,7 @@ def computed(function: Any, args: tuple[Any, ...]) -> tuple[Any, bool]:
     return found, any(each.category is np.exceptions.ComplexWarning for each in said)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore")
 @thinned(2, name=sorted(CASES), dtype=["complex128", "complex64"])
 def test_values_and_dtypes(name: str, dtype: str) -> None:
@@ -84,7 +84,7 @@ def differences(function: Any, point: list[Any], along: list[Any]) -> Any:
     return (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:

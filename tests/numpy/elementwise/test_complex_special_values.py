@@ -81,6 +81,7 @@ ON_CUTS: list[tuple[Callable[[Any], Any], complex]] = [
 """Functions, and numbers on their branch cuts."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("backend", backends())
 def test_on_a_branch_cut_value_and_derivative_are_those_of_the_side(backend: str) -> None:
     """The sign of a zero says on which side a number is."""

@@ -87,7 +87,7 @@ MADE: dict[str, tuple[Callable[[Any, Any], Any], bool]] = {
 """How an array is made of a plain one and the same as an argument, and whether it is written to by an index."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("start", range(8))
 def test_functions_give_views_where_numpys_do(start: int) -> None:

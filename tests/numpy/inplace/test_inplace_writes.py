@@ -72,6 +72,7 @@ def test_reads_across_pieces_join_what_they_cover() -> None:
     assert np.allclose(primad.grad(lambda x: recurrence(x, 6)[5])(X[:2]), np.linalg.matrix_power(STEP, 4)[1])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("first", [0, 2, 5])
 def test_every_part_may_be_read_before_every_other(first: int) -> None:
     """A read across pieces joins them, and what is read again is what was written, traced or not."""

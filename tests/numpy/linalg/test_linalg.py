@@ -156,6 +156,7 @@ def leibniz(a):
     return total
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "values", [(0, 1, 2, 3), (0, 0, 1, 2), (0, 0, 0, 1), (0, 0, 0, 0), (1, 1, 1, 1), (1, 2, 3, 1e-9)]
 )
@@ -269,6 +270,7 @@ def test_triangular_solutions_lie_anywhere(n, columns, count):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("more", [None, (0, 0), (3, 5), (5, 3), (-1, -1)], ids=str)
 def test_large_identities_are_solved_as_others_are(more):
     """An identity, for which triangular matrices are inverted, and what differs from one in a single element."""

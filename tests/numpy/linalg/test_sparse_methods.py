@@ -139,7 +139,7 @@ def test_each_attribute_of_scipys_arrays_is_tried_or_refused() -> None:
         assert fix in str(raised.value)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore:Taking maximum")
 @pytest.mark.parametrize("name", [*ATTRIBUTES, *USES])
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])

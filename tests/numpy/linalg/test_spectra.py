@@ -76,7 +76,7 @@ SINGLE = {
 CASES = {**{name: (f, stack[0]) for name, (f, stack) in FUNCTIONS.items()}, **SINGLE}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_values_are_numpys(name):
     function, a = CASES[name]
@@ -92,7 +92,7 @@ def test_values_are_numpys(name):
     np.testing.assert_allclose(single, function(np, a), rtol=2e-2, atol=2e-2)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_and_batches(name):
     function, a = CASES[name]
@@ -110,7 +110,7 @@ def test_derivatives_and_batches(name):
         np.testing.assert_allclose(primad.vmap(primad.grad(f))(stack), each, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("m", [0, 1, 3])
 @pytest.mark.parametrize("n", [0, 1, 2, 4])
 def test_least_squares_of_every_shape(m: int, n: int) -> None:

@@ -51,7 +51,7 @@ CASES: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("family", PREFIXES)
 def test_functions_are_numpys_and_have_derivatives(family: str) -> None:
     """Plain, under jit, and along random directions as differences of NumPy's have it."""

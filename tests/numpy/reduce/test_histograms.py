@@ -40,7 +40,7 @@ def test_weights_have_no_estimate() -> None:
             primad.vjp(lambda x, b=bins: np.histogram(x, b, weights=WEIGHTS)[1], X)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("bins", [3, (4, 2), (EDGES, 3), [EDGES, [0, 1]], EDGES], ids=str)
 def test_every_kind_of_bins_in_two_axes(bins: Any) -> None:
     for range, weights, density in itertools.product((None, [(-1, 2), (0, 1)]), (None, WEIGHTS), (False, True)):

@@ -11,6 +11,7 @@ import primad
 from primad import numpy as pnp
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["even", "odd"])
 @pytest.mark.parametrize("mode", ["reflect", "symmetric"])
 def test_pad_reflects_as_often_as_the_widths_ask_for(mode: str, kind: str) -> None:

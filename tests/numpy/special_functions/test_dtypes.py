@@ -27,6 +27,7 @@ def called(name: str) -> Callable[..., Any]:
     return lambda *operands: function(*operands)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int32])
 def test_dtypes_are_scipys(dtype: type) -> None:

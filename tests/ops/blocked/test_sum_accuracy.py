@@ -154,7 +154,7 @@ WAYS: dict[str, Callable[..., Array]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=12, deadline=None)
 @given(choose=st.data())
@@ -222,7 +222,7 @@ PRODUCTS: dict[str, tuple[str, Callable[[int], tuple[tuple[int, ...], tuple[int,
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("way", ["whole", "reference", "steps"])
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=3, deadline=None)

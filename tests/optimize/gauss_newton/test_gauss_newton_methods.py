@@ -112,7 +112,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_residuals_that_vanish_somewhere_vanish(name: str) -> None:
     residuals, start, target = PROBLEMS[name]
@@ -307,6 +307,7 @@ def test_steps_in_both_spaces_are_the_same_step() -> None:
     np.testing.assert_allclose(found[2], found[0], rtol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_memory_does_not_grow_with_the_points() -> None:
     code = """
 import resource
@@ -363,6 +364,7 @@ def test_a_resumed_search_continues_bit_for_bit(rule: Any, tmp_path: Path, monke
         assert type(a) is type(b) and np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
+@pytest.mark.exhaustive
 def test_single_precision() -> None:
     """Parameters and data in float32: trees keep their dtypes, and the fit is as good as these allow."""
     x, params = np.linspace(0.05, 0.95, 30, dtype=np.float32), network(8, dtype=np.float32)

@@ -78,7 +78,7 @@ def settled(name: str, which: str) -> dict[str, list[float]]:
     return {key: [float(f"{value:.9g}") for value in values[:count]] for key, values in found.items()}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", PATHS)
 def test_paths_are_what_they_were(name: str) -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8"))

@@ -159,6 +159,7 @@ def test_methods_without_derivatives_record_a_function_where_that_is_possible(re
     assert (len(calls) < found.nfev) is recordable
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("method", ["BFGS", "trust-constr", "TNC", "SLSQP", "COBYLA", "Nelder-Mead", "LBFGS"])
 def test_callbacks_are_called_in_the_form_that_their_arguments_ask_for(method: str) -> None:
     start = {"x": np.array(TWO)}

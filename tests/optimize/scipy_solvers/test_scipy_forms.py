@@ -178,7 +178,7 @@ def both(call: Callable[..., Any], case: Case) -> Any:
         return call(**case)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", MINIMIZE)
 def test_minimize_takes_what_scipys_takes(name: str) -> None:
     case = {"fun": valley, **MINIMIZE[name]}
@@ -235,6 +235,7 @@ LEAST_SQUARES: dict[str, Case] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", LEAST_SQUARES)
 def test_least_squares_takes_what_scipys_takes(name: str) -> None:
     case = {"fun": misfit, "x0": [1.0, 1.0, 0.0], **LEAST_SQUARES[name]}
@@ -339,6 +340,7 @@ CURVE_FIT: dict[str, Case] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CURVE_FIT)
 def test_curve_fit_takes_what_scipys_takes_and_returns_what_it_returns(name: str) -> None:
     case = {"f": decay, "xdata": T, "ydata": Y, **CURVE_FIT[name]}

@@ -62,6 +62,7 @@ def polynomial(degree: int, names: tuple[str, ...]):
     return value, lambda points: slope + points @ (half + half.T), float(2 * np.trace(half))
 
 
+@pytest.mark.one_in(2)
 @thinned(2, name=list(DOMAINS), degree=[1, 2])
 def test_polynomials_of_the_degree_are_exact_on_every_domain(name: str, degree: int) -> None:
     """What is no simplex of the domain, no facet of a part, or no outward normal of it, makes an error."""
@@ -237,6 +238,7 @@ def test_a_solution_is_asked_as_every_other_one() -> None:
     assert solution.plot().get_title() == "u"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("fixed", [pde.Dirichlet(u=0.5, on="boundary 2"), pde.Neumann(u=1, on="boundary 2")])
 def test_errors_in_shells_fall_with_the_square_of_the_size(fixed: pde.Condition) -> None:
     """Spheres are drawn by corners on them; 1 / r has a slope of 1 into the inner one."""

@@ -36,6 +36,7 @@ def exact(nu):
     }
 
 
+@pytest.mark.exhaustive
 def test_a_flow_through_a_channel_is_exact() -> None:
     """The polynomials of elements have it, in time too: u = 4t y(1 − y) and p = 8νt(2 − x), with a force."""
     problem = pde.Problem(

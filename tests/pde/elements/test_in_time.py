@@ -29,6 +29,7 @@ def orders(problem, degree=2, **exact):
     return np.log2(np.divide(*found))
 
 
+@pytest.mark.exhaustive
 @thinned(2, degree=[2, 1])
 def test_the_error_of_the_heat_equation_falls_with_the_order_of_the_elements(degree: int) -> None:
     def exact(x, y, t):
@@ -77,6 +78,7 @@ def test_what_is_carried_along_a_ring_comes_back() -> None:
     assert ring.solve(size=1 / 16, degree=2, frames=10, **TIGHT).error(2000, u=exact) < 2e-3
 
 
+@pytest.mark.exhaustive
 def test_a_wave_is_a_system_of_first_order_in_time() -> None:
     """The equation with the second derivatives is solved for u, whose values are given: v needs none."""
 
@@ -115,6 +117,7 @@ AT_END = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(2, said=[*AT_END], conductivity=[*GROWTH])
 def test_conditions_at_the_boundary_hold_or_are_refused(said: str, conductivity: str) -> None:
     """Of u = x² exp(t): whatever a condition says of it, nothing is left out."""
@@ -158,7 +161,7 @@ LEANING = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("when", LEANING)
 def test_slopes_along_the_boundary_are_in_the_flux_whenever_a_condition_says_so(when: str) -> None:
     """They are left out where nothing depends on them: of (xy + y²)(1 + t)."""

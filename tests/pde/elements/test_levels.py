@@ -41,6 +41,7 @@ ENDS: dict[str, tuple[Any, Any, Sequence[Any]]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("ends", ENDS)
 def test_the_mean_is_zero_and_errors_fall_as_elsewhere(ends: str) -> None:
     exact, source, conditions = ENDS[ends]

@@ -84,6 +84,7 @@ def test_an_elastic_solid_under_tractions_has_errors_of_the_right_order(degree) 
     assert np.all(orders(found) > degree + 0.8), found
 
 
+@pytest.mark.exhaustive
 def test_equations_may_be_listed_in_another_order() -> None:
     right, swapped = (pde.Elements(solid(one), 0.25) for one in (loaded, lambda u, v, x, y: loaded(u, v, x, y)[::-1]))
     for name, values in right.values().items():

@@ -147,7 +147,7 @@ def points_of(equation, count=4):
     return RNG.uniform(0.2, 0.8, size=(count, len(equation.coordinates)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_exact_solutions_solve(name):
     equation, solution = SOLUTIONS[name]
@@ -158,7 +158,7 @@ def test_exact_solutions_solve(name):
         assert_allclose(values, np.zeros(4), atol=1e-9)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_residuals_of_other_functions_are_those_of_sympy(name):
     equation, solution = SOLUTIONS[name]

@@ -46,6 +46,7 @@ def solved():
 # -- residuals ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("network", [DEEPONET, pde.MLP(WIDTH, 1), pde.Separable(3, pde.MLP(WIDTH, 1))], ids=repr)
 def test_residuals_of_a_family_are_those_of_each_function_alone(network):
     of = problem(network)
@@ -195,6 +196,7 @@ def test_the_residual_of_one_function_is_certified_where_the_equation_does_not_a
 # -- searches ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore:.*points only:UserWarning")
 @pytest.mark.parametrize(
     "settings",

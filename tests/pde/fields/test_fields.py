@@ -39,6 +39,7 @@ FORMS = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(3, form=list(FORMS), name=["", "x", "y", "xx", "yx", "xxy", "yyyy", "xyxy"], shape=[(), (3,), (2, 0), (2, 3)])
 def test_derivatives_are_those_of_sympy(form, name, shape):
     body, batched = FORMS[form]
@@ -320,6 +321,7 @@ def test_learned_coefficients_are_differentiated():
     assert_allclose(primad.jit(residual)(0.5), (0.5 - 1.0) * shape + 0.0 * shape, atol=1e-14)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, seed=range(60))
 def test_gathered_sums_of_random_programs_are_the_sums(seed):
     """Derivatives of random programs along several directions, added with weights, are the derivative along the sum."""

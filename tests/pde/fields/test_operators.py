@@ -92,7 +92,7 @@ OF_VECTORS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
 @pytest.mark.parametrize("name", OF_SCALARS)
 def test_operators_of_scalars(name, shape):
@@ -194,7 +194,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_operators_in_other_coordinates_are_the_cartesian_ones(name):
     """A Cartesian scalar and vector, written in other coordinates, have the Cartesian operators' values there."""

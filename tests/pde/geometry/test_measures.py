@@ -13,6 +13,7 @@ from primad.pde.problem.weighting import KEPT, Balance
 from tests.pde.geometry.test_domains import DOMAINS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", DOMAINS)
 def test_weights_add_up_to_the_measure(name: str) -> None:
     """However points are drawn, and of a domain that is cut out of another one as of a whole one."""

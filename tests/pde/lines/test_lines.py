@@ -59,6 +59,7 @@ def heat(**more: Any) -> pde.Problem:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("order", [2, 4, 6])
 def test_heat_converges_with_the_order(order: int) -> None:
     errors = []
@@ -69,6 +70,7 @@ def test_heat_converges_with_the_order(order: int) -> None:
     assert np.log2(errors[0] / errors[1]) > order - 0.4
 
 
+@pytest.mark.exhaustive
 def test_derivatives_in_a_constant_are_exact() -> None:
     lines = pde.Lines(heat(), 25, order=6, tolerance=1e-10, frames=3)
 
@@ -195,6 +197,7 @@ def test_what_is_asked_of_lines_is_checked() -> None:
         blown.solve(method="differences", points=13, frames=3)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("points", [15, 16])
 def test_spectral_solutions_are_as_exact_between_points(points: int) -> None:
@@ -211,6 +214,7 @@ def test_spectral_solutions_are_as_exact_between_points(points: int) -> None:
     np.testing.assert_allclose(solution.u.d("x")(places, 0.5), 2 * np.pi * np.cos(wave), atol=3e-6)
 
 
+@pytest.mark.exhaustive
 def test_equations_are_not_asked_where_conditions_hold_the_values() -> None:
     """Heat on a disk, along its radius: at the centre the equation has 1 / x, and a condition says the slope is 0."""
     zero = special.jn_zeros(0, 1)[0]

@@ -52,6 +52,7 @@ def test_what_is_no_function_of_each_neuron_is_refused() -> None:
         pde.MLP(5, 1, activation=pnp.log)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["plain", "residual", "gated"])
 def test_problems_are_solved_with_them(form: Any) -> None:
     network = pde.MLP(8, 2, activation=nn.softplus, form=form)

@@ -82,13 +82,14 @@ TRIED = [
 """What the suite asks of `ROUGH`: each message, of each order, inside and at the edge."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(ROUGH, TRIED))
 def test_a_jump_is_found_in_values_and_in_derivatives(name: str) -> None:
     function, words = ROUGH[name]
     assert words in roughness(lambda at: function(at[0], at[1]), ROD)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_what_is_only_steep_or_written_with_a_case_is_smooth(name: str) -> None:
     assert roughness(lambda at: SMOOTH[name](at[0], at[1]), ROD) == ""
@@ -127,7 +128,7 @@ CONDITIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_whose_values_jump_inside_is_fitted_and_said_or_refused(name: str) -> None:
     domain, rest, make = CONDITIONS[name]

@@ -88,7 +88,7 @@ HELD = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", HELD)
 def test_what_holds_by_construction_holds_for_all_parameters(name: str) -> None:
     domain, conditions = HELD[name]
@@ -162,7 +162,7 @@ STARTS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("name", STARTS)
 def test_a_start_holds_by_construction_only_if_it_repeats_where_the_unknown_does(name: str, order: int) -> None:

@@ -93,6 +93,7 @@ FEW = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FEW)
 def test_what_is_advised_for_too_few_conditions_is_enough(name):
     equation, domain, few, another = FEW[name]

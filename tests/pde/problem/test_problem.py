@@ -42,6 +42,7 @@ def test_ones_own_loop_gets_the_same_residuals() -> None:
     assert solution.history.losses[-1] == [np.mean(means[name] ** 2) for name in ("equation", "u on boundary")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "network",
     [pde.MLP(8, 2), pde.Separable(4, pde.MLP(6, 1)), pde.Mixture((pde.MLP(6, 1), pde.MLP(4, 1)), pde.MLP(3, 1))],

@@ -76,6 +76,7 @@ def test_refined_points_lie_where_residuals_are_large(problem: pde.Problem) -> N
     assert np.array_equal(found["u at the start"]["at"], points["u at the start"]["at"])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 1e4])
 def test_noise_says_how_much_equations_count_in_any_unit(unit: float) -> None:
     """Of an unknown in another unit, with noise in it too, the same path leads to the same coefficient."""

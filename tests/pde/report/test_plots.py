@@ -74,7 +74,7 @@ CALLS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_picture_is_axes_with_something_on_them(name: str, flat: pde.Solution) -> None:
     axes = CALLS[name](flat)
@@ -125,7 +125,7 @@ def shown(axes: Any) -> list[Any]:
     return [*found, len(axes.patches), len(axes.containers)]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_option_changes_the_picture(name: str, flat: pde.Solution, room: pde.Solution) -> None:
     function, (whose, options) = name.split(" ")[0], OPTIONS[name]

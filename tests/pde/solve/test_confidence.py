@@ -37,7 +37,7 @@ def fitted(x, u, equation=lambda u, k: u.x - k, degree=1, **data) -> pde.Solutio
     return problem.solve(steps=8, points=12, progress=False)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e5])
 @pytest.mark.parametrize("noise", [None, 0.3])
 def test_intervals_of_a_slope_are_those_of_linear_regression(unit: float, noise: float | None) -> None:
@@ -79,6 +79,7 @@ def test_intervals_contain_the_truth_as_often_as_they_say() -> None:
     assert stats.binomtest(inside, 120, 0.8).pvalue > 1e-4
 
 
+@pytest.mark.one_in(2)
 @thinned(2, weight=[1.0, 30.0, 1e3, 1e6])
 def test_intervals_are_those_of_the_weights_that_the_search_had(weight: float) -> None:
     """Of 60 draws: errors of k are as large as deviations say, or smaller by a half where the equation is missed.
@@ -100,6 +101,7 @@ def test_intervals_are_those_of_the_weights_that_the_search_had(weight: float) -
     assert 0.5 < np.sqrt(np.mean(np.square(errors))) < 1.25
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("equation", "infinite"),
     [
@@ -154,7 +156,7 @@ MISFITS = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", MISFITS)
 def test_there_are_no_intervals_where_the_model_does_not_fit(name: str) -> None:
     make, words = MISFITS[name]
@@ -189,6 +191,7 @@ def test_an_equation_that_outweighs_data_by_its_unit_is_warned_of() -> None:
     assert abs(fast(0.001, weights={"data": 1.0}).coefficients["k"] - 3) > 0.5
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.2])
 def test_intervals_of_a_model_that_fits_are_given(noise: float) -> None:
     """Of data without noise too, though what the network misses is alike for neighbours."""

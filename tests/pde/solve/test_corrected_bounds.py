@@ -132,6 +132,7 @@ def test_a_correction_never_makes_a_bound_larger(monkeypatch: pytest.MonkeyPatch
         solution.certify_error()
 
 
+@pytest.mark.exhaustive
 def test_where_a_correction_is_worth_nothing_there_is_none() -> None:
     """With one cosine of each coordinate little is taken away; where slopes are given it would change them."""
     solution, _ = solved("Poisson", 60)

@@ -100,7 +100,7 @@ def solved(name: str, steps: int) -> tuple[pde.Solution, Callable[..., Any]]:
     return problem.solve(steps=steps, points=80, progress=False), exact
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "name", chosen(EXACT, {*EXACT} - {"heat on a square", "heat on a torus", "Poisson on a cylinder"})
 )
@@ -132,6 +132,7 @@ def test_work_is_bounded_and_what_is_proven_till_then_is_true(name: str) -> None
     assert close.finished and "ended" not in str(close)
 
 
+@pytest.mark.exhaustive
 def test_what_is_added_makes_a_function_repeat_with_its_slope() -> None:
     """In one coordinate or two; derivatives of the sum are those of its values, and the residual is that of the sum."""
     equation, domain, conditions, _ = EXACT["heat on a square"]
@@ -158,6 +159,7 @@ def test_what_is_added_makes_a_function_repeat_with_its_slope() -> None:
     np.testing.assert_allclose(float(whole.residual(at)), slope - 0.05 * sum(curves), rtol=1e-12)
 
 
+@pytest.mark.exhaustive
 def test_progress_is_shown_where_somebody_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[str, int]] = []
     plain = BoxBudget.__init__
@@ -198,6 +200,7 @@ EVOLVING = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", chosen(EVOLVING, {"Allen and Cahn"}))
 def test_bounds_of_nonlinear_equations_are_above_what_differences_say(name: str) -> None:
     equation, domain, start = EVOLVING[name]
@@ -257,6 +260,7 @@ def test_a_bound_is_less_than_the_size_for_which_growth_was_bounded(monkeypatch:
     assert len(tried) == ROUNDS
 
 
+@pytest.mark.exhaustive
 def test_what_is_off_at_the_boundary_counts() -> None:
     for name in ("Poisson", "heat"):
         equation, domain, conditions, _ = EXACT[name]
@@ -374,7 +378,7 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore:a constant may be added")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:

@@ -115,6 +115,7 @@ PLANES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(PLANES, ["with a period", "a disk"]))
 def test_windows_of_the_plane_meet_and_are_the_solution(name):
     domain, conditions = PLANES[name]
@@ -239,6 +240,7 @@ def test_a_time_may_be_off_by_what_rounding_makes_of_it(marched):
             marched.u(0.1, time)
 
 
+@pytest.mark.exhaustive
 def test_a_march_is_drawn_and_reported(marched, tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

@@ -66,6 +66,7 @@ def test_a_solution_is_where_a_problem_in_time_begins(heat: pde.Solution) -> Non
     assert solution.error(u=lambda x, t: np.exp(-0.1 * np.pi**2 * (t + 0.5)) * np.sin(np.pi * x)) < 0.05
 
 
+@pytest.mark.exhaustive
 def test_a_solution_is_a_function_of_coordinates_by_name(heat: pde.Solution) -> None:
     grid = heat.problem.solve(method="differences", points=21)
     assert heat.error(u=grid.u) < 2e-3 and grid.error(u=heat.u) < 2e-3

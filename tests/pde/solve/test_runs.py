@@ -56,6 +56,7 @@ def same(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(tree.leaves(a), tree.leaves(b), strict=True))
 
 
+@pytest.mark.one_in(2)
 @thinned(2, rule=list(RULES), stop=["steps", "interrupt"])
 def test_a_resumed_run_follows_the_same_path_bit_for_bit(rule: str, stop: str, tmp_path: Path) -> None:
     settings = {"points": 40, "boundary_points": 10, "progress": False, "steps": 8, **RULES[rule]}
@@ -187,7 +188,7 @@ def made(**changed) -> pde.Problem:
     return pde.Problem(lambda u: u.t - u.xx * np.sum(held), ROD, conditions, network=pde.MLP(4, 1))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("piece", ["array", "target", "start", "data", "weight", "noise", "params"])
 def test_a_checkpoint_knows_the_data_and_what_functions_close_over(piece: str, tmp_path: Path) -> None:
     settings = {"points": 20, "progress": False, "checkpoint": tmp_path}
@@ -369,7 +370,7 @@ def text_of(what: str) -> pde.Problem:
     )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("what", ["source", "domain", "value", "activation", "constant", "array", "kind"])
 def test_parameters_of_another_problem_are_not_loaded(what: str, tmp_path: Path) -> None:
     """Though they are arrays of the same shapes: whatever differs, it is found."""

@@ -44,12 +44,13 @@ def made(equation, domain, conditions) -> pde.Problem:
     return pde.Problem(equation, domain, conditions, unknowns="u v" if "v" in names else "u", network=pde.MLP(12, 2))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", HELD)
 def test_what_holds_between_points_is_left_alone(name: str) -> None:
     made(*HELD[name]).solve(steps=15, points=150, progress=False)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", MISSED)
 def test_what_holds_at_its_points_only_is_said(name: str) -> None:
     points = 8 if MISSED[name][1].dimension == 1 else 32
@@ -57,6 +58,7 @@ def test_what_holds_at_its_points_only_is_said(name: str) -> None:
         made(*MISSED[name]).solve(steps=40, points=points, progress=False)
 
 
+@pytest.mark.exhaustive
 def test_what_is_advised_for_a_step_helps() -> None:
     """A step at the start that is rounded off, and points where residuals are large: as the warning says."""
 

@@ -84,7 +84,7 @@ EXACT: dict[str, tuple[Callable[..., Any], Any, list[Any], Callable[..., Any]]] 
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "name", chosen(EXACT, {"slope at one end", "mixture with both signs turned", "slopes at both ends", "all fitted"})
 )

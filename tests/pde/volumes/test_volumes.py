@@ -58,6 +58,7 @@ def smooth(kind: str) -> tuple[pde.Problem, Any]:
     return periodic(stated[kind], 0.1), lambda x: burgers(wave, x, 0.1)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, kind=["advection", "Burgers by slopes", "Burgers by flux", "Burgers scaled"], flux=["hll", "rusanov"])
 def test_smooth_solutions_converge_with_the_order_of_the_reconstruction(kind: str, flux: str) -> None:
     """Steps shrink faster than cells, so that the error in time, of third order, stays below that in space."""

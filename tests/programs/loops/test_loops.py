@@ -129,6 +129,7 @@ def test_nested_loops() -> None:
     close(derivatives(nested(primad.scan)), derivatives(nested(unrolled)), 1e-8)
 
 
+@pytest.mark.one_in(2)
 @thinned(3, seed=range(24))
 def test_loops_of_random_programs(seed: int) -> None:
     """Values, derivatives of orders 1 and 2 and stacks are those of the steps, for 0 to 4 of them, both ways."""
@@ -240,6 +241,7 @@ def drawn_loops(rng: Any, depth: int) -> Function:
     return step
 
 
+@pytest.mark.one_in(2)
 @thinned(2, seed=range(6))
 def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In registers or by calls, with vectors of any width, they have the values and derivatives of Python's steps."""
@@ -274,6 +276,7 @@ def test_random_loops_inside_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
         close(primad.jit(lambda p: primad.hvp(looped, p, v))(points[0]), primad.hvp(plain, points[0], v), 1e-8)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [(0,), (4, 0)])
 @pytest.mark.parametrize("instructions", [BUDGET.instructions, -1])
 def test_loops_of_no_elements(shape: tuple[int, ...], instructions: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -501,7 +504,7 @@ def test_what_is_carried_adopts_the_dtype_that_it_gets() -> None:
     assert primad.scan(lambda c, y: (0.0, c), np.float32(2), x)[1].dtype == np.float32
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64", "float16", "float32"]
 )
@@ -739,6 +742,7 @@ def carried_far(loop: Function, n: int, reverse: bool = False) -> Function:
     return f
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("budget", [300, 700, 2000, 4000])
 def test_steps_are_taken_again_as_often_as_theory_says(
     budget: int, taken: list[int], monkeypatch: pytest.MonkeyPatch

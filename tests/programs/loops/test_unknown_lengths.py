@@ -63,7 +63,7 @@ def _is_loop(node: Node) -> bool:
     return not isinstance(node.op, Leaf) and node.op.programs.loop is not None
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("around", [each_of, while_inside])
 @pytest.mark.parametrize("solver", [sines, roots])
 @pytest.mark.parametrize("native", [True, False])

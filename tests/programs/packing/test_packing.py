@@ -277,6 +277,7 @@ def pairs(x: Any) -> Any:
     return sum(np.sin(x[i]) * x[j] * (x[i] - x[j]) for i in range(12) for j in range(i))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("f", "size", "entries", "directions"),
     [

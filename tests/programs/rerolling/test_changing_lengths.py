@@ -185,7 +185,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("f", KINDS, ids=lambda f: f.__name__)
 def test_arrays_that_shrink_or_grow(f: Any) -> None:
     """Trees, tables, triangular solves, prefixes: what people write with slices that move their ends."""
@@ -231,6 +231,7 @@ def test_what_is_0_behind_its_end_is_not_cleared_again() -> None:
         assert found.count("select") == selects, found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("shift", "shrinks", "carried"), [(1, 1, True), (2, 3, True), (2, 1, False), (-1, 1, False)])
 def test_parts_that_shift_are_carried(shift: int, shrinks: int, carried: bool) -> None:
     """What each step takes of an array, further along it than the step before, is no array with a row for each."""

@@ -60,7 +60,7 @@ def delayed(u: Any) -> Any:
     return u + before
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("f", "carried"),
     [

@@ -115,7 +115,7 @@ ROWS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [
@@ -211,7 +211,7 @@ STARTS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("start", STARTS)
 def test_the_first_step_is_one_of_the_loop(start: str) -> None:
     """What stands for the results of a step before the first is carried into it, whatever that is."""
@@ -291,7 +291,7 @@ JOINED = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("way", JOINED)
 def test_what_steps_leave_is_joined_at_once(way: str) -> None:
     """An array of what many steps computed is made of few parts, not of one for each step."""
@@ -602,6 +602,7 @@ def test_inputs_that_were_python_numbers_stay_such() -> None:
     assert [node.params for node in found.inputs] == [node.params for node in plain.inputs]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("first", ["a row", "its products", "products"])
 def test_a_loop_begins_where_little_is_carried(first: str) -> None:
     """A row between products of its elements, wherever the first step begins."""

@@ -246,6 +246,7 @@ def softly_aligned(score: Any, gap: Any) -> Any:
     return best[rows][columns]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("f", "rows"), [(aligned, 14), (softly_aligned, 13)])
 def test_cells_that_share_what_they_take(f: Any, rows: int) -> None:
     """What two cells take of a third is recorded once: the last cells of rows belong to the loop nevertheless."""

@@ -41,7 +41,7 @@ READS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("read", READS)
 def test_the_second_reads_what_the_first_left(read: str) -> None:
     """All steps of both are in loops but for few, which take something else than the others."""

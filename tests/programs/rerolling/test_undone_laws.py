@@ -133,6 +133,7 @@ def of_two_sums(y: Any) -> Any:
     return one * other
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [of_windows, of_letters, of_pairs, of_two_sums])
 def test_steps_that_take_what_others_took(function: Any) -> None:
     """What comes twice is computed once; the steps are those of one loop nevertheless."""

@@ -115,7 +115,7 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_entries_are_the_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of, f, direct = CASES[name]
@@ -212,7 +212,7 @@ def drawn(rng: np.random.Generator) -> Callable[[Any], Any]:
     return function
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_stencils(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -239,6 +239,7 @@ def test_two_threads_that_ask_first_get_the_same_blocks() -> None:
     assert late is not None and late is found.blocks
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [20, 40, 81])
 def test_products_of_many_pieces_are_looked_at_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search of blocks for each of the pieces, which are far too many, would take the square of their number."""

@@ -49,7 +49,7 @@ def points() -> list[Any]:
     return list(np.random.default_rng(0).normal(size=(4, 12)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CHOOSING)
 def test_entries_at_a_point_are_those_that_are_not_zero_there(name: str) -> None:
     f, sizes = CHOOSING[name], set()
@@ -64,7 +64,7 @@ def test_entries_at_a_point_are_those_that_are_not_zero_there(name: str) -> None
     assert min(local for _, local in sizes) < max(everywhere for everywhere, _ in sizes)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CHOOSING)
 def test_second_derivatives_at_a_point(name: str) -> None:
     for x in points()[:2]:

@@ -51,7 +51,7 @@ def nonzeros(matrix: Callable[[Any], Any], size: int) -> Any:
     return np.any([np.asarray(matrix(x)).reshape(-1, size) != 0 for x in points], axis=0)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_that_are_not_followed_one_by_one_miss_no_entry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dependence, "MOST_STEPPED", 0)

@@ -88,7 +88,7 @@ def steps(rng: Any) -> Callable[[Any], Any]:
     return some[rng.integers(len(some))]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_chains_miss_no_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)

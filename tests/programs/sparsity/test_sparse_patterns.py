@@ -54,7 +54,7 @@ def masks_of(program: Any, values: Any, position: int, kinds: str = "iub") -> li
     return masks
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_each_op_moves_no_more_than_what_its_elements_reach(name: str) -> None:
     case = CASES[name]
@@ -174,7 +174,7 @@ def pieces() -> list[Callable[..., Any]]:
     ]  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(6))
 def test_chains_of_functions_have_no_other_entries(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -198,7 +198,7 @@ def is_float(found: Any) -> bool:
 SOME = [(name, *case) for name in list(NUMPY)[::8] for case in NUMPY[name] if is_float(case[0](np, *case[1]))]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("name", "function", "args"), SOME, ids=[f"{name}-{i}" for i, (name, *_) in enumerate(SOME)])
 def test_functions_of_numpy_have_no_other_entries(name: str, function: Any, args: Any) -> None:
     for position, x in enumerate(args):

@@ -43,7 +43,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("where", SPECTRA)
 @pytest.mark.parametrize("name", PAIRS)
 def test_derivatives_are_those_without_eigenvalues(name: str, where: str) -> None:
@@ -70,6 +70,7 @@ FORMS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FORMS)
 def test_forms_are_found(name: str) -> None:
     """Of a real matrix; gradients and Hessian-vector products."""

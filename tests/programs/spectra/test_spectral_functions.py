@@ -57,7 +57,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", PAIRS)
 def test_derivatives_are_exact_in_clusters(name, whole):
@@ -145,7 +145,7 @@ def losses(name):
     return (lambda a: total(form(EXPONENTIALS[name])(a))), direct
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", EXPONENTIALS)
 def test_forms_are_found(name, whole):
@@ -237,7 +237,7 @@ USES = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("use", USES)
 def test_uses(use):
     a = with_values(np.array([1.0, 1.0, 2.0, 2.0]), False)

@@ -65,7 +65,7 @@ def drawn(case, seed):
     return simplify(trial.program), trial.values
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", NAMES)
 def test_every_executor_runs_every_op(case):
     """Each op by itself; what XLA compiles is below."""
@@ -86,7 +86,7 @@ NOT_XLAS = {"custom_pullback", "project"}
 """Ops that stand for a rule that its user did not give, or are projected from where JAX has no function."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("start", range(0, len(NAMES), TOGETHER), ids=lambda start: NAMES[start])
 def test_xla_runs_every_op(start):
     names = [name for name in NAMES[start : start + TOGETHER] if name not in NOT_XLAS]
@@ -218,7 +218,7 @@ def hostile(operand):
             yield changed
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", [name for name in NAMES if CASES[name].op in PRIMITIVES])
 def test_an_op_that_raises_says_for_which_values(case):
     """Whatever values an op meets: it computes something, or its record says which one is outside its domain."""
@@ -300,7 +300,7 @@ WAYS = {
 TILED = 3_000
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("way", "n"), [(way, n) for way in WAYS for n in (5, TILED) if (way, n) != ("value on demand", TILED)]
 )

@@ -31,7 +31,7 @@ def sorting(u, row):
     return v, v[0] - row
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("function", [step, sorting])

@@ -60,7 +60,7 @@ def check(function, *args, tolerance=None):
             np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", SIZES)
@@ -80,7 +80,7 @@ def test_pointwise_views_and_joins(n, dtype):
     check(f, x, y)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.usefixtures("width")
 @thinned(
     5,
@@ -180,6 +180,7 @@ def beside(choose, x):
     return np.concatenate([np.flip(part(0, n), axis), 2.0 * part(0, length - n)], axis)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_joined_arrays_are_read_in_parts(seed, monkeypatch):
     """Whatever they are joined of, and whatever reads them; the first seeds must have some that are read so."""

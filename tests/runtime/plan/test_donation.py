@@ -55,6 +55,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @thinned(2, flow=list(FLOWS), size=list(SHAPES), native=[True, False])
 def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("primad.runtime.executors.dispatch.EXECUTABLES", Cache(8))
@@ -103,7 +104,7 @@ OUTPUTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("first", OUTPUTS)
 def test_what_is_donated_beside_tiles(first: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before and after sums over points, whichever results take the memory of what others still read."""

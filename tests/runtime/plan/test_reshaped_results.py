@@ -27,7 +27,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("donated", [(), (0,)])
 @pytest.mark.parametrize("size", SHAPES)
 @pytest.mark.parametrize("flow", FLOWS)

@@ -213,7 +213,7 @@ ALONG = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("name", ALONG)
@@ -320,6 +320,7 @@ def scaled(x, steps):
     return np.sum((1.0 / (kernel @ v))[:, None] * kernel * cost * v[None])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("dtype", "n"), [(np.float64, 160), (np.float32, 200), (np.float64, 240)])
 def test_what_stands_around_loops_is_native(dtype, n):
     """Loops that make a program too long for one function run alone, and nothing else runs step by step on arrays."""

@@ -89,7 +89,7 @@ def normal(*shape, dtype=np.float64, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("points", POINTS)
 def test_sums_and_slices_of_every_form(points, dtype):
@@ -100,6 +100,7 @@ def test_sums_and_slices_of_every_form(points, dtype):
     check(f, normal(points, 3, dtype=dtype), normal(3, 5, dtype=dtype), normal(5, dtype=dtype, seed=1))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("points", POINTS)
 def test_points_along_the_last_axis(points, dtype):
@@ -273,7 +274,7 @@ SPREADS = {  # shape of what is added, its axes before the indices, their number
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", SPREADS)
 @pytest.mark.parametrize("points", [8, 13, 31])
 def test_scatters_are_sums_over_tiles(points, form, monkeypatch):
@@ -588,7 +589,7 @@ SUMS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("points", [9, 67])
 @pytest.mark.parametrize("name", SUMS)
 def test_large_sums_of_products(monkeypatch, name, points):
@@ -612,7 +613,7 @@ def test_large_sums_of_products(monkeypatch, name, points):
             assert points < 40 or plan.tiles.count > 1
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("second", ["nij", "nji", "nik", "nki", "nkj", "njk", "nkl", "ijn", "jin", "kin"])
 def test_every_product_over_points(monkeypatch, second):
     """Of an array with itself and with another of its shape; letters that both have are summed or stay."""
@@ -723,7 +724,7 @@ MIXING = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("mixing", MIXING)
 @pytest.mark.parametrize("points", [16, 31])
 def test_what_mixes_points_bounds_the_tiles(points, mixing):

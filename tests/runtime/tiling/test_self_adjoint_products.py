@@ -60,7 +60,7 @@ SUMS = (5, 7)
 """Which of these add up several words."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", HALVED)
 def test_half_of_a_hessian_of_moved_points_is_computed(name: str, dtype: Any) -> None:

@@ -107,7 +107,7 @@ def as_matrices(result: Any) -> Any:
     return result.reshape(-1, COLUMNS, COLUMNS)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_half_of_what_is_symmetric_is_computed(name: str, dtype: Any) -> None:

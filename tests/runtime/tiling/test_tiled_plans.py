@@ -124,7 +124,7 @@ def prepared(function, dtype, points):
     return simplify(hoisted), [*arguments, *values]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, function=PROGRAMS, dtype=[np.float64, np.float32], points=[37, 8, 9, 1])
 def test_tiles_agree_with_the_reference(small_tiles, function, dtype, points):
     program, arguments = prepared(function, dtype, points)
@@ -202,6 +202,7 @@ def test_an_error_in_a_tile_reaches_the_caller(small_tiles):
         assert caught.value.__notes__ == [f"  while computing broken: float64[4] in {__file__}:{line}"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signal.pthread_kill")
 def test_nothing_is_written_after_an_interrupt(small_tiles):
     started, finished = [], []
@@ -336,6 +337,7 @@ def test_the_user_may_say_which_axis_is_cut(small_tiles):
         primad.jit(lambda p: p[0] + p[1], along=(0, 0))((x, y))
 
 
+@pytest.mark.exhaustive
 def test_a_checkpoint_computes_inner_values_again_instead_of_keeping_them():
     rng = np.random.default_rng(2)
     weights = [rng.normal(size=(60, 60)) / 8 for _ in range(24)]
@@ -450,7 +452,7 @@ DEFINED_IN_STEPS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("shape", [(300_000,), (2, 150_000)])
 @pytest.mark.parametrize("op", DEFINED_IN_STEPS, ids=lambda op: op.name)
 def test_no_pointwise_definition_takes_more_memory_than_planned(op, shape):

@@ -45,7 +45,7 @@ def found(name: str, number: int = 0, op: Primitive | None = None, examples: int
     return {row.what: row for row in box_rows(case, op or case.op, source)}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WITH_BOUNDS)
 def test_every_primitive_with_bounds_is_right_on_a_box(name: str) -> None:
     """Of a few examples one has elements at least."""
@@ -55,6 +55,7 @@ def test_every_primitive_with_bounds_is_right_on_a_box(name: str) -> None:
         assert float(row.note.rpartition(" ")[2]) <= CLOSE
 
 
+@pytest.mark.one_in(2)
 @thinned(12, name=NAMES, number=range(4))
 def test_no_rule_is_wrong_on_a_box(name: str, number: int) -> None:
     """Programs and composites are compared where they have bounds."""
@@ -69,7 +70,7 @@ def test_laws_hold_on_boxes() -> None:
     assert of == len(laws) + len(pass_laws()) and count > 0.8 * of
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", WITH_BOUNDS)
 def test_what_is_wrong_is_caught_on_a_box(name: str) -> None:
     """Of all corruptions of a derivative, at the examples at which it has an effect."""

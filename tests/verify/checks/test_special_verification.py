@@ -24,14 +24,14 @@ from tests.cases import CASES, NAMES
 from tests.sweeps import thinned
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, name=[name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.axes.pointwise])
 def test_laws_at_special_values(name: str) -> None:
     row = special_row(CASES[name], CASES[name].op, Seeded)
     assert row is None or row.how != "failed", row
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_derivatives_at_special_points(name: str) -> None:
     row = slopes_row(CASES[name], CASES[name].op, Seeded)

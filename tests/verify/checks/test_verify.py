@@ -51,7 +51,7 @@ def test_every_op_has_a_case() -> None:
     }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(6, number=range(6), name=NAMES)
 def test_record(name: str, number: int) -> None:
     """One of six examples of each op is proved, the others in the sweep."""
@@ -74,13 +74,14 @@ def check_second_derivative(name: str, number: int) -> None:
 OTHERWISE = [name for name in NAMES if CASES[name].op.axes.pointwise or CASES[name].op.lower is not None]
 
 
+@pytest.mark.one_in(2)
 @thinned(4, name=[name for name in NAMES if name not in OTHERWISE], number=range(4))
 def test_second_derivatives(name: str, number: int) -> None:
     """Each op is proved on one of its four examples, on the others in the sweep."""
     check_second_derivative(name, number)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(16, name=OTHERWISE, number=range(4))
 def test_second_derivatives_that_are_seen_otherwise(name: str, number: int) -> None:
     """Every fourth op is proved, which takes longest; tests/ops/elementwise/test_accuracy.py has three orders.
@@ -95,7 +96,7 @@ WITH_LAWS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
@@ -375,7 +376,7 @@ def caught(name: str, expected: str, op: Primitive) -> bool:
     return (first is not None and first.how == "failed") or any(row.how == "failed" for row in rows(case, Seeded, op))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(8, name=NAMES)
 def test_every_corruption_is_caught(name: str) -> None:
     """Each check sees what is wrong with dozens of ops: an eighth of all shows that it looks."""
@@ -392,6 +393,7 @@ def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
 CONSUMED = [name for name in NAMES if CASES[name].op.laws.consumed]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(CONSUMED, [name for name in CONSUMED if name not in ("hessian", "jacobian")]))
 def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
     """Each of these laws is applied to its own statement: what is wrong with it is put into the record itself."""
@@ -478,6 +480,7 @@ def test_names_and_unknown_names() -> None:
         primad.verify("sine")
 
 
+@pytest.mark.exhaustive
 def test_the_report_is_the_same_for_any_number_of_processes() -> None:
     names = ("cumsum", "sin", "permute", "mean")
     one, two = (primad.verify(*names, jobs=jobs) for jobs in (1, 2))

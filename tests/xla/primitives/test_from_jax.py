@@ -253,7 +253,7 @@ ONCE = ("integrated adaptively", "pullback")
 """Functions with a pullback that uses such a function again: JAX has no second derivative of them by forward mode."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @thinned(2, name=list(FUNCTIONS_OF_JAX), order=[1, 2])
 def test_values_and_derivatives_are_those_of_jax(name, order):
     f = FUNCTIONS_OF_JAX[name]
@@ -321,7 +321,7 @@ PLACES = {
 """Indices of which several are the same, or none, or that are not there."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["set", "add", "multiply", "min", "max"])
 def test_updates_at_equal_indices_are_done_one_after_the_other(name):
     def updated(start, x, i, one_by_one):

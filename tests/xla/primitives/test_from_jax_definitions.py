@@ -103,6 +103,7 @@ def _mapped(size: int, batched: Any, x: Any) -> Any:
     return by_rows(x), True
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", chosen(SPARSE, ("entries times a vector", "transposed", "equal places", "dense")))
 def test_what_jax_defines_by_other_primitives(name: str) -> None:
     """Values are JAX's; derivatives are those of differences, since JAX has none of some of these."""
@@ -130,6 +131,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", chosen(DRAWS, ("gamma", "dirichlet")))
 def test_draws_of_gamma_distributions_have_the_derivative_that_jax_states(name: str) -> None:
     """What is refused on the way to a draw has no part in it."""

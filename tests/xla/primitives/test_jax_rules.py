@@ -58,7 +58,7 @@ WAYS = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_function_with_a_rule_closes_over_its_own_values(rule, way):
@@ -135,7 +135,7 @@ def seconds(f):
     return jax.jacrev(jax.grad(f))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("rule", [*RULES.values(), in_a_step, by_hand])
 @pytest.mark.parametrize("way", OVER_TRACED)
 def test_rules_close_over_what_was_traced(rule, way):
