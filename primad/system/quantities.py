@@ -47,5 +47,5 @@ def seconds(value: float) -> str:
     value = float(f"{value:.3g}")
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= scale:
-            return f"{value / scale:.3g} {unit}"
+            return f"{value / scale:,.0f} {unit}" if value >= 100 * scale else f"{value / scale:.3g} {unit}"
     return f"{value / 1e-9:.3g} ns"
