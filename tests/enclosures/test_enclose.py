@@ -36,7 +36,7 @@ SMOOTH: dict[str, Any] = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("order", range(5))
 @pytest.mark.parametrize("name", SMOOTH)
 def test_taylor_models_hold_all_values(name: str, order: int) -> None:

@@ -172,7 +172,8 @@ def test_quantities():
     ]  # fmt: skip
     assert [quantity(x, "flop") for x in (7, 1234, 1.7e149)] == ["7 flop", "1.23 kflop", "1.7·10¹⁴⁹ flop"]
     assert [size(x) for x in (12, 4096)] == ["12 bytes", "4.1 kB"]
-    assert [seconds(x) for x in (1490.0, 2.5, 0.99999, 0.0123, 4.5e-6, 3e-9)] == ["1,490 s", "2.5 s", "1 s", "12.3 ms", "4.5 µs", "3 ns"]
+    times = (1490.0, 2.5, 0.99999, 0.0123, 4.5e-6, 3e-9)
+    assert [seconds(x) for x in times] == ["1,490 s", "2.5 s", "1 s", "12.3 ms", "4.5 µs", "3 ns"]
     for exponent in range(-3, 200):
         for digits in (1.0, 1.7, 9.994, 9.996):
             text = quantity(digits * 10.0**exponent, "flop")

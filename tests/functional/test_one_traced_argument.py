@@ -75,7 +75,7 @@ def held(function: Any, *given: Any) -> set[str]:
     return {node.op.name for node in program.nodes if getattr(node.op, "holds_program", False)}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CALLS)
 def test_each_argument_alone_may_be_traced(name: str) -> None:
     """Its derivative is what it is where all are, and values are the same."""

@@ -124,7 +124,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(10, kind=[f"{a} {b}" for a, b in SOLVERS_OF], place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_have_the_solution_and_its_derivatives(kind: str, place: str, way: str) -> None:
     form, name = kind.split(" ")
@@ -277,7 +277,7 @@ BENT: dict[str, tuple[Callable[..., Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(8, name=list(BENT), place=list(PLACES), way=list(WAYS))
 def test_recorded_solvers_of_equations_have_the_solution_and_its_derivatives(name: str, place: str, way: str) -> None:
     if way == "grad of grad" and place == "while":

@@ -105,6 +105,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     yield names
 
 
+@pytest.mark.one_in(2)
 @thinned(14, name=list(STEPS), place=list(PLACES), way=list(WAYS))
 def test_solutions_in_loops_are_found_natively_with_their_derivatives(
     name: str, place: str, way: str, called: list[str]

@@ -229,7 +229,7 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, method=["RK45", "RODAS4", "RK4"], form=list(SLOPES))
 def test_slopes_starts_and_times_may_be_written_in_any_way(method: str, form: str) -> None:
     """Outside of transforms, under `grad` and under `jit`, times traced in lists too."""

@@ -201,7 +201,7 @@ def test_nothing_is_written_elsewhere(name: str) -> None:
 PLAIN = [f for f in UFUNCS if isinstance(f, np.ufunc) and f.nin < 3 and f.signature is None]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(3, ufunc=PLAIN, casting=["no", "safe", "unsafe"])
 def test_ufuncs_compute_in_the_dtype_asked_for(ufunc: np.ufunc, casting: str) -> None:
     """With `dtype=` and `casting=` they take what NumPy takes, and no more, where primad has the dtypes."""

@@ -517,7 +517,7 @@ def test_every_function_has_a_case() -> None:
     assert set(pnp.TRACEABLE) == {*CASES, *numpy_cases.OF_VALUES}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("function", "args"), [c[1:] for c in FLAT], ids=[c[0] for c in FLAT])
 def test_value_and_derivative(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     expected = function(np, *args)
@@ -562,7 +562,7 @@ def test_special(name: str) -> None:
     check_derivative(ours, args)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 @thinned(
     4,

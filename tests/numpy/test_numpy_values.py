@@ -251,7 +251,7 @@ CANCELLING = (np.logaddexp, np.logaddexp2)
 """Sums of an operand and a function, here and in NumPy: where they nearly cancel, what counts is the operand's size."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.skipif(compiler() is None, reason="llvmlite is not installed")
 @thinned(2, ufunc=NUMPY_UFUNCS, part=range(2))
 def test_ufunc_in_native_code(ufunc: np.ufunc, part: int) -> None:

@@ -60,6 +60,7 @@ def test_rows_without_peers(rows):
     assert set(rows[0]["speeds"]) == {"products", "tanh", "bandwidth"} and rows[2]["roofline_fraction"] is None
 
 
+@pytest.mark.exhaustive
 def test_tables_show_every_row(rows):
     assert "small-network" in table(rows)
     written = page(rows, "2000-01-01")

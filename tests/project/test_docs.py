@@ -10,7 +10,7 @@ import primad
 from tests.documents import NEEDS, PAGES, ROOT, blocks, run
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_run(page):
     if page.name in NEEDS:

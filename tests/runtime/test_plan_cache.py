@@ -76,6 +76,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", SHAPES)
 def test_plans_beyond_the_bound_are_freed(kind, monkeypatch):

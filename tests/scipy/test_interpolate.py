@@ -63,7 +63,7 @@ CUBIC = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CUBIC)
 def test_functions_of_one_variable(name: str) -> None:

@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives_are_right(name: str) -> None:
     function, arrays = CASES[name]

@@ -66,7 +66,7 @@ POINTS = np.array([[0.3, 4.2, 2.3, -0.4, 5.3, 7.4, -6.8], [3.7, 1.1, 0.2, 2.2, -
 INNER = np.array([[0.3, 4.2, 2.1, 4.9], [3.7, 1.1, 0.2, 2.2]])
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.one_in(3)
 @thinned(6, order=range(6), mode=MODES)
 def test_coordinates(order: int, mode: str) -> None:
@@ -129,7 +129,7 @@ MOVES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_turned_and_zoomed(name: str) -> None:
     call, args = MOVES[name]

@@ -92,7 +92,7 @@ def scipys(name: str, method: str, x: Any, q: Any, p: Any, family: Any = None) -
     return getattr(theirs, method)(*arguments.get(method, (x,)), *p)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)

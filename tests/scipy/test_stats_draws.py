@@ -149,7 +149,7 @@ INTEGRATED = [name for name in CONTINUOUS if getattr(stats, name).integrated]
 FEW = [name for name in INTEGRATED if not {"mean", "var"} <= set(getattr(stats, name).functions)]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @thinned(3, name=["gamma", "norm", *FEW])

@@ -195,7 +195,7 @@ def equal(x: Any, y: Any) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("case", CASES)
 def test_in_a_spawned_process(case: str, elsewhere: dict[str, Any]) -> None:
     make, use = CASES[case]
@@ -212,7 +212,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(3, case=list(CASES), way=list(COPIES))
 def test_here_and_copied(case: str, way: str) -> None:
     make, use = CASES[case]

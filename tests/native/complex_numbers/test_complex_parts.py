@@ -154,6 +154,7 @@ def test_every_op_that_takes_complex_numbers_is_written_or_listed() -> None:
     assert RULES.keys() & by_kind == {ops.cast, ops.defined_where}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.one_in(2)
 @needs_compiler
 @pytest.mark.parametrize("function", [np.arcsin, np.arctan, lambda z: z**0.3, lambda z: np.fft.fft(z, 7)])

@@ -43,7 +43,7 @@ def test_stacks_of_while_loops_end_each_for_itself() -> None:
     np.testing.assert_allclose(found, [primad.grad(falling)(one) for one in x], rtol=1e-9)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("width")
 @thinned(2, width=WIDTHS, seed=range(12))
 def test_stacks_of_random_loops_agree_with_the_interpreter(seed: int) -> None:

@@ -183,7 +183,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(ENTRIES))
 def test_functions_are_accurate_and_as_numpys_at_ends(name: str, dtype: Any, monkeypatch: Any) -> None:

@@ -48,7 +48,7 @@ def computed(function: Any, args: tuple[Any, ...]) -> tuple[Any, bool]:
     return found, any(each.category is np.exceptions.ComplexWarning for each in said)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.filterwarnings("ignore")
 @thinned(2, name=sorted(CASES), dtype=["complex128", "complex64"])
 def test_values_and_dtypes(name: str, dtype: str) -> None:

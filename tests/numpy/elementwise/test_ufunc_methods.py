@@ -150,7 +150,7 @@ INDICES: list[Any] = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("ufunc", [*BINARY, np.negative, np.exp, np.sqrt], ids=lambda u: u.__name__)
 def test_writes_at_repeated_places_follow_each_other(ufunc: np.ufunc) -> None:
     x = RNG.uniform(0.5, 1.5, (3, 2))

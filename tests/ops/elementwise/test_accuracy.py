@@ -221,7 +221,7 @@ EXCEPTIONS: dict[str, tuple[str, Known]] = {
 """Where derivatives are off, and why, at these orders and points: by name of a function, or of an op for all of its."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(2, name=list(FUNCTIONS), part=range(2))
 def test_derivatives_are_accurate(name: str, part: int) -> None:
     """In half of the modes, of which each is among those of every second function."""

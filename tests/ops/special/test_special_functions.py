@@ -123,7 +123,7 @@ UNARY: Table = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, name=list(UNARY), part=range(2))
 def test_values_and_derivatives(name: str, part: int) -> None:
     ours, exact, points = UNARY[name]

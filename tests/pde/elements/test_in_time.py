@@ -117,7 +117,7 @@ AT_END = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, said=[*AT_END], conductivity=[*GROWTH])
 def test_conditions_at_the_boundary_hold_or_are_refused(said: str, conductivity: str) -> None:
     """Of u = x² exp(t): whatever a condition says of it, nothing is left out."""

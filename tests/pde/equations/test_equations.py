@@ -147,7 +147,7 @@ def points_of(equation, count=4):
     return RNG.uniform(0.2, 0.8, size=(count, len(equation.coordinates)))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_exact_solutions_solve(name):
     equation, solution = SOLUTIONS[name]

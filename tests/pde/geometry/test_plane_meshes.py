@@ -58,7 +58,7 @@ def test_areas_and_lengths_of_parts_are_those_of_the_shape(name: str) -> None:
         assert sum(len(own) for own in mesh.facets.values()) == len(np.unique(np.concatenate([*mesh.facets.values()])))
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_shapes_are_filled(seed: int) -> None:
     """The area is right, and outer edges close: each corner there has two, or four where two corners meet."""

@@ -235,6 +235,7 @@ def test_equations_are_not_asked_where_conditions_hold_the_values() -> None:
     np.testing.assert_allclose(slope, -0.1 * zero**2 * right, atol=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_an_end_that_one_of_two_unknowns_has_free_moves_by_its_equation() -> None:
     """Sound in a tube: the velocity is held at a wall, where the pressure is what its equation says."""
     problem = pde.Problem(

@@ -109,6 +109,7 @@ def test_any_correction_gives_a_true_bound() -> None:
     assert np.all(wrong <= bound.at(at)) and 0.01 < np.max(bound.at(at)) <= most
 
 
+@pytest.mark.exhaustive
 def test_a_correction_never_makes_a_bound_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is no good is not taken, nor one that boxes are lacking for; one without which no bound is proven is."""
     solution, _ = solved("Poisson", 8)

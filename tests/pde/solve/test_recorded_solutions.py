@@ -74,6 +74,7 @@ def test_a_solution_is_a_function_of_coordinates_by_name(heat: pde.Solution) -> 
     np.testing.assert_allclose(held.solve(steps=1, points=20, progress=False).v(SEVERAL, 0.0), heat.u(SEVERAL, 0.0))
 
 
+@pytest.mark.exhaustive
 def test_solutions_on_grids_are_no_programs() -> None:
     problem = pde.Problem(lambda u: u.t - 0.1 * u.xx, ROD, CONDITIONS)
     solution = problem.solve(method="differences", points=21)

@@ -156,7 +156,7 @@ def by_forward_mode(name):
     return plain(primad.jacfwd(EVERY[name]))(P)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", EVERY)
 def test_rows_are_those_of_forward_mode(name):
     function, expected = EVERY[name], by_forward_mode(name)
@@ -432,6 +432,7 @@ def test_explain_names_what_couples_points():
         assert lines and any("test_residual_jacobians.py" in line for line in lines), name
 
 
+@pytest.mark.exhaustive
 def test_an_opaque_function_between_points_is_named():
     """It has no derivative; with one of the user's it goes the general way, and `explain` says so."""
     mixed = primad.opaque(lambda y: y[::-1], result=lambda y: y)

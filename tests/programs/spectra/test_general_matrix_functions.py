@@ -43,7 +43,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("where", SPECTRA)
 @pytest.mark.parametrize("name", PAIRS)
 def test_derivatives_are_those_without_eigenvalues(name: str, where: str) -> None:

@@ -70,7 +70,7 @@ def test_laws_hold_on_boxes() -> None:
     assert of == len(laws) + len(pass_laws()) and count > 0.8 * of
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", WITH_BOUNDS)
 def test_what_is_wrong_is_caught_on_a_box(name: str) -> None:
     """Of all corruptions of a derivative, at the examples at which it has an effect."""

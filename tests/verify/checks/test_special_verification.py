@@ -24,7 +24,7 @@ from tests.cases import CASES, NAMES
 from tests.sweeps import thinned
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(2, name=[name for name in NAMES if CASES[name].op.laws.own or CASES[name].op.axes.pointwise])
 def test_laws_at_special_values(name: str) -> None:
     row = special_row(CASES[name], CASES[name].op, Seeded)

@@ -51,7 +51,7 @@ def test_every_op_has_a_case() -> None:
     }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(6, number=range(6), name=NAMES)
 def test_record(name: str, number: int) -> None:
     """One of six examples of each op is proved, the others in the sweep."""
@@ -81,7 +81,7 @@ def test_second_derivatives(name: str, number: int) -> None:
     check_second_derivative(name, number)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(16, name=OTHERWISE, number=range(4))
 def test_second_derivatives_that_are_seen_otherwise(name: str, number: int) -> None:
     """Every fourth op is proved, which takes longest; tests/ops/elementwise/test_accuracy.py has three orders.
@@ -96,7 +96,7 @@ WITH_LAWS = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", WITH_LAWS)
 def test_laws(name: str) -> None:
     case = CASES[name]
@@ -393,7 +393,7 @@ def test_every_corruption_of_a_law_of_passes_is_caught() -> None:
 CONSUMED = [name for name in NAMES if CASES[name].op.laws.consumed]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", chosen(CONSUMED, [name for name in CONSUMED if name not in ("hessian", "jacobian")]))
 def test_every_corruption_of_a_law_of_consumers_is_caught(name: str) -> None:
     """Each of these laws is applied to its own statement: what is wrong with it is put into the record itself."""

@@ -253,7 +253,7 @@ ONCE = ("integrated adaptively", "pullback")
 """Functions with a pullback that uses such a function again: JAX has no second derivative of them by forward mode."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(2, name=list(FUNCTIONS_OF_JAX), order=[1, 2])
 def test_values_and_derivatives_are_those_of_jax(name, order):
     f = FUNCTIONS_OF_JAX[name]

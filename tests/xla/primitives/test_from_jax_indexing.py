@@ -47,6 +47,7 @@ def _names(program: Program) -> set[str]:
     return {node.op.name for node in program.nodes}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", INDICES)
 def test_known_indices(name: str) -> None:
     """Elements that are taken, replaced and added to, with their derivatives, are JAX's."""
