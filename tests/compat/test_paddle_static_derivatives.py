@@ -41,7 +41,7 @@ def static_derivatives(function: Any, values: Any, orders: int) -> list[list[Any
     return [[next(run) for _ in operands] for _ in range(orders)]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(4, name=[name for name in programs.OPERATIONS if name not in BY_VALUE])
 def test_three_orders(name: str) -> None:
     function, values = programs.OPERATIONS[name]

@@ -33,7 +33,7 @@ def test_the_golden_file_has_every_case() -> None:
     assert not [name for name, found in GOLDEN.items() if "error" in found]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("text", cases.EXPRESSIONS)
 def test_expressions(text: str) -> None:
     expected = GOLDEN[f"expression {text}"]
@@ -61,7 +61,7 @@ OTHERWISE = {
 NAMED = [text for text in cases.EXPRESSIONS if "types" in GOLDEN[f"expression {text}"] and text not in OTHERWISE]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", NAMED)
 def test_names_of_operators_and_variables(text: str) -> None:
     expected = GOLDEN[f"expression {text}"]

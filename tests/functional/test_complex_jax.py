@@ -94,7 +94,7 @@ UNLIKE = {
 """Where JAX's derivative is another one before a version, and why."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(2, name=list(OPS))
 def test_as_jax(name: str) -> None:
     """Both have ∂f/∂x − i ∂f/∂y as gradient of a real f, and transposes without conjugates.

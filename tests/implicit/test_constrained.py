@@ -77,7 +77,7 @@ def test_derivatives_of_minima_under_constraints(name: str) -> None:
     np.testing.assert_allclose(rows[1], f(A + 0.1), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(3, name=list(CONSTRAINTS), method=["SLSQP", "trust-constr"], bounds=[None, [(0.0, 0.45), (None, None)]])
 @pytest.mark.filterwarnings("ignore:delta_grad")
 def test_scipys_minimize_with_constraints(name: str, method: str, bounds: Any) -> None:

@@ -48,6 +48,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_further_calls_make_no_plan_and_see_what_has_changed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers and arrays that it closes over change between calls, and derivatives are asked for meanwhile."""

@@ -218,6 +218,7 @@ FOUND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FOUND)
 def test_steps_arrive_and_their_results_are_exact(name: str, called: list[str]) -> None:
     step, exact, error = FOUND[name]

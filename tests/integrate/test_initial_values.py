@@ -245,6 +245,7 @@ def test_the_time_of_an_event_moves_as_the_implicit_function_does() -> None:
     np.testing.assert_allclose(found.y[:, -1], [0.0, -v], atol=1e-9)
 
 
+@pytest.mark.exhaustive
 def test_a_value_that_is_not_reached_is_an_error_in_every_mode() -> None:
     """It is NaN, and its derivative would be 0; the time and the component are named."""
 

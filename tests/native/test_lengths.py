@@ -70,7 +70,7 @@ def arguments(rows: int, columns: int) -> list[Any]:
     return [*[rng.integers(-4, 5, shape).astype(float) for shape in shapes], rng.integers(-rows, rows, rows)]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @needs_llvm
 @thinned(2, kind=list(KINDS), part=range(2))
 def test_lengths_around_vectors(kind: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:

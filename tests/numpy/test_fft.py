@@ -42,7 +42,7 @@ def compare(function: Any, x: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.max(np.abs(expected), initial=1.0))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ONE)
 def test_along_one_axis(name: str, dtype: str) -> None:

@@ -166,7 +166,7 @@ def with_option(name: str, case: Callable[..., Any], option: str, value: Any) ->
     return lambda *args: case(WithOption(name, **{option: value}), *args)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_option_is_dropped(name: str) -> None:
     wrong = []

@@ -45,7 +45,7 @@ def function(rule: Any) -> Any:
     return residuals if isinstance(rule, (LevenbergMarquardt, GaussNewtonCG)) else loss
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_every_optimiser_in_the_loop(rule: Any) -> None:
     first = isinstance(rule, Descent)

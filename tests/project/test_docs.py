@@ -10,7 +10,7 @@ import primad
 from tests.documents import NEEDS, PAGES, ROOT, blocks, run
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_run(page):
     if page.name in NEEDS:
@@ -183,7 +183,7 @@ def pages_to_search():
     return found
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", WORDS)
 def test_a_search_for_what_users_say_finds_the_page(words, pages_to_search):
     assert WORDS[words] in ranked(words, pages_to_search)[:5]

@@ -263,7 +263,7 @@ for name in {IMPORTED}:
     return {line.split()[0]: {*line.split()[1:]} for line in done.stdout.splitlines()}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("package", IMPORTED)
 def test_a_package_is_imported_without_what_it_may_need(package: str) -> None:
     assert not HEAVY & brought()[package], f"import {package} loads {sorted(HEAVY & brought()[package])}"

@@ -130,6 +130,7 @@ def copied(case: Case) -> list[Any]:
     return [np.array(x) for x in case.arguments]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_is_the_same_when_it_is_read(name: str) -> None:
     case = CASES[name]

@@ -127,6 +127,7 @@ def test_minima_at_bounds_move_with_them() -> None:
     np.testing.assert_allclose(envelope(1.2), 1.0, rtol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("options", [
     {}, {"method": "lm"}, {"bounds": ([0, 0], [1.9, 10])}, {"bounds": ([0, 0], [9, 10])},
     *({"loss": loss, "f_scale": 0.05} for loss in ("soft_l1", "huber", "cauchy", "arctan")),

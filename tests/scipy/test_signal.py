@@ -264,7 +264,7 @@ DESIGNS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, name=list(DESIGNS), band=["low", "high", "band", "stop"])
 def test_designs(name: str, band: str) -> None:
     """Each design in two bands, each band of three designs: a band is made of what a design is for low frequencies."""

@@ -50,7 +50,7 @@ DERIVED = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("form", READ)
 @pytest.mark.parametrize("derived", DERIVED)
 def test_rows_cost_their_share(form, derived):

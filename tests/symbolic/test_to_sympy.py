@@ -118,7 +118,7 @@ def compare(formulas: Any, values: Any, at: dict[Any, Any], single: bool = False
         np.testing.assert_allclose(got, np.ravel(value).astype(complex), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if not case.op.derivative.only_transposed))
 def test_every_op_is_what_numpy_computes(name: str) -> None:
     case = CASES[name]
@@ -146,6 +146,7 @@ def test_every_op_is_what_numpy_computes(name: str) -> None:
     assert bool(refused) is (name in NO_FORMULA)
 
 
+@pytest.mark.one_in(2)
 @thinned(2, seed=range(60))
 def test_random_programs(seed: int) -> None:
     choose = Seeded(f"formulas {seed}")

@@ -81,7 +81,7 @@ def loop(f: Any, args: tuple[Any, ...]) -> Any:
     return np.stack([np.asarray(row) for row in rows])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_agrees_with_a_loop(name: str) -> None:
     f, args = FUNCTIONS[name]

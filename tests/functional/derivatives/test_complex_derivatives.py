@@ -76,7 +76,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients_of_real_losses(name: str) -> None:
     """∂f/∂x − i ∂f/∂y and products with the second derivatives, by differences; the same under jit."""

@@ -216,7 +216,7 @@ def checks(matrix: Any, found: dict[str, Any]) -> None:
         close(found["an entry of the transpose"], columns[4][m - 3], matrix.dtype)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if FUNCTIONS[name].directions])
 def test_nothing_of_the_size_of_the_matrix_is_made(name: str, little_memory: None) -> None:
     """Each access runs in a memory in which not even a mask of all entries fits."""

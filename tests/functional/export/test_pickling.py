@@ -220,7 +220,7 @@ def test_here_and_copied(case: str, way: str) -> None:
     equal(use(COPIES[way](make())), expected)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("case", CASES)
 def test_pickles_name_only_what_imports_find(case: str) -> None:
     """No code is in them, and what they call is primad's constructors, NumPy's, and what looks names up."""

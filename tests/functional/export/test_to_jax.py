@@ -63,7 +63,7 @@ def same(found, wanted, tolerance=1e-12):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, seed=range(12))
 def test_random_programs_and_their_gradients(seed):
     program = draw_program(Seeded(seed))

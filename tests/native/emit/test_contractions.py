@@ -76,7 +76,7 @@ def expected(labels, operands, dtype):
     return np.einsum(labels, *[x.astype(np.float64) for x in operands])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("width")
 @thinned(3, labels=LABELS, order=["C", "F", "wide"], dtype=FLOATS)
 def test_sums_are_added_to_memory(labels, order, dtype):

@@ -137,7 +137,7 @@ def run_numpy(f, *arrays):
     return Plan(primad.trace(f)(*arrays)).run(arrays)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.usefixtures("width")
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", OF_FLOATS)

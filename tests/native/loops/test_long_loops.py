@@ -53,7 +53,7 @@ PLACES: dict[str, Callable[..., Any]] = {"alone": lambda f: f, "scan": in_a_scan
 SIZES = {"registers": 5, "calls": 40}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, place=list(PLACES), way=list(SIZES), at_once=[1, 2_000, 20_000])
 def test_steps_between_signals_change_nothing(
     place: str, way: str, at_once: int, monkeypatch: pytest.MonkeyPatch

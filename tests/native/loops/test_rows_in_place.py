@@ -41,7 +41,7 @@ def taken(total, rows, reverse):
     return total, np.array(found)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("joined", JOINED)
 @pytest.mark.parametrize("seen", SEEN)
 def test_rows_are_read_and_written_where_they_lie(seen, joined):

@@ -55,7 +55,7 @@ def _is_exact(program: Any) -> bool:
     return not functions and not ROUNDED & {node.op for node in program.nodes}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @needs_llvm
 @pytest.mark.usefixtures("width")
 @thinned(len(WIDTHS), width=WIDTHS, name=[name for name in NAMES if CASES[name].op in PRIMITIVES])

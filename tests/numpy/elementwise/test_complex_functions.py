@@ -84,7 +84,7 @@ def differences(function: Any, point: list[Any], along: list[Any]) -> Any:
     return (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:

@@ -100,7 +100,7 @@ def differs(plain: Any, x: Any) -> str | None:
     return None if np.allclose(found, expected, rtol, 1e-12, equal_nan=True) else f"{found} for {expected}"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, ufunc=BINARY, method=list(GRID))
 def test_every_option_is_as_numpys(ufunc: np.ufunc, method: str) -> None:
     oracle(ufunc)
@@ -115,7 +115,7 @@ def test_every_option_is_as_numpys(ufunc: np.ufunc, method: str) -> None:
     assert not wrong
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("ufunc", BINARY, ids=lambda u: u.__name__)
 def test_derivatives_are_those_of_the_values(ufunc: np.ufunc) -> None:
     """They are checked by finite differences, and a jitted call and a differentiated one give the traced value."""

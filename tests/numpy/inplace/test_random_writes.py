@@ -201,7 +201,7 @@ def same(ours: Any, theirs: Any) -> bool:
     return ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-6, atol=1e-6, equal_nan=True)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore")
 @thinned(2, seed=range(100))
 def test_random_programs_are_numpys(seed: int) -> None:

@@ -20,7 +20,7 @@ FORMS += [sparse.csr_matrix(A), sparse.csr_array((5, 7)), sparse.coo_array(([1.0
 X, Y = RNG.normal(size=7), RNG.normal(size=5)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("matrix", FORMS, ids=lambda x: type(x).__name__)
 def test_products_are_those_of_the_dense_matrix(matrix: Any) -> None:
     dense = matrix.toarray()

@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, Any] = {name: lambda s, z, name=name: getattr(s, name)(z) f
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("backend", ["native", "reference", *(["jax"] if find_spec("jax") else [])])
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -110,7 +110,7 @@ def parts(results: Any) -> list[Any]:
     return [part for x in several for part in ((x.real, x.imag) if np.iscomplexobj(x) else (x,))]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(name for name in special.__all__ if hasattr(scipy.special, name)))
 def test_scipys_values_and_slopes(name: str) -> None:
@@ -198,7 +198,7 @@ EXTREME: tuple[tuple[str, tuple[float, ...], Any], ...] = (
 """Places where terms of a formula cancel: names, arguments, and what the function is in mpmath."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name, at, meaning", EXTREME, ids=[f"{name}{at}" for name, at, _ in EXTREME])
 def test_first_and_second_derivatives_where_terms_may_cancel(name: str, at: tuple[float, ...], meaning: Any) -> None:
     m, places = NUMBERS.context, tuple(range(len(at)))

@@ -75,7 +75,7 @@ def dense(size: tuple[int, int], where: Any, values: Any) -> Any:
     return matrix
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_derivatives_are_those_of_dense_matrices(name: str) -> None:
     fun, start, constraints = PROBLEMS[name]

@@ -62,7 +62,7 @@ def polynomial(degree: int, names: tuple[str, ...]):
     return value, lambda points: slope + points @ (half + half.T), float(2 * np.trace(half))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, name=list(DOMAINS), degree=[1, 2])
 def test_polynomials_of_the_degree_are_exact_on_every_domain(name: str, degree: int) -> None:
     """What is no simplex of the domain, no facet of a part, or no outward normal of it, makes an error."""

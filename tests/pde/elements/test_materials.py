@@ -34,7 +34,7 @@ PARTED: dict[str, tuple[Any, Any, Callable[..., Any]]] = {
 """A domain, a part of it, and what grows from its boundary, with the slope of which the part is multiplied by 3."""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, name=list(PARTED), degree=[1, 2])
 def test_what_flows_is_one_between_materials(name: str, degree: int) -> None:
     """With a third of what the other conducts, a material has three times the slope, on elements that end there."""
@@ -97,7 +97,7 @@ BETWEEN: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("said", BETWEEN)
 def test_conditions_between_materials_are_exact_on_lines(said: str) -> None:
     condition, (u, v) = BETWEEN[said]

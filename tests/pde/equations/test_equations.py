@@ -158,7 +158,7 @@ def test_exact_solutions_solve(name):
         assert_allclose(values, np.zeros(4), atol=1e-9)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_residuals_of_other_functions_are_those_of_sympy(name):
     equation, solution = SOLUTIONS[name]

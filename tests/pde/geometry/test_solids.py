@@ -53,6 +53,7 @@ SOLIDS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SOLIDS)
 def test_what_is_inside(name) -> None:
     points, triangles, distance = SOLIDS[name]

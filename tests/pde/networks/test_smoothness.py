@@ -89,7 +89,7 @@ def test_a_jump_is_found_in_values_and_in_derivatives(name: str) -> None:
     assert words in roughness(lambda at: function(at[0], at[1]), ROD)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_what_is_only_steep_or_written_with_a_case_is_smooth(name: str) -> None:
     assert roughness(lambda at: SMOOTH[name](at[0], at[1]), ROD) == ""

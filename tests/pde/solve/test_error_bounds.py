@@ -100,7 +100,7 @@ def solved(name: str, steps: int) -> tuple[pde.Solution, Callable[..., Any]]:
     return problem.solve(steps=steps, points=80, progress=False), exact
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     "name", chosen(EXACT, {*EXACT} - {"heat on a square", "heat on a torus", "Poisson on a cylinder"})
 )
@@ -378,7 +378,7 @@ REFUSED: dict[str, tuple[Callable[[], pde.Problem], str]] = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.filterwarnings("ignore:a constant may be added")
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_bound_is_refused_with_the_reason(name: str) -> None:

@@ -56,7 +56,7 @@ def same(a, b) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(tree.leaves(a), tree.leaves(b), strict=True))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, rule=list(RULES), stop=["steps", "interrupt"])
 def test_a_resumed_run_follows_the_same_path_bit_for_bit(rule: str, stop: str, tmp_path: Path) -> None:
     settings = {"points": 40, "boundary_points": 10, "progress": False, "steps": 8, **RULES[rule]}

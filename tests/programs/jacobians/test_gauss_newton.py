@@ -98,7 +98,7 @@ def dense_of(name: str) -> tuple[Any, Any]:
     return dense((APART | OTHERS)[name], P)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(3, memory=[10**9, 20_000, 0], name=[*APART, *OTHERS])
 def test_products_are_those_of_the_jacobian(name: str, memory: int) -> None:
     function = (APART | OTHERS)[name]

@@ -165,7 +165,7 @@ def test_rows_are_those_of_forward_mode(name):
     close(primad.jit(primad.jacobian(function))(P), expected)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, name=list(EVERY))
 def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name):
     """Parameters in float32 at points in float64: the pullback ends in casts."""
@@ -178,7 +178,7 @@ def test_rows_of_a_computation_in_two_precisions_are_those_of_forward_mode(name)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(4, seed=range(40))
 def test_rows_of_random_programs_are_those_of_forward_mode(seed):
     """Every op of the table, alone and at five points that share some inputs, coupled in the end or not."""
@@ -209,7 +209,7 @@ def test_rows_of_random_programs_are_those_of_forward_mode(seed):
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * scale)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @thinned(2, name=[name for name in EVERY if name not in ("a tree", "a dict of terms")])
 def test_rows_and_columns_that_are_asked_for(name):
     function, expected = EVERY[name], by_forward_mode(name)

@@ -238,7 +238,7 @@ def centred(x: Any, rest: Any) -> Any:
     return np.sin(x - np.mean(x))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("step", "shape", "weights", "is_loop"),
     [

@@ -129,7 +129,7 @@ def test_nested_loops() -> None:
     close(derivatives(nested(primad.scan)), derivatives(nested(unrolled)), 1e-8)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(3, seed=range(24))
 def test_loops_of_random_programs(seed: int) -> None:
     """Values, derivatives of orders 1 and 2 and stacks are those of the steps, for 0 to 4 of them, both ways."""

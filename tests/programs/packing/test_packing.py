@@ -329,6 +329,7 @@ def test_a_long_function_is_copied_for_whatever_is_recorded() -> None:
         np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", ["t", "y", "k"])
 def test_slopes_that_see_values_are_not_copied(number: str) -> None:
     """A long slope that looks at its arguments is the error that a short one is; looking at parameters is none."""

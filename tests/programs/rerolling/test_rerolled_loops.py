@@ -115,7 +115,7 @@ ROWS = {
 }
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [

@@ -63,6 +63,7 @@ def test_forces_that_begin_late() -> None:
     assert loop["length"] >= 55
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("f", "steps"),
     [

@@ -119,7 +119,7 @@ def each_entry(make: Callable[[int], Any], sizes: tuple[int, ...]) -> list[float
     return found
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name", chosen(MATRICES, ("a grid's", "a chain's Hessian", "an arrow's", "under jit", "a pattern"))
 )

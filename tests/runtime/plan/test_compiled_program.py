@@ -80,7 +80,7 @@ def test_pointwise_views_and_joins(n, dtype):
     check(f, x, y)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.usefixtures("width")
 @thinned(
     5,

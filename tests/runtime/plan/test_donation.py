@@ -55,7 +55,7 @@ FLOWS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(2, flow=list(FLOWS), size=list(SHAPES), native=[True, False])
 def test_every_data_flow(flow: str, size: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("primad.runtime.executors.dispatch.EXECUTABLES", Cache(8))

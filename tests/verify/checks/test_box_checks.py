@@ -55,7 +55,7 @@ def test_every_primitive_with_bounds_is_right_on_a_box(name: str) -> None:
         assert float(row.note.rpartition(" ")[2]) <= CLOSE
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @thinned(12, name=NAMES, number=range(4))
 def test_no_rule_is_wrong_on_a_box(name: str, number: int) -> None:
     """Programs and composites are compared where they have bounds."""
@@ -132,6 +132,7 @@ def test_cells_of_one_operand_fill_its_domain() -> None:
         assert found("exp", op=changed_in(ops.exp, "derivative", jvp=slope))["JVP on a box"].how == "failed"
 
 
+@pytest.mark.exhaustive
 def test_the_report_says_what_holds_on_boxes() -> None:
     report = verify("tanh", "mul")
     assert report.ok
