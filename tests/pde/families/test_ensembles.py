@@ -24,7 +24,7 @@ def poisson(load, domain=LINE, unknowns="u", network=NETWORK) -> pde.Problem:
 
 
 @pytest.fixture(scope="module")
-def members() -> list[pde.Solution]:
+def members(code: None) -> list[pde.Solution]:
     return [poisson(load).solve(steps=25, points=12, seed=k, progress=False) for k, load in enumerate((1, 2, 6))]
 
 

@@ -39,7 +39,7 @@ def antiderivative(network, count=20, **settings):
 
 
 @pytest.fixture(scope="module")
-def solved():
+def solved(code):
     return antiderivative(DEEPONET)
 
 

@@ -13,7 +13,7 @@ ROD = pde.Interval(-1, 1) * pde.Time(1, 3)
 
 
 @pytest.fixture(scope="module")
-def problem() -> pde.Problem:
+def problem(code: None) -> pde.Problem:
     conditions = [
         pde.Dirichlet(u=0, hard=False, weight=3.0),
         pde.Initial(u=lambda x: np.sin(np.pi * x), hard=False),

@@ -23,7 +23,7 @@ def solved(domain: Any, conditions: Any, equation: Any, **more: Any) -> pde.Solu
 
 
 @pytest.fixture(scope="module")
-def plate() -> pde.Solution:
+def plate(code: None) -> pde.Solution:
     return solved(HOLE, pde.Dirichlet(u=0), lambda u: pde.laplacian(u) + 1)
 
 

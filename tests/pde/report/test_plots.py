@@ -27,7 +27,7 @@ ROOM = (pde.Box(x=(0, 1), y=(0, 1)) - pde.Disk((0.5, 0.5), 0.2)) * pde.Time(0, 1
 
 
 @pytest.fixture(scope="module")
-def flat() -> pde.Solution:
+def flat(code: None) -> pde.Solution:
     x, t = np.linspace(-1, 1, 30), np.linspace(0, 1, 30)
     data = pde.Data(x=x, t=t, u=np.exp(-t) * np.sin(np.pi * x))
     conditions = [pde.Dirichlet(u=0), pde.Free("u", on="initial"), data]
@@ -39,7 +39,7 @@ def flat() -> pde.Solution:
 
 
 @pytest.fixture(scope="module")
-def room() -> pde.Solution:
+def room(code: None) -> pde.Solution:
     problem = pde.Problem(
         {"heat": lambda u: u.t - u.xx - u.yy, "other": lambda u, v: u.x - v.value},
         ROOM,

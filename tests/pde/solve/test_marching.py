@@ -173,7 +173,7 @@ def test_what_does_not_fit_is_refused():
 
 
 @pytest.fixture(scope="module")
-def marched():
+def marched(code):
     return pde.march(learning, START, [0.0, 0.1, 0.4], points=30, nodes=32, steps=5, progress=False)
 
 

@@ -16,7 +16,7 @@ SEVERAL = np.linspace(0.1, 0.9, 5)
 
 
 @pytest.fixture(scope="module")
-def heat() -> pde.Solution:
+def heat(code: None) -> pde.Solution:
     problem = pde.Problem(lambda u: u.t - 0.1 * u.xx, ROD, CONDITIONS, network=pde.MLP(6, 1))
     return problem.solve(steps=15, points=60, progress=False)
 
