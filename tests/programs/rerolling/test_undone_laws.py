@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import primad
 from primad.ir.node_arrays import NodeArrays
-from primad.programs.rerolling import repeated_runs
+from primad.programs.rerolling import repeated_runs, rerolled_loops
 from primad.programs.rerolling.repeated_runs import Sequences
 from primad.programs.rerolling.rerolled_loops import rolled
 from primad.programs.rerolling.undone_laws import with_neutral_ops, with_repeated_ops
@@ -246,3 +246,25 @@ def test_what_is_shared_on_purpose_is_not_computed_again_and_again(f: Any, deriv
     again = with_repeated_ops(program, Sequences(program).arrays)
     assert again is None or len(again.nodes) < 4 * len(program.nodes)
     assert len(rolled(program).nodes) <= len(program.nodes)
+
+
+def test_a_program_that_loops_do_not_make_shorter_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is computed again may leave more ops beside the loops than there were."""
+    functions = np.sin, np.tanh, np.arctan, np.exp
+
+    def short(x: Any) -> Any:
+        for n in range(30):
+            x = functions[n * n % 7 % 4](x)
+        return x
+
+    def longer(x: Any) -> Any:
+        for n in range(30):
+            x = functions[n * n % 7 % 4](x) + n
+        for _ in range(60):
+            x = np.cos(x) * 0.5
+        return x
+
+    program, apart = [primad.trace(f)(0.3) for f in (short, longer)]
+    assert len(program.nodes) < len(rolled(apart).nodes) < len(apart.nodes)
+    monkeypatch.setattr(rerolled_loops, "with_repeated_ops", lambda *_: apart)
+    assert rolled(program) is program
