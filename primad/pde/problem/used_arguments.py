@@ -49,6 +49,13 @@ def fixed_results(function: Callable[..., Sequence[Any]], arguments: Sequence[An
     return [None if moves else np.asarray(one) for one, moves in zip(found, moving, strict=True)]
 
 
+def all_fixed(function: Callable[..., Sequence[Any]], arguments: Sequence[Any]) -> list[Array] | None:
+    """Return a function's results if none of them depends on its arguments; None otherwise."""
+    found = fixed_results(function, arguments)
+    fixed = [one for one in found if one is not None]
+    return fixed if len(fixed) == len(found) else None
+
+
 def may_jump_with(function: Callable[..., Any], arguments: Sequence[Any], place: int) -> bool:
     """Say whether a function's program has an op that may jump as one of its arguments changes, a comparison say.
 

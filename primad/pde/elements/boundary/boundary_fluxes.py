@@ -17,7 +17,7 @@ from primad import numpy as pnp
 from primad.functional.derivatives.first_order import jvp
 from primad.pde.elements.weak_forms import Numbers, Residual, State, WeakForm, units_of
 from primad.pde.geometry.sampling import Array
-from primad.pde.problem.used_arguments import fixed_results, which_depend
+from primad.pde.problem.used_arguments import all_fixed
 
 
 class BoundaryFlux:
@@ -84,7 +84,7 @@ class BoundaryFlux:
             return tuple(self.fluxes(u, None, rates, time, numbers))
 
         found = nothing, nothing, 0.0 if time is None else np.float64(time), dict(numbers)
-        return None if any(which_depend(fluxes, found)) else [np.asarray(one) for one in fluxes(*found)]
+        return all_fixed(fluxes, found)
 
     def _fixed_factors(self, time: Any, numbers: Numbers) -> list[list[Array]] | None:
         """Return the factors of derivatives along the normal in what conditions say, if they depend on nothing."""
@@ -97,12 +97,8 @@ class BoundaryFlux:
             return tuple([one for row in self._conditions(state, known)[1] for one in row])
 
         first = np.float64(0.0 if time is None else time)
-        found = fixed_results(factors, (first, nothing, slopes, nothing, dict(numbers)))
-        fixed = [one for one in found if one is not None]
-        count = len(nothing)
-        if len(fixed) < len(found):
-            return None
-        return [fixed[i : i + count] for i in range(0, len(fixed), count)]
+        fixed, count = all_fixed(factors, (first, nothing, slopes, nothing, dict(numbers))), len(nothing)
+        return None if fixed is None else [fixed[i : i + count] for i in range(0, len(fixed), count)]
 
     def given(self, state: State, numbers: Numbers) -> list[Any]:
         """Return what conditions say is zero."""
